@@ -106,14 +106,14 @@ CASES = {
     ),  # the memory that packets take is rounded up
     "websocket_bytes": at(_web(), max(PACKED)),
     "websocket_ratio": at(_web(), _web_ratio()),
-    "unpacked_bytes": at(gzip.compress(TALK), len(TALK)),
+    "max_decompressed_bytes": at(gzip.compress(TALK), len(TALK)),
     # Of nothing but a multiple: tests set what a file may become beside it to 0.
-    "unpacked_ratio": at(gzip.compress(TALK), -(-len(TALK) // len(gzip.compress(TALK)))),
+    "max_compression_ratio": at(gzip.compress(TALK), -(-len(TALK) // len(gzip.compress(TALK)))),
 }
 EACH = pytest.mark.parametrize("name", CASES)
 
 
 @pytest.fixture(autouse=True)
 def only_a_multiple(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a packed file becomes is a multiple of its bytes, and nothing more."""
+    """What a compressed file becomes is a multiple of its bytes, and nothing more."""
     monkeypatch.setattr(_limits, "UNPACKED_START", 0)

@@ -189,5 +189,5 @@ def survivors(
 
 
 def unpacked(path: Path) -> bytes:
-    """The bytes of a packed file."""
+    """The bytes of a compressed file."""
     return gzip.decompress(path.read_bytes())

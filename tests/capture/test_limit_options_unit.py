@@ -61,7 +61,7 @@ def test_out_of_range(name: str) -> None:
                 asked(io.BytesIO(b""), **{name: value})
 
 
-@pytest.mark.parametrize("name", [each for each in CASES if not each.startswith("unpacked")])
+@pytest.mark.parametrize("name", [each for each in CASES if not each.startswith("max_")])
 def test_a_state_goes_on_with_the_limits_of_its_new_reader(name: str) -> None:
     """Wherever it was cut; of connections one more may be open (and test_limits_unit has more)."""
     octets, enough, too_few, level = CASES[name]
@@ -91,5 +91,7 @@ def test_a_name_that_is_none_has_the_nearest() -> None:
     for asked in (capture.read, capture.Reader, capture.stats):
         with pytest.raises(TypeError, match=r"^no argument 'open_conections': did you mean open_c"):
             asked(io.BytesIO(b""), open_conections=1)
-        with pytest.raises(TypeError, match=r"^no argument 'x': limits are unpacked_bytes, unpack"):
+        with pytest.raises(
+            TypeError, match=r"^no argument 'x': limits are max_decompressed_bytes, "
+        ):
             asked(io.BytesIO(b""), x=1)

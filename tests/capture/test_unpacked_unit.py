@@ -1,4 +1,4 @@
-"""What a packed file may become is bounded, in all and by its size, and what is more is told."""
+"""Limits of the bytes that a compressed file becomes, in all and by its size."""
 
 from __future__ import annotations
 
@@ -48,18 +48,19 @@ def test_bytes(pack: Callable[[bytes], bytes], workers: int) -> None:
     """What comes before the limit is read as of a file that is cut there."""
     packed = pack(DATA)
     for most in (100, 30_000, len(DATA) - 1):
-        reader = without_name(packed, unpacked_bytes=most, workers=workers)
-        with pytest.warns(capture.CaptureWarning, match="a capture: the packed file becomes"):
+        reader = without_name(packed, max_decompressed_bytes=most, workers=workers)
+        with pytest.warns(capture.CaptureWarning, match="a capture: the compressed file becomes"):
             found = rows(reader)
         assert found == rows(without_name(DATA[:most]))
         at = reader.offset
         assert reader.damaged == (
-            f"the packed file becomes larger than unpacked_bytes={most} allows, after byte {at}"
+            f"the compressed file becomes larger than max_decompressed_bytes={most} allows,"
+            f" after byte {at}"
         )
         assert most - 70_000 < at <= most
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        reader = without_name(packed, unpacked_bytes=len(DATA), workers=workers)
+        reader = without_name(packed, max_decompressed_bytes=len(DATA), workers=workers)
         assert rows(reader) == rows(without_name(DATA))
         assert reader.damaged is None
 
@@ -73,12 +74,17 @@ def test_a_ratio_of_what_was_read(
     for size in (1 << 22, 1 << 23):
         packed = pack(bytes(size))
         for ratio in (1, 20):
-            pieces = Pieces(io.BytesIO(packed), unpacking=Unpacking(unpacked_ratio=ratio))
-            with pytest.warns(capture.CaptureWarning, match=f"larger than unpacked_ratio={ratio} "):
+            pieces = Pieces(io.BytesIO(packed), unpacking=Unpacking(max_compression_ratio=ratio))
+            with pytest.warns(
+                capture.CaptureWarning, match=f"larger than max_compression_ratio={ratio} "
+            ):
                 given = sum(len(piece) for piece in pieces)
             assert given == pieces.unpacked <= 1000 + ratio * len(packed)
             assert pieces.fault is not None
-        for unbound in (Unpacking(unpacked_ratio=0), Unpacking(unpacked_ratio=1 << 16)):
+        for unbound in (
+            Unpacking(max_compression_ratio=0),
+            Unpacking(max_compression_ratio=1 << 16),
+        ):
             pieces = Pieces(io.BytesIO(packed), unpacking=unbound)
             assert sum(len(piece) for piece in pieces) == size
             assert pieces.fault is None
@@ -89,15 +95,15 @@ def test_the_default_stops_what_no_recording_reaches() -> None:
     step = pa.compress(bytes(1 << 28), "zstd", asbytes=True)
     packed = step * 8
     pieces = Pieces(io.BytesIO(packed))
-    with pytest.warns(capture.CaptureWarning, match="unpacked_ratio=16384"):
+    with pytest.warns(capture.CaptureWarning, match="max_compression_ratio=16384"):
         given = sum(len(piece) for piece in pieces)
     assert given <= (1 << 26) + (1 << 14) * len(packed) < 1 << 31
 
 
 def test_the_lower_limit_is_told() -> None:
     limits = Unpacking(5000, 3)
-    assert limits.of(0) == (5000, "unpacked_bytes")
-    assert Unpacking(1 << 30, 3).of(10) == ((1 << 26) + 30, "unpacked_ratio")
+    assert limits.of(0) == (5000, "max_decompressed_bytes")
+    assert Unpacking(1 << 30, 3).of(10) == ((1 << 26) + 30, "max_compression_ratio")
     assert Unpacking(0, 0).of(1 << 40) is None
 
 
@@ -115,15 +121,17 @@ def test_files_of_any_chain(tmp_path: Path, chain: Any) -> None:
     paths = two(tmp_path)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        reader = capture.Reader(paths, chain=chain, unpacked_bytes=30_000)
+        reader = capture.Reader(paths, chain=chain, max_decompressed_bytes=30_000)
         for _ in reader:
             pass
-    said = [str(each.message) for each in told if "unpacked_bytes=30000" in str(each.message)]
+    said = [
+        str(each.message) for each in told if "max_decompressed_bytes=30000" in str(each.message)
+    ]
     looked = 1 if chain == "auto" else 0
     for path in paths:
         assert len([text for text in said if text.startswith(f"{path}: ")]) == 1 + looked
-        assert f"{path}: the packed file becomes larger" in (reader.damaged or "")
-    counted = capture.stats(paths, chain=chain, unpacked_bytes=30_000)
+        assert f"{path}: the compressed file becomes larger" in (reader.damaged or "")
+    counted = capture.stats(paths, chain=chain, max_decompressed_bytes=30_000)
     assert counted["packets"] == reader.stats()["packets"]
     assert counted["packets"] < capture.stats(paths, chain=chain)["packets"]
 
@@ -134,10 +142,10 @@ def test_a_reader_goes_on_to_the_same_limit(tmp_path: Path, pack: str) -> None:
     path.write_bytes(PACKERS[pack](DATA))
     whole = without_name(DATA[:70_000], order="none")
     limits = {"fields": ["packet_offset", "position", "frame", "error"], "order": "none"}
-    first = capture.Reader(path, unpacked_bytes=70_000, **limits)  # type: ignore[arg-type]
+    first = capture.Reader(path, max_decompressed_bytes=70_000, **limits)  # type: ignore[arg-type]
     found = rows(first.read(stop=45_000))
-    second = capture.Reader(path, unpacked_bytes=70_000, **limits)  # type: ignore[arg-type]
+    second = capture.Reader(path, max_decompressed_bytes=70_000, **limits)  # type: ignore[arg-type]
     second.resume(first.state())
     with pytest.warns(capture.CaptureWarning):
         assert found + rows(second) == rows(whole)
-    assert "unpacked_bytes=70000" in (second.damaged or "")
+    assert "max_decompressed_bytes=70000" in (second.damaged or "")

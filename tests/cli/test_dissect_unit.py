@@ -230,18 +230,21 @@ def test_cut_gzip_shows_what_came_before(run, good):
 def test_what_a_packed_file_becomes_is_bounded(run, good):
     path = good.with_name("large.pcap.gz")
     path.write_bytes(gzip.compress(good.read_bytes()))
-    told = "larger than unpacked_bytes=700 allows, after byte"
-    result = run("dissect", path, "--format", "json", "--unpacked-bytes", 700)
+    told = "larger than max_decompressed_bytes=700 allows, after byte"
+    result = run("dissect", path, "--format", "json", "--max-decompressed-bytes", 700)
     assert result.status == 1
     assert kinds(objects(result)) == KINDS[: len(result.lines)]
     assert 0 < len(result.lines) < len(KINDS)
     assert told in result.err
     assert result.err.count("\n") == 1
     for command in ("stats", "connections"):
-        result = run(command, path, "--unpacked-bytes", 700)
+        result = run(command, path, "--max-decompressed-bytes", 700)
         assert (result.status, told in result.err) == (1, True)
-        assert run(command, path, "--unpacked-ratio", 0, "--unpacked-bytes", 0).status == 0
-    assert run("dissect", path, "--unpacked-ratio", "-1").status == 2
+        assert (
+            run(command, path, "--max-compression-ratio", 0, "--max-decompressed-bytes", 0).status
+            == 0
+        )
+    assert run("dissect", path, "--max-compression-ratio", "-1").status == 2
 
 
 def test_parquet_of_a_cut_file_can_be_read(run, cut, tmp_path):

@@ -51,7 +51,9 @@ def test_figures_are_those_of_the_code() -> None:
     assert f"| {LIMITS.reorder_segments:,} |" in PAGE
     assert f"| {LIMITS.open_connections:,} |" in PAGE
     assert f"| {LIMITS.websocket_ratio}, and 1 MiB for all | `websocket_ratio=`" in PAGE
-    assert f"| {LIMITS.unpacked_ratio:,}, and 64 MiB for all | `unpacked_ratio=`" in PAGE
+    assert (
+        f"| {LIMITS.max_compression_ratio:,}, and 64 MiB for all | `max_compression_ratio=`" in PAGE
+    )
     assert (_websocket.UNPACKED_START, _limits.UNPACKED_START) == (1 << 20, 64 << 20)
     assert (LIMITS.reorder_bytes, LIMITS.fragment_bytes) == (4 << 20, 8 << 20)
     assert (LIMITS.frame_bytes, LIMITS.open_deliveries) == (64 << 20, 1024)

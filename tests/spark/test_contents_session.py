@@ -80,13 +80,13 @@ def test_modes(stored):
 def test_what_packed_values_become_is_bounded(spark):
     stored = spark.createDataFrame([(bytearray(gzip.compress(PLAIN)),)], "content binary")
     whole = amqp.decode_captures(stored, fields=["error"])
-    limited = amqp.decode_captures(stored, fields=["error"], unpacked_bytes=len(PLAIN) // 2)
+    limited = amqp.decode_captures(stored, fields=["error"], max_decompressed_bytes=len(PLAIN) // 2)
     found = rows_of(limited)
     assert 1 < len(found) < whole.count()
     assert [row["error"] for row in found if row["error"]] == [found[-1]["error"]]
-    assert f"unpacked_bytes={len(PLAIN) // 2} allows" in found[-1]["error"]
-    with pytest.raises(ValueError, match="unpacked_ratio is from 0 on, not -1"):
-        amqp.decode_captures(stored, unpacked_ratio=-1)
+    assert f"max_decompressed_bytes={len(PLAIN) // 2} allows" in found[-1]["error"]
+    with pytest.raises(ValueError, match="max_compression_ratio is from 0 on, not -1"):
+        amqp.decode_captures(stored, max_compression_ratio=-1)
 
 
 def test_failfast_without_a_name_says_which_row(spark):

@@ -35,7 +35,11 @@ def written(name: str, folder: Path) -> Path:
 
 def test_names() -> None:
     assert sorted(limit_names(Limits)) == sorted(map(spelled, CASES))
-    assert limit_names(Limits)[:3] == ["unpackedBytes", "unpackedRatio", "reorderBytes"]
+    assert limit_names(Limits)[:3] == [
+        "maxDecompressedBytes",
+        "maxCompressionRatio",
+        "reorderBytes",
+    ]
 
 
 @EACH
@@ -57,7 +61,7 @@ def test_ranges(tmp_path: Path, name: str) -> None:
     for limit in (enough, too_few):
         limits = {spelled(name): limit}
         _, parts = tasks(path, **cut, **limits)
-        assert len(parts) > 1 or name.startswith(("unpacked", "record"))
+        assert len(parts) > 1 or name.startswith(("max_", "record"))
         assert rows(path, **cut, **limits) == rows(path, level=level, **limits)
 
 

@@ -48,9 +48,12 @@ def test_what_packed_logs_become_is_bounded(spark: Any, folder: Path) -> None:
     packed = folder / "0.log.gz"
     packed.write_bytes(gzip.compress((folder / "0.log").read_bytes()))
     most = (folder / "0.log").stat().st_size * 2 // 3
-    rows = rows_of(amqp.read_traces(spark, str(packed), {"unpackedBytes": most}), "offset")
+    rows = rows_of(amqp.read_traces(spark, str(packed), {"maxDecompressedBytes": most}), "offset")
     assert [row["body"] for row in rows] == [b"payload 0", b"payload 1", None]
-    assert rows[2]["error"] == f"the packed file becomes larger than unpacked_bytes={most} allows"
+    assert (
+        rows[2]["error"]
+        == f"the compressed file becomes larger than max_decompressed_bytes={most} allows"
+    )
 
 
 def test_what_is_no_trace(spark: Any, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a packed file may become, as options of Spark's readers: their tasks without a session."""
+"""Limits of the bytes that a compressed file becomes, as options of Spark, without a session."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.spark.test_ranges_unit import rows, tasks  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
 
 MOST = 60_000
-TOLD = f"the packed file becomes larger than unpacked_bytes={MOST} allows, after byte"
+TOLD = f"the compressed file becomes larger than max_decompressed_bytes={MOST} allows, after byte"
 
 
 @pytest.fixture
@@ -33,27 +33,27 @@ def packed(tmp_path: Path) -> Path:
 
 def test_rows_before_the_limit(packed: Path, tmp_path: Path) -> None:
     """By one task, by one for each range, and as capture.read gives them."""
-    reader = capture.read(packed, order="none", unpacked_bytes=MOST)
+    reader = capture.read(packed, order="none", max_decompressed_bytes=MOST)
     expected = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
-    assert rows(packed, unpackedBytes=MOST) == expected
+    assert rows(packed, maxDecompressedBytes=MOST) == expected
     cut = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "9k"}
-    _, parts = tasks(packed, unpackedBytes=MOST, **cut)
+    _, parts = tasks(packed, maxDecompressedBytes=MOST, **cut)
     assert len(parts) == -(-MOST // (9 << 10))
-    assert rows(packed, unpackedBytes=MOST, **cut) == expected
+    assert rows(packed, maxDecompressedBytes=MOST, **cut) == expected
     assert len(rows(packed, **cut)) > len(expected)
 
 
 def test_failfast_names_the_limit(packed: Path) -> None:
     with pytest.raises(capture.CaptureError, match=TOLD):
-        rows(packed, unpackedBytes=MOST, mode="FAILFAST")
-    assert rows(packed, unpackedBytes="1g", unpackedRatio=0, mode="FAILFAST")
+        rows(packed, maxDecompressedBytes=MOST, mode="FAILFAST")
+    assert rows(packed, maxDecompressedBytes="1g", maxCompressionRatio=0, mode="FAILFAST")
 
 
 @pytest.mark.parametrize("chain", ["auto", "true", "join"])
 def test_stats_name_the_limit(packed: Path, chain: str) -> None:
-    given = Options({"path": str(packed.parent), "unpackedBytes": str(MOST), "chain": chain})
+    given = Options({"path": str(packed.parent), "maxDecompressedBytes": str(MOST), "chain": chain})
     packed.with_name("y.pcap.zst").write_bytes(packed.read_bytes())
-    schema = stats.AmqpCaptureStats({"unpackedBytes": str(MOST)}).schema()
+    schema = stats.AmqpCaptureStats({"maxDecompressedBytes": str(MOST)}).schema()
     reader = stats._Reader(given, schema)
     found = [
         row
@@ -68,9 +68,15 @@ def test_stats_name_the_limit(packed: Path, chain: str) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"unpackedBytes": "many"}, "option unpackedBytes is a size such as 64m, not 'many'"),
-        ({"unpackedRatio": "-1"}, "option unpackedRatio is a number from 0, not '-1'"),
-        ({"unpacked_ratio": "1"}, "no option 'unpacked_ratio'; did you mean unpackedRatio"),
+        (
+            {"maxDecompressedBytes": "many"},
+            "option maxDecompressedBytes is a size such as 64m, not 'many'",
+        ),
+        ({"maxCompressionRatio": "-1"}, "option maxCompressionRatio is a number from 0, not '-1'"),
+        (
+            {"max_compression_ratio": "1"},
+            "no option 'max_compression_ratio'; did you mean maxCompressionRatio",
+        ),
     ],
 )
 def test_refused(packed: Path, options: dict[str, Any], problem: str) -> None:

@@ -170,8 +170,12 @@ def test_a_packed_file_that_is_cut_or_too_large_ends_with_an_error() -> None:
     packed = gzip.compress(LOG * 100)
     whole = rows(packed)
     for data, options, why in (
-        (packed[:-20], {}, "the packed file is damaged or cut"),
-        (packed, {"unpacked_bytes": len(LOG) * 50}, f"larger than unpacked_bytes={len(LOG) * 50} "),
+        (packed[:-20], {}, "the compressed file is damaged or cut"),
+        (
+            packed,
+            {"max_decompressed_bytes": len(LOG) * 50},
+            f"larger than max_decompressed_bytes={len(LOG) * 50} ",
+        ),
     ):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
@@ -181,7 +185,7 @@ def test_a_packed_file_that_is_cut_or_too_large_ends_with_an_error() -> None:
         assert found[:90] == whole[:90]
         assert why in found[-1]["error"]
         assert [row["error"] for row in found[:-1]] == [None] * (len(found) - 1)
-    assert rows(packed, unpacked_bytes=len(LOG) * 100, unpacked_ratio=0) == whole
+    assert rows(packed, max_decompressed_bytes=len(LOG) * 100, max_compression_ratio=0) == whole
 
 
 def test_a_payload_that_looks_like_a_line_of_the_log() -> None:

@@ -110,7 +110,8 @@ class Chain:
         yield from self._take_all()
 
     def start(self, pool: Executor) -> None:
-        """Give rows without columns, and read ahead in packed files that are opened from now on.
+        """Give rows without columns, and read ahead in compressed files that are opened from now
+        on.
 
         pool: of one thread.
         """

@@ -33,10 +33,10 @@ Watch = Callable[[IO[bytes]], IO[bytes]]
 
 
 #: Why unpacking ended early.
-CUT = "the packed file is damaged or cut"
+CUT = "the compressed file is damaged or cut"
 #: pyarrow decompresses zstd with windows of 128 MiB at most.
 LARGE_WINDOW = (
-    "the packed file needs a larger window than 128 MiB, which zstd makes with --ultra or --long;"
+    "the compressed file needs a larger window than 128 MiB, as zstd --ultra or --long makes it;"
     " decompress it with zstd -d --long=31 first"
 )
 
@@ -112,8 +112,8 @@ class Pieces:
     """Iterates over the bytes of a file; gzip, of several members too, zstd and lz4 are unpacked.
 
     ``fault``: why the unpacking stopped before the end; what came before that was given. Where it
-    is a limit, a CaptureWarning says so, too. ``unpacked``: bytes that came out of a packed file,
-    those passed over included. ``empty``: the file has no byte at all, or none when unpacked.
+    is a limit, a CaptureWarning says so, too. ``unpacked``: bytes that came out of a compressed
+    file, those passed over included. ``empty``: the file has no byte at all, or none when unpacked.
     ``packed``: it is unpacked, as its first piece says. ``mistake``: what its table of frames has
     wrong.
     """
@@ -149,7 +149,7 @@ class Pieces:
     def __iter__(self) -> Iterator[bytes | memoryview]:
         """Pieces of at most PIECE bytes, each good until the next one.
 
-        Those of a packed file are good for longer.
+        Those of a compressed file are good for longer.
         """
         if isinstance(self.source, str | os.PathLike):
             with open_source(self.source) as file:
@@ -162,7 +162,7 @@ class Pieces:
     def stop_at(self, offset: int | None) -> None:
         """For now nothing is wanted after an offset, unpacked: so a store is asked for no more."""
         self._until = offset
-        if isinstance(self._opened, RangeFile):  # a packed file ends before: all of it is wanted
+        if isinstance(self._opened, RangeFile):  # a compressed one ends before: read all of it
             self._opened.until = self._opened.size if offset is None else offset
 
     def _read(self, file: IO[bytes]) -> Iterator[bytes | memoryview]:
@@ -214,7 +214,7 @@ class Pieces:
                 room = max(0, most - self.unpacked)
                 self.unpacked += room
                 told = f"{option}={self._limits.options[option]}"
-                self.fault = f"the packed file becomes larger than {told} allows"
+                self.fault = f"the compressed file becomes larger than {told} allows"
                 yield piece[:room]
                 name = source_name(self.source) or "a capture"
                 warnings.warn(f"{name}: {self.fault}", CaptureWarning, stacklevel=2)
@@ -249,7 +249,7 @@ class Pieces:
             import pyarrow as pa
         except ImportError:
             raise ImportError(
-                f"captures packed with {codec} need pyarrow: pip install 'amqpcodec[arrow]'"
+                f"captures compressed with {codec} need pyarrow: pip install 'amqpcodec[arrow]'"
             ) from None
         self._part = part
         packed = pa.PythonFile(part, mode="r")
@@ -292,8 +292,9 @@ class Pieces:
 
 
 class Ahead:
-    """Iterates over the pieces of a file. Those of a packed one are read ahead by a thread, between
-    start() and stop(); others are read sooner than they are handed over to another processor.
+    """Iterates over the pieces of a file. Those of a compressed one are read ahead by a thread,
+    between start() and stop(); others are read sooner than they are handed over to another
+    processor.
     """
 
     def __init__(self, pieces: Pieces) -> None:

@@ -6,7 +6,7 @@ import difflib
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypedDict
 
-#: What a packed file may become beside a multiple of what was read of it.
+#: What a compressed file may become beside a multiple of what was read of it.
 UNPACKED_START = 1 << 26
 
 
@@ -43,11 +43,12 @@ class LimitOptions(TypedDict, total=False):
         websocket_ratio: how many times their bytes the compressed messages of a direction may
             become together, and 1 MiB more, from 1 to 1,032, which is all that they can; the same.
             128.
-        unpacked_bytes: of a packed file; 0, the default, for any number.
-        unpacked_ratio: how many times its bytes a packed file may become, and 64 MiB more; 0 for
-            any number. No more than that is unpacked, whatever a file claims to hold: where there
-            is more, what comes before it is read, ``damaged`` says where that ends, and a
-            CaptureWarning tells of it. 16,384. (Packets of 64 KiB that are all zeros reach 3,800,
+        max_decompressed_bytes: bytes that a compressed file may become; 0, the default, for any
+            number.
+        max_compression_ratio: how many times its bytes a compressed file may become, and 64 MiB
+            more; 0 for any number. The reader decompresses no more, whatever a file claims to hold:
+            it reads what comes before the limit, ``damaged`` says where that ends, and a
+            CaptureWarning reports it. 16,384. (Packets of 64 KiB that are all zeros reach 3,800,
             those of 256 KiB 9,100; the formats could reach: zstd 32,768, gzip 1,032, lz4 255.)
     """
 
@@ -61,8 +62,8 @@ class LimitOptions(TypedDict, total=False):
     fragment_bytes: int
     websocket_bytes: int
     websocket_ratio: int
-    unpacked_bytes: int
-    unpacked_ratio: int
+    max_decompressed_bytes: int
+    max_compression_ratio: int
 
 
 def _limit(default: int, least: int = 0, most: int | None = None) -> Any:
@@ -71,10 +72,10 @@ def _limit(default: int, least: int = 0, most: int | None = None) -> Any:
 
 @dataclass(frozen=True)
 class Unpacking:
-    """Limits of what a packed file becomes, which captures and traces have; 0: none."""
+    """Limits of what a compressed file becomes, which captures and traces have; 0: none."""
 
-    unpacked_bytes: int = _limit(0)
-    unpacked_ratio: int = _limit(1 << 14)
+    max_decompressed_bytes: int = _limit(0)
+    max_compression_ratio: int = _limit(1 << 14)
 
     def __post_init__(self) -> None:
         """Raises ValueError: a limit is out of its range."""
@@ -92,10 +93,12 @@ class Unpacking:
     def of(self, read: int) -> tuple[int, str] | None:
         """What so many bytes may become, and the option that says so; None: there is no limit."""
         limits = []
-        if self.unpacked_bytes:
-            limits.append((self.unpacked_bytes, "unpacked_bytes"))
-        if self.unpacked_ratio:
-            limits.append((UNPACKED_START + self.unpacked_ratio * read, "unpacked_ratio"))
+        if self.max_decompressed_bytes:
+            limits.append((self.max_decompressed_bytes, "max_decompressed_bytes"))
+        if self.max_compression_ratio:
+            limits.append(
+                (UNPACKED_START + self.max_compression_ratio * read, "max_compression_ratio")
+            )
         return min(limits, default=None)
 
 

@@ -81,7 +81,7 @@ class Groups(NamedTuple):
 
 
 def look(source: Source, ports: Collection[int], unpacking: Unpacking) -> Ends:
-    """Look at both ends of a file. A packed one and a pcapng are read to their end.
+    """Look at both ends of a file. A compressed one and a pcapng are read to their end.
 
     Raises:
         CaptureError: the file is no capture.

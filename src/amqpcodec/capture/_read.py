@@ -289,7 +289,7 @@ class Reader:
     ) -> Iterator[Batch]:
         """Batches of the records that were not read yet and begin before `stop`.
 
-        stop: offset in the unpacked file; of a chain, (index in `files`, offset in that file).
+        stop: offset in the decompressed file; of a chain, (index in `files`, offset in that file).
         None: to the end of the last file. end: this also ends all connections, with what is left of
         them; False: they wait for the next file, which another reader reads that takes state().
 
@@ -573,7 +573,7 @@ def read(
     connection (utf8: the same in every run), connection_index (int32, from 0 within this read),
     direction (utf8: "client" or "server", the sender), timestamp and timestamp_last (µs UTC; of the
     packets with the frame's first and last byte, null where the file has none), src and dst (utf8:
-    "addr:port"), packet_offset (int64; bytes, in the unpacked file, of the packet with the frame's
+    "addr:port"), packet_offset (int64; bytes, in the decompressed file, of the packet with its
     first byte), position (int32; of the row among those that begin in that packet; together with
     packet_offset unique and the order of a direction, within a file) and flags (list of utf8). On
     request: timestamp_ns (int64; ns since 1970), packet (int64; its number in the file, from 1) and
@@ -617,8 +617,9 @@ def read(
 
     Args:
         path_or_file: the name of a file, a folder or a glob, or its URI, or an open binary file;
-            pcap or pcapng, plain or packed (gzip; zstd and lz4 with pyarrow). One of 0 bytes has no
-            rows. Or several of them, in any order (open files must be seekable then). See chain.
+            pcap or pcapng, plain or compressed (gzip; zstd and lz4 with pyarrow). One of 0 bytes
+            has no rows. Or several of them, in any order (open files must be seekable then). See
+            chain.
         level: "frame" or "message".
         fields: names of columns, which chooses and orders them, as batch.decode takes them; None
             for all but those on request.
@@ -636,9 +637,9 @@ def read(
         chain: whether several files are read as one, ordered by their first packets: what
             connections wait for is carried from file to file, and a row belongs to the file with
             its first byte. "auto": those are whose packets say so, which is seen at both ends of
-            each file (of a packed one and a pcapng, in all of it): they are later, and connections
-            go on with the sequence numbers that are next. Any other is read alone, and a
-            CaptureWarning says why; ``unlinked`` of what this returns has all reasons. True: all
+            each file (of a compressed one and a pcapng, in all of it): they are later, and
+            connections go on with the sequence numbers that are next. Any other is read alone, and
+            a CaptureWarning says why; ``unlinked`` of what this returns has all reasons. True: all
             files are one chain. False: each is read alone, in the order given, and a CaptureWarning
             counts the directions that begin in the middle. "join": the files
             are of several taps of the same traffic, and of their rotations; they are read at once,
@@ -655,7 +656,7 @@ def read(
             half of the time, and the others make their columns: two take about 0.8 of the
             time for all columns, more than three gain nothing. Rows, their order and errors stay
             the same; each thread needs about 100 MB. stats() counts what was found, which may be
-            some batches ahead. A further thread reads packed files, and calls on_progress then.
+            some batches ahead. A further thread reads compressed files, and calls on_progress then.
         filesystem: what opens the paths: a file system of pyarrow.fs or of fsspec. None: files of
             this machine, and of URIs (``s3://bucket/name``) what their scheme says; see below.
         keylog: the secrets of connections over TLS 1.2 and 1.3: a KeyLog, or what one is made of (a

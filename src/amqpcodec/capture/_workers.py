@@ -1,7 +1,7 @@
 """Columns made by several threads, while the caller's one looks for the rows that follow.
 
 Finding rows is one pass in the order of the packets; making their columns is not, and takes about
-as long. A further thread reads and unpacks packed files ahead. None of this holds the GIL.
+as long. A further thread reads and unpacks compressed files ahead. None of this holds the GIL.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ LIMITS = {
     "websocket-bytes": "bytes of a compressed message of WebSocket; default: 16777216",
     "websocket-ratio": "how many times their bytes, and 1 MiB more, such messages may become;"
     " default: 128",
-    "unpacked-bytes": "bytes that a packed file may become; default: any number",
-    "unpacked-ratio": "how many times its bytes, and 64 MiB more, a packed file may become;"
+    "max-decompressed-bytes": "bytes that a compressed file may become; default: any number",
+    "max-compression-ratio": "how many times its bytes, and 64 MiB more, a file may become;"
     " default: 16384; 0: any number",
 }
 

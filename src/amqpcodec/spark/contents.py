@@ -81,8 +81,8 @@ def decode_captures(
             schema says, or else "json".
         keylog: the secrets of connections over TLS: a path that tasks can open, or the lines of a
             key log.
-        limits: as capture.read has them. A packed value that would become more than they allow ends
-            as one that is damaged.
+        limits: as capture.read has them. A compressed value that would become more than they allow
+            ends as one that is damaged.
 
     Raises:
         ValueError: a name, type, mode or level is not known; a column would be there twice.

@@ -157,7 +157,7 @@ class Options:
 
 
 def limit_names(kind: type[Unpacking]) -> list[str]:
-    """What limits are called as options: unpackedBytes for unpacked_bytes."""
+    """What limits are called as options: maxDecompressedBytes for max_decompressed_bytes."""
     parts = [each.name.split("_") for each in fields(kind)]
     return [first + "".join(map(str.capitalize, rest)) for first, *rest in parts]
 

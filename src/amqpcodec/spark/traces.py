@@ -52,7 +52,8 @@ def read_traces(
         path: a file, folder or glob, or some of them; URIs as for captures.
         options: ``fields``; ``format`` ("json" or "text"; "auto" as it is, by each file's first
             bytes); ``ignoreCorruptFiles`` (leave out what is no trace, with a warning);
-            ``unpackedBytes``, ``unpackedRatio``, ``fs.*`` and those of captures that choose files.
+            ``maxDecompressedBytes``, ``maxCompressionRatio``, ``fs.*`` and those of captures that
+            choose files.
         filesystem: as read_captures has it.
 
     Raises:

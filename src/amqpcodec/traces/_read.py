@@ -44,8 +44,8 @@ class Reader:
         batch_rows: int = BATCH_ROWS,
         format: str = "auto",
         *,
-        unpacked_bytes: int = 0,
-        unpacked_ratio: int = LIMITS.unpacked_ratio,
+        max_decompressed_bytes: int = 0,
+        max_compression_ratio: int = LIMITS.max_compression_ratio,
     ) -> None:
         """Nothing is opened yet."""
         if format not in ("auto", "json", "text"):
@@ -62,7 +62,7 @@ class Reader:
         self._source = source
         self._batch_rows = batch_rows
         self._format = format
-        self._unpacking = Unpacking(unpacked_bytes, unpacked_ratio)
+        self._unpacking = Unpacking(max_decompressed_bytes, max_compression_ratio)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """The batches, from the beginning."""
@@ -196,8 +196,8 @@ def read(
     batch_rows: int = BATCH_ROWS,
     format: str = "auto",
     *,
-    unpacked_bytes: int = 0,
-    unpacked_ratio: int = LIMITS.unpacked_ratio,
+    max_decompressed_bytes: int = 0,
+    max_compression_ratio: int = LIMITS.max_compression_ratio,
 ) -> Reader:
     """Iterates over a trace as Arrow batches: a row each message that went in or out.
 
@@ -210,9 +210,9 @@ def read(
     and dst, channel, method ("basic.publish", or "basic.deliver", also for what was fetched with
     basic.get), exchange, routing_key (the first one), redelivered (the firehose's alone),
     properties (headers are JSON text), body, error. And those of traces: offset (int64; bytes, in
-    the unpacked file, of the record: the order), connection_name, node, vhost, user, queue (that a
-    delivery is from), routing_keys, routed_queues (list of utf8) and record (binary; the bytes of a
-    record with an error).
+    the decompressed file, of the record: the order), connection_name, node, vhost, user, queue
+    (that a delivery is from), routing_keys, routed_queues (list of utf8) and record (binary; the
+    bytes of a record with an error).
 
     The JSON log has lost the types of headers: a timestamp is a number there. A payload that was
     cut by the plugin's max_payload_bytes cannot be told from a whole one, and one that holds what
@@ -223,8 +223,9 @@ def read(
         fields: names of columns, which chooses and orders them.
         batch_rows: rows of a batch, at most.
         format: "auto" (by the first bytes), "json" or "text".
-        unpacked_bytes, unpacked_ratio: what a packed file may become, as capture.read has it. One
-            that would become more, or is damaged, ends with a row with an error.
+        max_decompressed_bytes, max_compression_ratio: what a compressed file may become, as
+            capture.read has it. One that would become more, or is damaged, ends with a row with an
+            error.
 
     Raises:
         ValueError: the file is no trace; an argument is unknown.
@@ -235,8 +236,8 @@ def read(
         fields,
         batch_rows,
         format,
-        unpacked_bytes=unpacked_bytes,
-        unpacked_ratio=unpacked_ratio,
+        max_decompressed_bytes=max_decompressed_bytes,
+        max_compression_ratio=max_compression_ratio,
     )
 
 
