@@ -103,6 +103,15 @@ BODIES = {
         f'<class name="c" index="1"/>\n<class name="C" index="2"/> {MARK}',
         "class 'C' is taken already (line 2)",
     ),
+    "on-failure-of-no-constant": (
+        '<constant name="not-found" value="404" class="soft error"/>\n'
+        f'<class name="c" index="1">\n<rule on-failure="no-such"/> {MARK}\n</class>',
+        "on-failure names no constant: 'no-such'",
+    ),
+    "domain-of-a-number-compared-with-text": (
+        f'<domain name="d" type="short">\n<assert check="le" value="many"/> {MARK}\n</domain>',
+        "value is 'many', not a number, as the field is",
+    ),
     "class-in-class": (
         f'<class name="c" index="1">\n<class name="d" index="2"/> {MARK}\n</class>',
         "<class> has no place in <class>",
@@ -183,6 +192,12 @@ METHODS = {
     "method-in-method": (
         f'<method name="m" index="1">\n<method name="n" index="2"/> {MARK}\n</method>',
         "<method> has no place in <method>",
+    ),
+    "assert-compares-a-text-with-a-number": (
+        '<method name="m" index="1">\n<field name="g" type="short"/>\n'
+        f'<field name="f" type="shortstr">\n<assert check="ne" field="g"/> {MARK}\n'
+        "</field>\n</method>",
+        "the assert compares shortstr with short",
     ),
     "property-twice": (
         f'<field name="p" type="bit"/>\n<field name="p" type="bit"/> {MARK}',

@@ -186,6 +186,8 @@ A = A.replace("0x0:0x1", "0x00000000:0x00000001")
         ('<type name="a" class="composite" source="list"/>', "no descriptor"),
         (A.replace("0x00000001", "1"), "not of the form"),
         (A.replace("x:a", "x a"), "not a symbol"),
+        (A.replace("</type>", '<descriptor name="x:b" code="1"/></type>'), "not of the form"),
+        (A.replace("<desc", A[A.index("<desc") : A.index("</type>")] + "<desc"), "2 descriptors"),
         (A.replace("</type>", '<choice name="b" value="1"/></type>'), "no <choice>"),
         (A.replace("</type>", '<feild name="b"/></type>'), "<feild> has no place"),
         (A.replace("</type>", '<field name="b" type="list" mandatory="yes"/></type>'), "'yes'"),
@@ -219,6 +221,21 @@ def test_what_is_wrong_is_said_with_its_place(body: str, what: str) -> None:
 def test_the_other_grammar_is_refused() -> None:
     with pytest.raises(SpecError, match="0-x"):
         load_part(REPO / "spec" / "amqp0-9-1.xml")
+
+
+def test_the_root_is_named_amqp() -> None:
+    with pytest.raises(SpecError, match=r"^<spec>:1: the root element is <html>, not <amqp>$"):
+        load_part(io.BytesIO(b'<html name="x"/>'))
+
+
+def test_types_by_their_names(ours: Protocol) -> None:
+    (messaging,) = (part for part in ours.parts if part.name == "messaging")
+    assert messaging.type("header") is ours.type("header")
+    for holder in (messaging, ours):
+        with pytest.raises(KeyError, match="no-such-type"):
+            holder.type("no-such-type")
+    with pytest.raises(KeyError):
+        messaging.type("open")  # of the transport
 
 
 def test_entities_are_refused() -> None:

@@ -232,6 +232,29 @@ def test_too_many_fields_are_told_with_their_line() -> None:
     assert (caught.value.file, caught.value.line) == ("<spec>", 68)
 
 
+def test_another_frame_end_is_refused() -> None:
+    text = '<amqp major="0" minor="9"><constant name="frame-end" value="207"/></amqp>'
+    with pytest.raises(SpecError, match=r"'frame-end' is 207; .* only be read and .* with 206"):
+        amqpcodec.load_xml_spec(io.BytesIO(text.encode()))
+
+
+def test_fields_with_names_of_attributes_get_an_underscore() -> None:
+    """validate is a method of every class, raw_t the bytes of the table t."""
+    fields = "".join(
+        f'<field name="{name}" type="{kind}"/>'
+        for name, kind in (("t", "table"), ("raw t", "short"), ("validate", "short"))
+    )
+    text = (
+        f'<amqp major="1" minor="0"><class name="c" index="1"><method name="m" index="1">{fields}'
+        "</method></class></amqp>"
+    )
+    loaded: Any = amqpcodec.load_xml_spec(io.BytesIO(text.encode()))
+    made = loaded.C.M({"a": 1}, 2, 3)
+    assert loaded.C.M.FIELDS == ("t", "raw_t_", "validate_")
+    assert (made.raw_t_, made.validate_) == (2, 3)
+    assert loaded.decode(loaded.encode(1, made))[2] == made
+
+
 def test_instances_of_a_loaded_protocol_are_its_own() -> None:
     one, two = (amqpcodec.load_xml_spec(io.BytesIO(xml_of("0-8"))) for _ in range(2))
     first: Any = one

@@ -101,6 +101,9 @@ BAD = {
     "a time that is none": logs.json_line("published", b"", timestamp="soon"),
     "too deep": b'{"type": "published", "properties": {"headers": {"a": ' + b"[" * 60_000,
     "routing key is neither": b'{"routing_key": "x", "body_b64": "", "properties": {}}',
+    "no JSON object": b'["type", "published"]',
+    "a text is wanted, not int": logs.json_line("published", b"", user=5),
+    "a table is wanted": logs.json_line("published", b"", properties="none"),
 }
 
 
@@ -125,6 +128,11 @@ def test_bad_lines_are_rows(why: str) -> None:
         (b"[1}", "too many"),
         (b"[1,]", "too many"),
         (b"[<<300>>]", "no byte"),
+        (b"5", "a table is wanted"),
+        (b'[{<<"headers">>,table,[{<<"a">>,array,[1]}]}]', "an array with what is no value"),
+        (b'[{<<"headers">>,table,[{<<"a">>,decimal,{256,1}}]}]', "too many places"),
+        (b"[" + b"9" * 41 + b"]", "a number that is too long"),
+        (b'[<<"\\x{d800}">>]', "an escape that is no character"),
     ],
 )
 def test_bad_records_are_rows(properties: bytes, why: str) -> None:
@@ -133,6 +141,41 @@ def test_bad_records_are_rows(properties: bytes, why: str) -> None:
     assert [row["error"] is None for row in found] == [True, True, False, True, True]
     assert why in found[2]["error"]
     assert found[2]["record"] in bad
+
+
+def test_numbers_that_only_python_takes_for_json() -> None:
+    for number in (b"NaN", b"-Infinity"):
+        (row,) = rows(logs.json_line("published", b"").replace(b"-5", number))
+        assert row["error"] == "no JSON"
+
+
+def test_a_text_that_is_not_utf8_within_headers() -> None:
+    properties = b'[{<<"headers">>,table,[{<<"a">>,longstr,<<"\xff">>}]}]'
+    (row,) = rows(logs.text(b"published", b"", properties))
+    assert row["properties"]["headers"] == '{"a":{"$binary":"/w=="}}'
+
+
+def test_times_before_rabbitmq_3_9() -> None:
+    """Without a zone, in UTC, with numbers of any width."""
+    (row,) = rows(logs.text(b"published", b"", time=b"2019-3-7 9:05:3:25"))
+    assert row["timestamp"] == datetime(2019, 3, 7, 9, 5, 3, 25_000, UTC)
+    (row,) = rows(logs.text(b"published", b"", time=b"2019-3-7 25:05:3:25"))
+    assert "a time that is none" in row["error"]
+
+
+def test_what_a_record_does_not_say() -> None:
+    """A message that the broker published has no connection, as an RPC of a plugin."""
+    line = b'{"type": "published", "connection": "<none>", "routing_keys": []}'
+    (row,) = rows(line)
+    assert row["error"] is None
+    for name in ("timestamp", "channel", "body", "src", "dst", "routing_key", "redelivered"):
+        assert row[name] is None, name
+    assert (row["connection_name"], row["routing_keys"]) == ("<none>", [])
+
+
+def test_rows_of_a_batch_are_at_least_one() -> None:
+    with pytest.raises(ValueError, match="batch_rows is at least 1, not 0"):
+        traces.read(io.BytesIO(LOG), batch_rows=0)
 
 
 def test_terms() -> None:
@@ -269,6 +312,8 @@ def test_messages_of_the_firehose_in_a_capture() -> None:
     assert "routing key is neither" in strange["error"]
     assert strange["record"] == b"three"
     assert one["timestamp"] is not None
+    others = capture.read(io.BytesIO(make.pcap(packets[:-1])), level="message")
+    assert list(traces.unwrap(others)) == []
 
 
 def test_traces_of_rabbitmq() -> None:
