@@ -73,7 +73,7 @@ def _shown(value: Any) -> str:
 
 
 def _without_secrets(text: str) -> str:
-    """JSON text of an object with asterisks for credentials; what is none is left as it is."""
+    """JSON text of an object with asterisks for credentials; text that is no JSON becomes three."""
 
     def hidden(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         return {key: "***" if _SECRET.search(key) else value for key, value in pairs}

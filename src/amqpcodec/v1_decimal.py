@@ -71,11 +71,15 @@ def encode(value: Decimal, width: int) -> bytes:
     form = _FORMATS[width]
     sign, digits, power = value.as_tuple()
     top = sign << (width - 1)
-    coefficient = int("".join(map(str, digits)) or "0")
-    coefficient_bits = width - 1 - form.exponent_bits
+    text = "".join(map(str, digits))
     if not isinstance(power, int):
-        return _encode_special(top, power, coefficient, width, form)
-    exponent = power + form.bias
+        return _encode_special(top, power, text, width, form)
+    beyond = text[form.digits :]
+    if beyond.strip("0"):
+        raise _too_much(width, form)
+    coefficient = int(text[: form.digits] or "0")
+    coefficient_bits = width - 1 - form.exponent_bits
+    exponent = power + len(beyond) + form.bias
     most = 3 * 2 ** (form.exponent_bits - 2) - 1
     while exponent < 0 and coefficient % 10 == 0 and coefficient:
         coefficient //= 10
@@ -83,13 +87,10 @@ def encode(value: Decimal, width: int) -> bytes:
     while exponent > most and 0 < coefficient * 10 < 10**form.digits:
         coefficient *= 10
         exponent -= 1
-    while coefficient >= 10**form.digits and coefficient % 10 == 0 and exponent < most:
-        coefficient //= 10
-        exponent += 1
     if coefficient == 0:
         exponent = min(max(exponent, 0), most)
-    if coefficient >= 10**form.digits or not 0 <= exponent <= most:
-        raise ValueError(f"a decimal{width} holds {form.digits} digits, and not every exponent")
+    if not 0 <= exponent <= most:
+        raise _too_much(width, form)
     if coefficient >> coefficient_bits:
         bits = 0b11 << (width - 3) | exponent << (coefficient_bits - 2)
         bits |= coefficient & ((1 << (coefficient_bits - 2)) - 1)
@@ -98,10 +99,14 @@ def encode(value: Decimal, width: int) -> bytes:
     return (top | bits).to_bytes(width // 8, "big")
 
 
-def _encode_special(top: int, kind: str, payload: int, width: int, form: _Format) -> bytes:
+def _too_much(width: int, form: _Format) -> ValueError:
+    return ValueError(f"a decimal{width} holds {form.digits} digits, and not every exponent")
+
+
+def _encode_special(top: int, kind: str, payload: str, width: int, form: _Format) -> bytes:
     if kind == "F":
         return (top | 0b11110 << (width - 6)).to_bytes(width // 8, "big")
-    if payload >= 10 ** (form.digits - 1):
+    if len(payload) >= form.digits:
         raise ValueError(f"a decimal{width} that is not a number holds {form.digits - 1} digits")
     bits = 0b11111 << (width - 6) | (kind == "N") << (width - 7)
-    return (top | bits | payload).to_bytes(width // 8, "big")
+    return (top | bits | int(payload or "0")).to_bytes(width // 8, "big")

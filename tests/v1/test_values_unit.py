@@ -174,6 +174,8 @@ def test_python_to_amqp(value: Any, octets: str) -> None:
         (datetime.datetime(2020, 1, 1), "aware datetime"),
         (Decimal("1" * 35), "34 digits"),
         (Decimal("1E+7000"), "34 digits"),
+        (Decimal("1" * 5000), "34 digits"),
+        (Decimal("NaN" + "1" * 5000), "33 digits"),
         ("\ud800", "surrogate"),
         (object(), "no type of AMQP 1.0 stands for object"),
         ({"a": {1, 2}}, "stands for set"),
@@ -413,6 +415,21 @@ def test_decimals_keep_their_bits(width: int) -> None:
         assert isinstance(plain, Decimal)
         if type(plain) is not Decimal or width == 128:
             assert amqp.encode_value(plain) == data
+
+
+def test_zeros_beyond_the_digits_of_a_decimal() -> None:
+    """They are part of the exponent, however many there are."""
+    for cls, digits, largest in (
+        (amqp.Decimal32, 7, 96),
+        (amqp.Decimal64, 16, 384),
+        (amqp.Decimal128, 34, 6144),
+    ):
+        for size in (digits, digits + 1, largest):
+            value = Decimal("1" * digits + "0" * (size + 1 - digits))
+            assert amqp.decode_value(amqp.encode_value(cls(value)))[0] == value
+        for text in ("1" + "0" * (largest + 1), "1" * (digits + 1), "1" + "0" * digits + "1"):
+            with pytest.raises(ValueError, match=f"holds {digits} digits, and not every exponent"):
+                cls(text)
 
 
 def test_decimal_values() -> None:
