@@ -109,6 +109,13 @@ def test_nulls_slices_and_keys_that_are_null() -> None:
     assert bodies(array, by=[keys]) == [(0, b"aaaa", True)]
 
 
+def test_keys_of_a_dictionary_with_a_value_twice() -> None:
+    """What a key says counts, not where it stands in the dictionary."""
+    array = pa.array(A, pa.binary())
+    keys = pa.DictionaryArray.from_arrays(pa.array([i % 2 for i in range(len(A))]), ["a", "a"])
+    assert bodies(array, by=[keys]) == bodies(array, by=[["a"] * len(A)])
+
+
 def test_modes() -> None:
     array = pa.array(VALUES[:-1], pa.binary())
     assert bodies(array, by=[NAMES[:-1]], mode="DROPMALFORMED") == [(0, b"aaaa", True)]

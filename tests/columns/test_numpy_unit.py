@@ -156,6 +156,22 @@ def test_columns_of_1_0() -> None:
     assert one.message.header.durable is True
 
 
+def test_columns_of_other_libraries_that_give_arrow() -> None:
+    """An object with one array, and one with a stream of them, by the PyCapsule interface."""
+
+    class OneArray:
+        def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+            return pa.array([b"one", b"two"]).__arrow_c_array__(requested_schema)
+
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            return pa.chunked_array([["a"], ["b"]]).__arrow_c_stream__(requested_schema)
+
+    octets = batch.encode({"body": OneArray(), "routing_key": Stream()})
+    expected = batch.encode({"body": [b"one", b"two"], "routing_key": ["a", "b"]})
+    assert pa.array(octets) == pa.array(expected)
+
+
 @pytest.mark.parametrize(
     ("columns", "error", "text"),
     [

@@ -32,9 +32,11 @@ def loaded(code: str) -> set[str]:
     )
     source = str(Path(amqpcodec.__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
+    environment = {**os.environ, "PYTHONPATH": path}
+    environment.pop("COVERAGE_PROCESS_CONFIG", None)  # a tracer would have loaded much before
     done = subprocess.run(
         [sys.executable, "-c", wrapped],
-        env={**os.environ, "PYTHONPATH": path},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=120,

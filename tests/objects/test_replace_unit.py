@@ -77,6 +77,12 @@ def test_sections_of_a_message_of_amqp_1_0() -> None:
     assert given["value"]["a"][0]["condition"] == "amqp:x"
     assert given["value"]["b"].value["condition"] == "amqp:y"
     assert amqpcodec.asdict(v1.Message(value=None)) == {"value": None}
+    error = v1.Error(v1.AmqpError.NOT_FOUND)
+    inside = v1.Map([(v1.Symbol("a"), error), (1, v1.Array("int", [1, 2]))])
+    (pairs,) = amqpcodec.asdict(v1.Message(value=inside)).values()
+    assert type(pairs) is v1.Map
+    assert pairs == [(v1.Symbol("a"), amqpcodec.asdict(error)), (1, v1.Array("int", [1, 2]))]
+    assert pairs.get(1) is not inside.get(1)
     assert amqpcodec.asdict(v1.Message(b"x")) == {"data": (b"x",)}
     assert amqpcodec.asdict(delivery()[1])["message"]["data"] == (b"x" * 1000,)
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 
+from amqpcodec import types
 from amqpcodec import v0_9_1 as amqp
 from tests.support import amqp091_wire as w
 
@@ -17,6 +21,26 @@ def test_repr_names_class_and_values() -> None:
     assert "exchange='orders'" in text
     assert "routing_key='eu'" in text
     assert "mandatory=True" in text
+
+
+def test_repr_of_typed_values() -> None:
+    for value in (
+        types.LongString("a"), types.LongBytes(b"\xff"), types.ShortString("a"),
+        types.ByteArray(b"x"), types.Reference(b"x"), types.UInt8(5), types.Float(1.5),
+        types.Void(), types.RawValue("U", b"\0\1"), types.RawValue(None, b""),
+    ):  # fmt: skip
+        assert eval(repr(value), vars(types)) == value, value
+        assert repr(value).startswith(type(value).__name__)
+
+
+def test_raw_values_are_compared_and_copied() -> None:
+    one = types.RawValue("U", b"\0\1")
+    assert one == types.RawValue("U", b"\0\1")
+    assert hash(one) == hash(types.RawValue("U", b"\0\1"))
+    assert one != types.RawValue("u", b"\0\1")
+    assert one != types.RawValue("U", b"\0\2")
+    assert one != ("U", b"\0\1")
+    assert pickle.loads(pickle.dumps(one)) == copy.copy(one) == one
 
 
 def test_repr_of_properties() -> None:

@@ -340,3 +340,23 @@ def test_described_elements_of_arrays() -> None:
 def test_the_base_of_all_classes_pickles() -> None:
     assert pickle.loads(pickle.dumps(amqp.Composite)) is amqp.Composite
     assert amqp.Composite.__module__ == "amqpcodec.v1_0"
+
+
+def test_arrays_and_described_values_are_compared_with_their_like_alone() -> None:
+    array = amqp.Array("int", [1, 2, 3])
+    assert (array[0], array[-1], array[1:]) == (1, 3, [2, 3])
+    assert array == amqp.Array("int", (1, 2, 3))
+    assert array != amqp.Array("long", [1, 2, 3])
+    assert array != [1, 2, 3]
+    described = amqp.Described(amqp.Symbol("x"), 1)
+    assert described == amqp.Described(amqp.Symbol("x"), 1)
+    assert described != (amqp.Symbol("x"), 1)
+
+
+@pytest.mark.parametrize("cls", [amqp.Decimal32, amqp.Decimal64, amqp.Decimal128])
+def test_bits_of_a_decimal_have_its_width(cls: Any) -> None:
+    size = len(cls("1.5").bits)
+    assert cls.from_bits(cls("1.5").bits) == cls("1.5")
+    for wrong in (0, size - 1, size + 1):
+        with pytest.raises(ValueError, match=f"takes {size} bytes, not {wrong}"):
+            cls.from_bits(bytes(wrong))
