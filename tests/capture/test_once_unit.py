@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from amqpcodec import capture
+from amqpcodec.capture._repeat import RepeatableSources
 from tests.paths import REPO
 
 pa = pytest.importorskip("pyarrow")
@@ -242,6 +243,32 @@ def test_two_scans_of_an_open_file_at_once() -> None:
         for side, batch in enumerate(batches):
             rows[side] += batch.num_rows
     assert rows == [ROWS, ROWS]
+
+
+def test_views_of_an_open_file_have_positions_of_their_own(tmp_path: Path) -> None:
+    """In this thread: the libraries above read in threads of their own."""
+    path = tmp_path / "some"
+    path.write_bytes(b"0123456789")
+    with open(path, "rb") as file:
+        file.seek(2)
+        sources = RepeatableSources(file)
+        one, other = sources.open(), sources.open()
+        assert (one.readable(), one.seekable(), one.fileno()) == (True, True, file.fileno())
+        assert (one.read(3), other.read(1), one.read(1)) == (b"234", b"2", b"5")
+        assert (one.tell(), other.tell(), file.tell()) == (6, 3, 2)
+        assert one.seek(-1, os.SEEK_END) == 9
+        assert other.seek(4, os.SEEK_CUR) == 7
+        assert (one.read(), other.read(2), one.read(1)) == (b"9", b"78", b"")
+        assert one.seek(1) == 1
+        assert (one.read(1), file.tell(), one.name) == (b"1", 2, str(path))
+
+
+def test_one_view_of_a_pipe_reads() -> None:
+    sources = RepeatableSources(Stream(b"0123"))
+    one, other = sources.open(), sources.open()
+    assert (one.read(2), one.read(9), one.read(1)) == (b"01", b"23", b"")
+    with pytest.raises(capture.ReaderExhausted, match="give its path, or a file that seeks"):
+        other.read(1)
 
 
 class Stream:

@@ -12,6 +12,8 @@ pytest.importorskip("rich")
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.cli.questions import QUESTIONS
+from amqpcodec.cli.questions.links import meant
+from amqpcodec.cli.questions.percentiles import Durations
 from tests.capture import recording as made
 from tests.capture.v1_talk import path_of
 from tests.cli.conftest import packets
@@ -394,3 +396,45 @@ def test_tcp_resets(asked, tmp_path, by):
     talk = packets([*SHOP, ("client", close)])
     path.write_bytes(made.pcap([*talk, made.client(at["client"] + len(close), b"", made.RST)]))
     assert asked("errors", path, "--where", "what == 'tcp reset'") == []
+
+
+def test_many_different_durations_are_rounded() -> None:
+    """Above 10,000 different ones, to 8 bits: within 1 % of what they are."""
+    exact, rounded = Durations(), Durations()
+    for value in range(10_000):
+        exact.add(value)
+    for value in range(0, 3_000_000, 100):
+        rounded.add(value)
+    assert exact.at(0.5, 0.99, 1) == [4999, 9899, 9999]
+    assert len(rounded.counts) < 10_000
+    for share, found in zip((0.1, 0.5, 0.99), rounded.at(0.1, 0.5, 0.99), strict=True):
+        assert abs(found - share * 3_000_000) < 0.01 * share * 3_000_000
+    assert (rounded.n, rounded.smallest, rounded.largest) == (30_000, 0, 2_999_900)
+    assert rounded.at(1) == [2_999_900] or abs(rounded.at(1)[0] - 2_999_900) < 30_000
+    before = Durations()
+    before.add(-5)  # a clock that went back
+    assert (before.smallest, before.total, before.at(1)) == (0, 0, [0])
+
+
+@pytest.mark.parametrize(
+    ("address", "exchange", "key", "queue"),
+    [
+        (None, None, None, None),
+        ("orders", None, None, "orders"),
+        ("/queue/a%2Fb", None, None, "a%2Fb"),
+        ("/queues/a%2Fb", None, None, "a/b"),
+        ("/amq/queue/a", None, None, "a"),
+        ("/queue/a/b", None, None, "a/b"),
+        ("/exchange/x/some/key", "x", "some/key", None),
+        ("/exchanges/x%20y/k%3F", "x y", "k?", None),
+        ("/exchanges/x", "x", None, None),
+        ("/topic/eu", "amq.topic", "eu", None),
+        ("/topic/eu/de", "amq.topic", "eu/de", None),
+        ("/other/a", None, None, "/other/a"),
+    ],
+)
+def test_addresses_of_rabbitmq(
+    address: str | None, exchange: str | None, key: str | None, queue: str | None
+) -> None:
+    """Its documentation's two versions of addresses; the second one is percent-encoded."""
+    assert meant(address) == (exchange, key, queue)

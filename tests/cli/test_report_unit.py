@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -14,6 +15,7 @@ pytest.importorskip("rich")
 pytest.importorskip("plotly")
 
 from amqpcodec import v0_9_1 as amqp
+from amqpcodec.cli.report.series import OTHERS, Series
 from tests.capture import recording as made
 from tests.cli.conftest import packets
 from tests.cli.test_questions_unit import SHOP, ids, sent
@@ -206,3 +208,20 @@ def test_zoom_hover_and_theme(browser, page):
     assert titles
     assert not [title for title in titles if re.search("(?i)cloud|share|edit|link|plotly", title)]
     assert browser.get_log("browser") == []
+
+
+def test_a_series_grows_with_the_recording() -> None:
+    """At most 240 pieces of time, and 200 names, after which all are one; nothing is lost."""
+    series = Series()
+    for n in range(1000):
+        series.add("q", 1_000_000 + n * 10_000)
+    series.add("q", None)
+    times, rates = series.curve(["q"])
+    assert 120 < len(times) <= 241
+    assert {after - time for time, after in pairwise(times)} == {series.width}
+    assert round(sum(rates) * series.width / 1e6) == series.total("q") == 1000
+    for n in range(300):
+        series.add(f"n{n}", 1_000_000)
+    assert (series.total("n198"), series.total("n199"), series.total(OTHERS)) == (1, 0, 101)
+    assert series.busiest(2) == ["q", OTHERS]
+    assert Series().curve(["q"]) == ([], [])

@@ -259,3 +259,25 @@ def test_misuse_of_the_constructor() -> None:
     ):
         with pytest.raises(ValueError):
             wrong()
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("sessions", 1, 65_536),
+        ("links", 1, 1 << 32),
+        ("incoming_window", 1, (1 << 31) - 1),
+        ("excess", 0, (1 << 30) - 1),
+        ("message_size", 1, (1 << 64) - 1),
+        ("frame_size", 512, None),
+        ("unsettled", 1, None),
+        ("partial_bytes", 1, None),
+        ("transactions", 1, None),
+    ],
+)
+def test_each_limit_has_its_range(name: str, least: int, most: int | None) -> None:
+    for value in {least, most} - {None}:
+        assert getattr(v1.Limits(**{name: value}), name) == value
+    for value in {least - 1, None if most is None else most + 1} - {None}:
+        with pytest.raises(ValueError, match=name):
+            v1.Limits(**{name: value})
