@@ -32,7 +32,7 @@ check = $(if $(call problem,$(1)),$(error $(call problem,$(1))))
 
 .PHONY: help
 help:  ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
 
 # --- set-up: each step leaves a stamp in $(DONE) ----------------------------------------------
 
@@ -84,12 +84,17 @@ WITHOUT_LIVE := $(addprefix --ignore=,$(LIVE))
 ROOMS := $(addprefix tests/,wire tables objects protocol v1 columns encode capture dropins dropins_v1 \
 	session spec traces cli)
 
+# make test COVERAGE=1 and make broker-test COVERAGE=1 record which lines of the package's Python the tests
+# reach, the second one in addition to the first: make python-coverage-report
+RECORD = $(PY) -m $(if $(COVERAGE),tests.coverage.python record $(1),pytest)
+
 # The newest CPython of the machine, where that is newer than the one in use.
 NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test test-setup linear-test rooms-test newest-test debug-test broker-test compat docs fuzz memcheck sanitize mutants coverage python-coverage lint types generate check-generated wheel-check \
+.PHONY: build demo test test-setup linear-test rooms-test newest-test debug-test broker-test compat docs fuzz memcheck sanitize mutants coverage python-coverage \
+	python-coverage-report lint types generate check-generated wheel-check \
 	build-size bench bench-compat bench-scale bench-session clean distclean
 
 build: $(DONE)/built  ## build the extension in place
@@ -98,9 +103,10 @@ demo: $(DONE)/built $(DONE)/with-arrow $(DONE)/with-spark java  ## from a record
 	@$(PY) -m scripts.demo $(ARGS)
 
 test: $(TEST_SETUP) java  ## run the tests; those against a broker only where AMQPCODEC_BROKER is set
-	$(PY) -m pytest $(if $(AMQPCODEC_BROKER),,$(WITHOUT_LIVE)) $(ARGS)
+	$(call RECORD) $(if $(AMQPCODEC_BROKER),,$(WITHOUT_LIVE)) $(ARGS)
 
 test-setup: $(TEST_SETUP) java  ## what the tests need, without running them
+	@$(VENV)/bin/pyright --version >/dev/null 2>&1 || true  # which installs the rest of itself when it runs first
 
 linear-test: $(DONE)/built $(addprefix $(DONE)/with-,test spec)  ## instructions of doubled inputs: does any construct cost more than its size?
 	AMQPCODEC_INSTRUCTIONS=1 $(PY) -m pytest tests/protocol/test_linear_memory.py $(ARGS)
@@ -124,7 +130,7 @@ debug-test:  ## the same with Python's debug allocator: writes beyond a block, u
 
 broker-test: $(TEST_SETUP)  ## run the tests against a private RabbitMQ (installed if missing: root)
 	$(PY) scripts/broker.py install
-	$(PY) scripts/broker.py run -- $(PY) -m pytest $(LIVE) $(ARGS)
+	$(PY) scripts/broker.py run -- $(call RECORD,--add) $(LIVE) $(ARGS)
 
 compat: $(DONE)/built  ## the clients' own suites without and with the drop-ins (RabbitMQ: root)
 	$(PY) -m scripts.compat $(ARGS)
@@ -144,8 +150,12 @@ memcheck: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli)  ## var
 coverage: $(DONE)/with-build $(addprefix $(DONE)/with-,test clients spec cli)  ## lines of the core that no test reaches (gcc)
 	$(PY) -m tests.coverage $(ARGS)
 
-python-coverage: $(TEST_SETUP) java  ## lines and branches of the package's Python that tests reach
-	$(PY) -m tests.coverage.python $(ARGS)
+python-coverage:  ## lines and branches of the package's Python that the tests reach
+	$(MAKE) --no-print-directory test COVERAGE=1
+	$(MAKE) --no-print-directory python-coverage-report
+
+python-coverage-report: $(DONE)/with-test  ## of make test COVERAGE=1, without running the tests
+	$(PY) -m tests.coverage.python report
 
 docs: $(DONE)/with-docs  ## build the site into .cache/site; a broken link or a warning ends it
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet

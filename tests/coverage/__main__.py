@@ -21,6 +21,7 @@ from collections import Counter, defaultdict
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from tests.coverage.table import Table
 from tests.paths import REPO
 from tests.support.core_build import (
     PACKAGE,
@@ -118,7 +119,7 @@ def named_lines(
 
 def report(least: float) -> int:
     """Print what was reached; the exit status."""
-    rooms: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    table = Table("room", "lines")
     for name, counts in read().items():
         text = ["", *(REPO / PACKAGE / name).read_text(encoding="utf-8").splitlines()]
         missed = sorted(line for line, count in counts.items() if not count)
@@ -126,18 +127,10 @@ def report(least: float) -> int:
         for line in missed:
             if line not in named:
                 print(f"{name}:{line}: {text[line].strip()}")
-        room = name.split("/")[-2]
-        for row in (rooms[room], rooms["all"]):
-            row[0] += len(counts)
-            row[1] += len(missed)
-            row[2] += len(named)
-    print(f"\n{'room':<12}{'lines':>9}{'missed':>9}{'left out':>10}{'reached':>10}")
-    for room in sorted(rooms, key=lambda room: (room == "all", room)):
-        lines, without, out = rooms[room]
-        share = 100 * (lines - without) / lines
-        print(f"{room:<12}{lines:>9}{without:>9}{out:>10}{share:>9.1f}%")
-    lines, without, out = rooms["all"]
-    return int(without > out or 100 * (lines - without) < least * lines)
+        table.add(name.split("/")[-2], len(counts), len(missed), len(named))
+    table.print()
+    _, without, out = table.rows["all"]
+    return int(without > out or table.percent() < least)
 
 
 def main() -> int:

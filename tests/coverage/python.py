@@ -1,10 +1,11 @@
 """Lines and branches of the package's Python that tests reach: python -m tests.coverage.python
 
-Runs tests under coverage.py, subprocesses and Spark's workers included, prints a table by folder
-and each line that no test reached and `python_left_out.toml` does not name. Paths and other options
-go to pytest; without paths the folders of `FOLDERS` are run. --add counts what these tests reach in
-addition to what earlier runs reached; --report prints earlier runs alone. Exit status: 1 where a
-test fails, or below --least percent of lines and branches together, those left out not counted.
+record [--add] [PYTEST'S ARGUMENTS]: run tests under coverage.py, subprocesses and Spark's workers
+included; --add counts what they reach in addition to what earlier runs reached. report: print a
+table by folder and each line that no test reached and `python_left_out.toml` does not name; exit
+status 1 below --least percent of lines and branches together, those left out not counted.
+`make test COVERAGE=1` and `make broker-test COVERAGE=1` record, the second one in addition;
+`make python-coverage` records the first and reports.
 """
 
 from __future__ import annotations
@@ -15,28 +16,21 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 from tests.coverage.__main__ import named_lines
+from tests.coverage.table import Table
 from tests.paths import REPO
 
 CACHE = REPO / ".cache" / "python-coverage"
 LEFT_OUT = Path(__file__).with_name("python_left_out.toml")
 PACKAGE = Path("src", "amqpcodec")
 
-#: Folders of tests/ that between them run the package's Python. The others test the compiled core,
-#: which `make coverage` measures.
-FOLDERS = (
-    "capture", "cli", "columns", "dropins", "dropins_v1", "encode", "layers", "objects",
-    "protocol", "readme", "session", "spark", "spec", "traces", "v1",
-)  # fmt: skip
-
 CONFIGURATION = f"""\
 [run]
 branch = True
-source_pkgs = amqpcodec
+source = {REPO / PACKAGE}
 omit = */amqpcodec/_gen/*
 parallel = True
 concurrency = multiprocessing, thread
@@ -50,29 +44,25 @@ exclude_also =
 """
 
 
-def run(paths: list[str]) -> int:
-    """The tests under coverage; pytest's exit status."""
+def record(arguments: list[str]) -> int:
+    """Run tests under coverage; pytest's exit status."""
     CACHE.mkdir(parents=True, exist_ok=True)
     settings = CACHE / "settings.ini"
     settings.write_text(CONFIGURATION, encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "coverage",
-        "run",
-        f"--rcfile={settings}",
-        "-m",
-        "pytest",
-        "-q",
-    ]
-    return subprocess.run([*command, *paths], cwd=REPO).returncode
+    command = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}"]
+    command += ["-m", "pytest", "-p", "tests.coverage.untraced", *arguments]
+    return subprocess.run(command, cwd=REPO).returncode
 
 
 def read() -> dict[str, Any]:
     """What coverage.py says of each file below the package."""
     settings = f"--rcfile={CACHE / 'settings.ini'}"
     coverage = [sys.executable, "-m", "coverage"]
-    subprocess.run([*coverage, "combine", settings, "--keep", "-q"], cwd=REPO, check=True)
+    for path in CACHE.glob("data.*"):
+        if not path.stat().st_size:  # of a process that was killed
+            path.unlink()
+    if any(CACHE.glob("data.*")):
+        subprocess.run([*coverage, "combine", settings, "--append", "-q"], cwd=REPO, check=True)
     path = CACHE / "report.json"
     subprocess.run([*coverage, "json", settings, "-q", "-o", str(path)], cwd=REPO, check=True)
     files = json.loads(path.read_text(encoding="utf-8"))["files"]
@@ -82,7 +72,7 @@ def read() -> dict[str, Any]:
 def report(least: float) -> int:
     """Print what was reached; the exit status."""
     entries = tomllib.loads(LEFT_OUT.read_text(encoding="utf-8")).get("lines", [])
-    folders: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    table = Table("folder", "lines and branches")
     for name, file in sorted(read().items()):
         text = ["", *(REPO / PACKAGE / name).read_text(encoding="utf-8").splitlines()]
         branches = [tuple(map(abs, branch)) for branch in file["missing_branches"]]
@@ -99,34 +89,28 @@ def report(least: float) -> int:
         total = summary["num_statements"] + summary["num_branches"]
         left_out = len(lines) - len(missed) + len(branches) - len(partial)
         folder = name.rpartition("/")[0].partition("/")[0] or "(top)"
-        for row in (folders[folder], folders["all"]):
-            row[0] += total - left_out
-            row[1] += len(missed) + len(partial)
-            row[2] += left_out
-    print(f"\n{'folder':<12}{'lines+branches':>16}{'missed':>9}{'left out':>10}{'reached':>10}")
-    for folder in sorted(folders, key=lambda folder: (folder == "all", folder)):
-        total, without, out = folders[folder]
-        share = 100 * (total - without) / max(total, 1)
-        print(f"{folder:<12}{total:>16}{without:>9}{out:>10}{share:>9.1f}%")
-    total, without, _ = folders["all"]
-    return int(100 * (total - without) < least * total)
+        table.add(folder, total - left_out, len(missed) + len(partial), left_out)
+    table.print()
+    return int(table.percent() < least)
 
 
 def main() -> int:
-    """Run, report."""
+    """Record or report."""
     parser = argparse.ArgumentParser(prog="python -m tests.coverage.python", description=__doc__)
-    parser.add_argument("--add", action="store_true", help="to what earlier runs reached")
-    parser.add_argument("--report", action="store_true", help="of earlier runs alone")
-    parser.add_argument("--least", type=float, default=95, metavar="PERCENT", help="of all")
-    options, paths = parser.parse_known_args()
-    status = 0
-    if not options.report:
-        if not options.add:
-            shutil.rmtree(CACHE, ignore_errors=True)
-        folders = [f"tests/{name}" for name in FOLDERS]
-        live = [f"--ignore={path.relative_to(REPO)}" for path in (REPO / "tests").glob("*/live")]
-        status = run(paths or [*folders, *live])
-    return report(options.least) or status
+    commands = parser.add_subparsers(dest="command", required=True)
+    recording = commands.add_parser("record", help="run tests")
+    recording.add_argument("--add", action="store_true", help="to what earlier runs reached")
+    reporting = commands.add_parser("report", help="what was not reached")
+    reporting.add_argument("--least", type=float, default=95, metavar="PERCENT", help="of all")
+    options, arguments = parser.parse_known_args()
+    if options.command == "report":
+        if not any(CACHE.glob("data*")):
+            print("nothing was recorded: run make test COVERAGE=1", file=sys.stderr)
+            return 2
+        return report(options.least)
+    if not options.add:
+        shutil.rmtree(CACHE, ignore_errors=True)
+    return record(arguments)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,21 @@
-"""What counts of C say of the sources that it was made from."""
+"""What counts of C say of the sources that it was made from, and which lines of Python count."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from coverage import CoverageData
 
 from tests.coverage import __main__ as coverage
+from tests.coverage import python
 from tests.coverage.__main__ import add_module, reasons
+from tests.coverage.table import Table
+from tests.paths import REPO
 from tests.support.core_build import statements
 
 C = """\
@@ -63,3 +70,70 @@ def test_reasons_by_file_line_and_the_line_before(
     assert reasons("_core/wire/wire.pxi", text, [1, 2, 3, 5, 6]) == dict.fromkeys(
         (2, 3, 5), "never lost"
     )
+
+
+def test_table_by_part_and_of_all(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table("room", "lines")
+    table.add("wire", 8, 2, 1)
+    table.add("wire", 2, 0, 0)
+    table.add("columns", 10, 1, 0)
+    assert (table.percent("wire"), table.percent()) == (80, 85)
+    table.print()
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[1:]] == [
+        ["room", "lines", "missed", "left", "out", "reached"],
+        ["columns", "10", "1", "0", "90.0%"],
+        ["wire", "10", "2", "1", "80.0%"],
+        ["all", "20", "3", "1", "85.0%"],
+    ]
+
+
+def test_python_that_is_left_out_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A missed line, a branch to a missed line, and a branch from a line that runs."""
+    package = tmp_path / python.PACKAGE
+    (package / "cli").mkdir(parents=True)
+    source = "if a:\n    raise NotImplementedError\nif b:\n    c()\nd()\n"
+    (package / "cli" / "x.py").write_text(source)
+    monkeypatch.setattr(python, "REPO", tmp_path)
+    found = {
+        "missing_lines": [2],
+        "missing_branches": [[1, 2], [3, 5]],
+        "summary": {"num_statements": 5, "num_branches": 4},
+    }
+    monkeypatch.setattr(python, "read", lambda: {"cli/x.py": found})
+    assert python.report(least=80) == 0
+    assert python.report(least=90) == 1
+    first, _, _, row, _ = capsys.readouterr().out.splitlines()[:5]
+    assert first == "cli/x.py:3: if b:  (never goes on at line 5)"
+    assert row.split() == ["cli", "7", "1", "2", "85.7%"]
+
+
+def test_random_inputs_run_untraced(tmp_path: Path) -> None:
+    """Tests of many inputs, before and after one of an example; subprocesses of theirs too."""
+    (tmp_path / "called.py").write_text("def f(x):\n    return x\n")
+    run = "import subprocess, sys\nfrom called import f\n"
+    other = "    subprocess.run([sys.executable, '-c', 'import called'], check=True)\n"
+    for name, line in (("a_fuzz", 7), ("b_unit", 8), ("c_memory", 9)):
+        text = f"{run}def test_it():\n    f(1)\n{other}"
+        (tmp_path / f"test_{name}.py").write_text("\n" * line + text)
+    (tmp_path / "s.ini").write_text(
+        "[run]\nparallel = True\npatch = subprocess\ndata_file = data\n"
+    )
+    command = [sys.executable, "-m", "coverage", "run", "--rcfile=s.ini", "-m", "pytest", "-q"]
+    command += ["-p", "tests.coverage.untraced", "-p", "no:cacheprovider"]
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(REPO)])}
+    paths.pop("COVERAGE_PROCESS_CONFIG", None)
+    subprocess.run([*command, str(tmp_path)], cwd=tmp_path, env=paths, check=True)
+    files = list(tmp_path.glob("data.*"))
+    lines: dict[str, set[int]] = {}
+    for path in files:
+        data = CoverageData(str(path))
+        data.read()
+        for name in data.measured_files():
+            lines.setdefault(Path(name).name, set()).update(data.lines(name) or [])
+    assert lines["called.py"] == {1, 2}
+    assert 12 in lines["test_b_unit.py"]
+    assert 11 not in lines["test_a_fuzz.py"]
+    assert 13 not in lines["test_c_memory.py"]
+    assert len(files) == 2

@@ -1,0 +1,33 @@
+"""A plugin of pytest: tests that try many inputs, count instructions or limit memory run untraced.
+
+What reaches a line is then an example, a vector or a session, in every run the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Generator
+
+import pytest
+from coverage import Coverage
+
+#: Names of files: tests/README.md says what the end of a name means.
+UNTRACED = re.compile(r"_(properties|fuzz|differential|memory)\.py$|linear")
+#: What makes subprocesses trace.
+VARIABLE = "COVERAGE_PROCESS_CONFIG"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Pause the tracer."""
+    tracer = Coverage.current()
+    if tracer is None or not UNTRACED.search(item.path.name):
+        return (yield)
+    settings = os.environ.pop(VARIABLE)
+    tracer.stop()
+    try:
+        return (yield)
+    finally:
+        tracer.start()
+        os.environ[VARIABLE] = settings
