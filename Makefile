@@ -93,7 +93,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test test-setup linear-test rooms-test newest-test debug-test broker-test compat docs fuzz memcheck sanitize mutants coverage python-coverage \
+.PHONY: build demo test test-setup linear-test rooms-test newest-test debug-test broker-test compat docs fuzz memcheck sanitize mutants python-mutants coverage python-coverage \
 	python-coverage-report lint types generate check-generated wheel-check \
 	build-size bench bench-compat bench-scale bench-session clean distclean
 
@@ -143,6 +143,9 @@ sanitize: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli)  ## the
 
 mutants: $(DONE)/with-build $(addprefix $(DONE)/with-,test clients spec cli)  ## change the core in 300 places: do the tests see it?
 	$(PY) -m tests.mutation $(ARGS)
+
+python-mutants: $(TEST_SETUP)  ## change sessions, captures, replay and Spark's journal in 300 places: do the tests see it?
+	$(PY) -m tests.mutation.python $(ARGS)
 
 memcheck: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli)  ## variables without a value, by valgrind, on the inputs of fuzzing
 	$(PY) -m tests.fuzz.memcheck $(ARGS)

@@ -7,11 +7,11 @@ import re
 import sys
 import sysconfig
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from tests.mutation.plugin import LEARNT, RESULTS
-from tests.mutation.sites import SOURCES, Site, all_sites, blamed, rewrite, sample
+from tests.mutation.sites import SOURCES, Build, Site, all_sites, blamed, rewrite, sample
 from tests.paths import REPO
 from tests.support.core_build import PACKAGE, BuildError, compile_tree, copy_tree, write
 
@@ -22,14 +22,6 @@ DECLARED = "cdef extern from * nogil:\n    bint mutant(int number)\n\n"
 REFUSED = "refused.txt"
 #: Each round leaves out the sites that the compilers refuse, and takes others.
 ROUNDS = 12
-
-
-@dataclass(frozen=True)
-class Build:
-    """Mutants by number, and where the package is that has them."""
-
-    sites: list[Site]
-    folder: Path
 
 
 def build(count: int, seed: int) -> Build:
@@ -67,10 +59,17 @@ def build(count: int, seed: int) -> Build:
 
 def _forget_other_sources(folder: Path) -> None:
     """What was learnt and found is of these sources with these mutants alone."""
+    package = folder / PACKAGE
+    forget_other_sources(
+        folder, [path for pattern in SOURCES for path in sorted(package.glob(pattern))]
+    )
+
+
+def forget_other_sources(folder: Path, paths: Iterable[Path]) -> None:
+    """Remove what earlier runs learnt and found where these files have changed since."""
     digest = hashlib.sha256()
-    for pattern in SOURCES:
-        for path in sorted((folder / PACKAGE).glob(pattern)):
-            digest.update(path.read_bytes())
+    for path in paths:
+        digest.update(path.read_bytes())
     place = folder / "sources.txt"
     if not place.is_file() or place.read_text() != digest.hexdigest():
         for name in (LEARNT, RESULTS):

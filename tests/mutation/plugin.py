@@ -29,8 +29,9 @@ from typing import Any
 import pytest
 
 MODULES = ("_codec", "_v1", "_columns", "_encode", "_capture", "_dropins", "_dropins_v1")
-#: A test that takes longer than so many times what it took without a mutant, and seconds, hangs.
-SLOWER, SECONDS = 30, 20
+#: A test that takes longer than so many times what it took without a mutant, and the plan's
+#: seconds, hangs.
+SLOWER = 30
 #: So many tests of each file come before all others: tests of one file are much alike.
 QUICKEST = 3
 #: More memory than this is what no test needs.
@@ -57,6 +58,19 @@ class Core:
             (ctypes.c_ubyte * count).in_dll(each, "mutant_seen") for each in self.libraries
         ]
 
+    def record(self) -> None:
+        """The build notes what is reached all the time."""
+
+    def pause(self) -> None:
+        """The same."""
+
+    def place(self, number: int) -> None:
+        """The build has all mutants."""
+
+    def is_of_import(self, number: int) -> bool:
+        """Whether an import runs the mutant: that is known by what the imports reached."""
+        return False
+
     def select(self, number: int) -> None:
         """For this process and those that it starts."""
         os.environ["AMQPCODEC_MUTANT"] = str(number)
@@ -78,6 +92,11 @@ class Mutants:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.plan: dict[str, Any] = json.loads((folder / PLAN).read_text())
+        self.core: Any = None
+        if "package" in self.plan:  # before the modules are imported, which is recorded
+            from tests.mutation.python_code import PythonCode
+
+            self.core = PythonCode(self.plan)
         self.failed = ""
         self.checked: dict[
             str, bool
@@ -96,8 +115,10 @@ class Mutants:
         """Learn, then run the mutants."""
         if session.testsfailed:
             raise session.Interrupted(f"{session.testsfailed} errors during collection")
-        self.core = Core(self.plan["count"])
+        if self.core is None:
+            self.core = Core(self.plan["count"])
         at_import = set(self.core.take_seen())
+        self.core.pause()
         self.items = {item.nodeid: item for item in session.items}
         self.sums = {path: _sum(path) for path in {item.path for item in session.items}}
         # Collections in the children need not look at what all tests' modules hold.
@@ -114,7 +135,7 @@ class Mutants:
             if before.get("killed") and before["sum"] == self.sum_of(before["killed"]):
                 continue
             result = self.run_mutant(number, before.get("passed", {}))
-            if not result["killed"] and number in at_import:
+            if not result["killed"] and (number in at_import or self.core.is_of_import(number)):
                 result["killed"] = self.run_anew(number)
             self.write_result(result)
         return True
@@ -209,6 +230,7 @@ class Mutants:
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *chosen]
         environment = {**os.environ, "AMQPCODEC_MUTANT": str(number)}
         try:
+            self.core.place(number)
             done = subprocess.run(command, env=environment, capture_output=True, timeout=300)
         except subprocess.TimeoutExpired:
             return f"{folder} (hangs)"
@@ -221,6 +243,7 @@ class Mutants:
 
         learning: go on after a failure.
         """
+        self.core.place(number)
         reading, writing = os.pipe()
         with warnings.catch_warnings(action="ignore"):  # pyarrow's threads wait, and hold no lock
             child = os.fork()
@@ -233,7 +256,7 @@ class Mutants:
         try:
             while left:
                 limit = (
-                    10 * (SECONDS + SLOWER * (0 if learning else self.cost(left[0])))
+                    10 * (self.plan["seconds"] + SLOWER * (0 if learning else self.cost(left[0])))
                     + 600 * learning
                 )
                 if not select.select([reading], [], [], limit)[0] or not (
@@ -262,11 +285,13 @@ class Mutants:
         if not learning:
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         self.core.select(number)
+        if learning:
+            self.core.record()
         for item, following in zip(items, [*items[1:], None], strict=True):
             self.failed = ""
             begin = time.process_time()
             if not learning:
-                most = int(begin + SECONDS + SLOWER * self.cost(item.nodeid))
+                most = int(begin + self.plan["seconds"] + SLOWER * self.cost(item.nodeid))
                 resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5))
             self.core.take_seen()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)

@@ -48,6 +48,14 @@ class Site:
         return f"{self.path}:{self.change.line} {self.change.function}: {self.change.text}"
 
 
+@dataclass(frozen=True)
+class Build:
+    """Mutants by number, and where the package is that has them."""
+
+    sites: list[Site]
+    folder: Path
+
+
 def all_sites(package: Path) -> dict[str, list[Site]]:
     """Room -> its sites, in the order of the files."""
     rooms: dict[str, list[Site]] = defaultdict(list)
