@@ -221,3 +221,20 @@ def test_first_timestamp_is_that_of_the_earliest_packet(tmp_path: Path, chain: A
         assert sum(map(len, reader)) == 3
     (tmp_path / "empty.pcap").write_bytes(make.pcap([]))
     assert capture.Reader(tmp_path / "empty.pcap").first_timestamp is None
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["cap2.pcap", "cap10.pcap"],
+        ["2.pcap", "10.pcap", "a.pcap"],
+        ["cap01.pcap", "cap1.pcap", "cap2.pcap"],
+        # Digits that are no number: they stand where any other text stands.
+        ["cap1-3.pcap", "cap1²3.pcap", "cap2.pcap", "²"],
+    ],
+)
+def test_names_decide_between_equal_times(tmp_path: Path, names: list[str]):
+    for name in names:
+        (tmp_path / name).write_bytes(make.pcap(mangle.records(PARTS[:3])))
+    reader = capture.Reader([tmp_path / name for name in reversed(names)], chain=True)
+    assert [Path(path).name for path in reader.files] == names

@@ -10,8 +10,9 @@ fewer than --least percent were killed or a survivor has no argument.
 from __future__ import annotations
 
 import compileall
+import hashlib
+import json
 import py_compile
-import shutil
 import sys
 from collections import defaultdict
 from collections.abc import Mapping
@@ -23,12 +24,14 @@ from cosmic_ray.ast import get_ast
 from tests.mutation.build import forget_other_sources
 from tests.mutation.change import line_of
 from tests.mutation.command import Suite, main
-from tests.mutation.python_sites import candidates, mutant, sources, statement_lines
+from tests.mutation.python_sites import candidates, mutant, sources, statement_lines, with_line
 from tests.mutation.sites import Build, Site, sample
 from tests.paths import REPO
 from tests.support.core_build import PACKAGE, copy_tree
 
 CACHE = REPO / ".cache" / "python-mutants"
+#: In the folder of a build: the files of the mutants, and their names in the order of the sites.
+MUTANTS, LIST = "mutants", "mutants.json"
 #: The folders whose tests take part.
 FOLDERS = ("session", "capture", "cli", "spark")
 
@@ -46,39 +49,53 @@ def build(count: int, seed: int) -> Build:
     compileall.compile_dir(folder / PACKAGE, quiet=2, invalidation_mode=how)
     package = REPO / PACKAGE
     texts = {p.relative_to(package).as_posix(): p.read_text("utf-8") for p in sources(package)}
-    sites = _sites(texts, count, seed, folder / "mutants")
-    paths = [folder / PACKAGE / name for name in texts]
-    forget_other_sources(folder, [*paths, *sorted((folder / "mutants").glob("*.py"))])
-    return Build(sites, folder)
+    sites, mutants = zip(*_sample(texts, count, seed, folder / MUTANTS), strict=True)
+    forget_other_sources(folder, [*(folder / PACKAGE / name for name in texts), *mutants])
+    (folder / LIST).write_text(json.dumps([path.name for path in mutants]), encoding="utf-8")
+    return Build(list(sites), folder)
 
 
-def _sites(texts: Mapping[str, str], count: int, seed: int, folder: Path) -> list[Site]:
-    """A sample of what compiles; the files with the changes, by number, in `folder`."""
+def _sample(
+    texts: Mapping[str, str], count: int, seed: int, folder: Path
+) -> list[tuple[Site, Path]]:
+    """A sample of what compiles, each with the file that has the change, in `folder`."""
     rooms: dict[str, list[Site]] = defaultdict(list)
     for name, text in texts.items():
         for site in candidates(name, text):
             rooms[site.room].append(site)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     refused: set[Site] = set()
     while True:
-        sites, wrong = [], set()
-        for number, site in enumerate(sample(dict(sorted(rooms.items())), count, seed, refused)):
-            try:
-                changed, site_with_line = mutant(texts[site.path], site)
-            except SyntaxError:
-                wrong.add(site)
-            else:
-                sites.append(site_with_line)
-                (folder / f"{number}.py").write_text(changed, encoding="utf-8")
+        chosen = sample(dict(sorted(rooms.items())), count, seed, refused)
+        changed = {site: _mutant(texts[site.path], site, folder) for site in chosen}
+        wrong = {site for site, mutant in changed.items() if mutant is None}
         if not wrong:
-            return sites
+            break
         refused |= wrong
+    mutants = [mutant for mutant in changed.values() if mutant is not None]
+    for path in set(folder.iterdir()) - {path for _, path in mutants}:
+        path.unlink()
+    return mutants
+
+
+def _mutant(text: str, site: Site, folder: Path) -> tuple[Site, Path] | None:
+    """The file with a change, from an earlier run if it has it; None where it does not compile."""
+    digest = hashlib.sha256(f"{site.path} {site.change.template} {text}".encode()).hexdigest()
+    path = folder / f"{digest[:16]}.py"
+    if path.is_file():
+        return with_line(text, path.read_text(encoding="utf-8"), site), path
+    try:
+        changed = mutant(text, site)
+    except SyntaxError:
+        return None
+    path.write_text(changed, encoding="utf-8")
+    return with_line(text, changed, site), path
 
 
 def plan(built: Build) -> dict[str, Any]:
     """What the plugin needs: where the texts of the mutants are, and the lines that reach them."""
     package = built.folder / PACKAGE
+    names = json.loads((built.folder / LIST).read_text(encoding="utf-8"))
     trees: dict[str, tuple[str, Any]] = {}
     lines = {}
     for number, site in enumerate(built.sites):
@@ -91,7 +108,7 @@ def plan(built: Build) -> dict[str, Any]:
         lines[number] = (site.path, span.start, span.stop - 1)
     return {
         "package": str(package),
-        "mutants": {n: str(built.folder / "mutants" / f"{n}.py") for n in lines},
+        "mutants": {n: str(built.folder / MUTANTS / name) for n, name in enumerate(names)},
         "sites": lines,
     }
 

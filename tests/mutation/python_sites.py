@@ -47,8 +47,12 @@ OPERATORS = tuple(
     )
 )
 
-#: Leaves that no operator changes.
-NEVER = {"name", "string", "newline", "fstring_string", "endmarker"}
+#: The nodes that these operators look at, and the signs that are none of theirs.
+KINDS = {
+    *("operator", "keyword", "number", "comparison", "factor", "not_test", "test"),
+    *("if_stmt", "while_stmt", "for_stmt", "assert_stmt", "except_clause"),
+}
+PUNCTUATION = set("()[]{},:.=@;")
 COMPOUND = {"if_stmt", "while_stmt", "for_stmt", "with_stmt", "try_stmt", "funcdef", "classdef"}
 
 
@@ -63,7 +67,8 @@ def candidates(path: str, text: str) -> Iterator[Site]:
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    nodes = [node for node in ast_nodes(tree) if node.type not in NEVER]
+    nodes = [node for node in ast_nodes(tree) if node.type in KINDS]
+    nodes = [node for node in nodes if getattr(node, "value", "") not in PUNCTUATION]
     for name in OPERATORS:
         operator = get_operator(name)()
         occurrence = 0
@@ -78,8 +83,8 @@ def candidates(path: str, text: str) -> Iterator[Site]:
                     yield Site(path, change)
 
 
-def mutant(text: str, site: Site) -> tuple[str, Site]:
-    """The file with the change, and the site with the line as it becomes.
+def mutant(text: str, site: Site) -> str:
+    """The file with the change.
 
     Raises:
         SyntaxError: the change is none that Python allows.
@@ -87,6 +92,11 @@ def mutant(text: str, site: Site) -> tuple[str, Site]:
     name, _, occurrence = site.change.template.rpartition(":")
     changed: str = mutate_code(text, get_operator(name)(), int(occurrence))
     compile(changed, site.path, "exec")
+    return changed
+
+
+def with_line(text: str, changed: str, site: Site) -> Site:
+    """The site with its line as it is and as it becomes."""
     old, new = text.splitlines(keepends=True), changed.splitlines(keepends=True)
     row = next(i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b)
     before = sum(map(len, old[:row]))
@@ -97,7 +107,7 @@ def mutant(text: str, site: Site) -> tuple[str, Site]:
     change = Change(
         site.change.line, site.change.function, line, site.change.begin, site.change.end, ""
     )
-    return changed, Site(site.path, change)
+    return Site(site.path, change)
 
 
 def _same_at_end(old: list[str], new: list[str]) -> int:

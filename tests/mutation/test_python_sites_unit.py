@@ -22,6 +22,7 @@ from tests.mutation.python_sites import (
     mutant,
     sources,
     statement_lines,
+    with_line,
 )
 from tests.paths import REPO
 
@@ -53,7 +54,8 @@ class Tags:
 
 def lines(text: str) -> list[str]:
     """Of each change, the line as it is and as it becomes."""
-    return [mutant(text, site)[1].change.text for site in candidates("a.py", text)]
+    sites = candidates("a.py", text)
+    return [with_line(text, mutant(text, site), site).change.text for site in sites]
 
 
 def test_what_is_changed_and_what_is_not() -> None:
@@ -115,8 +117,10 @@ def module_of(folder: Path, text: str) -> Any:
 def selected(folder: Path, change: str) -> tuple[Any, PythonCode]:
     """The module in use, and the mutant with this line beside it."""
     module = module_of(folder, MODULE)
-    found = (mutant(MODULE, site) for site in candidates("numbers_of_test.py", MODULE))
-    text, site = next(each for each in found if each[1].change.text.endswith(f" -> {change}"))
+    for site in candidates("numbers_of_test.py", MODULE):
+        text = mutant(MODULE, site)
+        if with_line(MODULE, text, site).change.text.endswith(f" -> {change}"):
+            break
     (folder / "0.py").write_text(text)
     code = PythonCode(
         {

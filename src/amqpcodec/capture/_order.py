@@ -54,6 +54,8 @@ def in_order(found: Iterable[Found]) -> list[Found]:
     return sorted(found, key=lambda each: (each.time is None, each.time or 0, natural(each.name)))
 
 
-def natural(name: str) -> list[tuple[int, str]]:
+def natural(name: str) -> tuple[list[str | int], str]:
     """A key by which cap2 stands before cap10."""
-    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"([0-9]+)", name)]
+    parts: list[str | int] = list(re.split(r"([0-9]+)", name))
+    parts[1::2] = map(int, parts[1::2])  # texts and numbers take turns, a text first
+    return parts, name
