@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any
 import coverage
 
 CodeKey = tuple[str, int]
+#: Values that are the same in every process.
+PLAIN = (bool, int, float, str, bytes, type(None), tuple)
 
 
 class PythonCode:
@@ -96,6 +99,12 @@ class PythonCode:
         for key, code in self.changes(number):
             for function in self.loaded()[path].get(key, ()):
                 function.__code__ = code
+        if self.is_of_import(number):
+            for module in list(sys.modules.values()):
+                if getattr(module, "__file__", None) == str(path):
+                    values = {**vars(module)}
+                    exec(compile(self.texts[number].read_bytes(), str(path), "exec"), values)
+                    give_values(values, vars(module), module.__name__)
 
     def is_of_import(self, number: int) -> bool:
         """Whether the change, or a part of it, is in what runs when the module is imported."""
@@ -147,6 +156,34 @@ class PythonCode:
                     if by_key is not None:
                         by_key[_key(value.__code__)].append(value)
         return self.functions
+
+
+def give_values(values: Mapping[str, Any], scope: Any, module: str) -> None:
+    """Give a module or class in use another one's constants, and its functions the defaults."""
+    mine = scope if isinstance(scope, dict) else vars(scope)
+    for name, value in values.items():
+        old = mine.get(name) if not name.startswith("__") else None
+        if isinstance(value, FunctionType) and isinstance(old, FunctionType):
+            old.__defaults__ = _plain(value.__defaults__, old.__defaults__)
+            options = value.__kwdefaults__ or {}
+            old.__kwdefaults__ = {
+                key: value if isinstance(value, PLAIN) else (old.__kwdefaults__ or {}).get(key)
+                for key, value in options.items()
+            }
+        elif isinstance(value, type) and isinstance(old, type) and value.__module__ == module:
+            give_values(vars(value), old, module)
+        elif isinstance(value, PLAIN) and type(value) is type(old) and value != old:
+            if isinstance(scope, dict):
+                scope[name] = value
+            else:
+                setattr(scope, name, value)
+
+
+def _plain(values: tuple[Any, ...] | None, old: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+    if values is None or old is None:
+        return old
+    pairs = zip(values, old, strict=True)
+    return tuple(value if isinstance(value, PLAIN) else before for value, before in pairs)
 
 
 def _key(code: CodeType) -> CodeKey:

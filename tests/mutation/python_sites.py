@@ -164,8 +164,18 @@ def _follows(node: NodeOrLeaf, sign: str) -> bool:
 
 
 def statement_lines(tree: Any, line: int, column: int) -> range:
-    """The lines of the statement at a place; of a compound one, of its head up to the place."""
+    """The lines of which one runs where a change at a place can be seen.
+
+    Those of the statement; of a compound one, those of its head up to the place. What runs when
+    the module is imported, as a default or a constant, is seen by whatever runs later of its
+    function, class or module.
+    """
     node = tree.get_leaf_for_position((line, column + 1), include_prefixes=True)
+    scope, child = node.parent, node
+    while scope.parent is not None and scope.type not in ("funcdef", "classdef"):
+        scope, child = scope.parent, scope
+    if scope.type != "funcdef" or child.type != "suite":
+        return range(scope.start_pos[0], scope.end_pos[0] + 1)
     while node.parent is not None and node.parent.type not in ("suite", "file_input", *COMPOUND):
         node = node.parent
     if node.parent is None or node.parent.type not in COMPOUND:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,8 @@ def test_a_site_is_reached_by_the_lines_of_its_statement() -> None:
     assert span("n < STEP") == range(12, 13)
     assert span("9") == range(14, 16)
     assert span("range(n)") == range(18, 22)
-    assert span("STEP:") == range(6, 7)
+    assert span("STEP:") == range(1, 23)
+    assert span("False") == range(9, 23)
     assert span("0\n") == range(17, 18)
 
 
@@ -153,10 +155,18 @@ def test_a_function_within_a_function_gets_it_too(tmp_path: Path) -> None:
     assert module.later()(1) == 0
 
 
-@pytest.mark.parametrize("change", ["LIMIT = 6", "def at_once(n, least= 2):"])
-def test_what_an_import_runs_is_left_to_another_process(tmp_path: Path, change: str) -> None:
-    _, code = selected(tmp_path, change)
-    assert code.is_of_import(0)
+@pytest.mark.parametrize("change", ["LIMIT = 6", "def at_once(n, least= 0):"])
+def test_constants_and_defaults_in_use_are_those_of_the_mutant(tmp_path: Path, change: str) -> None:
+    module, code = selected(tmp_path, change)
+    sys.modules[module.__name__] = module
+    try:
+        assert [module.at_once(n) for n in (0, 5)] == [False, False]
+        assert code.is_of_import(0)
+        code.place(0)
+        code.select(0)
+        assert module.at_once(5 if change == "LIMIT = 6" else 0)
+    finally:
+        del sys.modules[module.__name__]
 
 
 def test_reached_lines_are_those_since_the_last_look(tmp_path: Path) -> None:
