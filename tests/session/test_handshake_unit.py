@@ -54,6 +54,12 @@ def test_server_reads_the_credentials(mechanism):
     assert "päss" not in repr(login)
 
 
+def test_amqplain_is_a_field_table_without_its_length():
+    client = {"username": "me", "password": "secret", "mechanism": "AMQPLAIN"}
+    login = Pair(client=client).pump().told["server"][0]
+    assert login.response == b"\x05LOGINS\0\0\0\x02me\x08PASSWORDS\0\0\0\x06secret"
+
+
 def test_external_takes_the_name_only():
     pair = Pair(
         client={"mechanism": "EXTERNAL", "username": "cn"}, server={"mechanisms": ("EXTERNAL",)}

@@ -113,6 +113,21 @@ def test_faults_of_a_server(name):
     assert request.error[0] == code
 
 
+@pytest.mark.parametrize("tags", [(0,), (1, 1), (5, 4)])
+def test_delivery_tags_of_a_server_ascend_from_one(tags):
+    pair = opened()
+    mine, _theirs = pair.channel()
+    mine.consume("q", "t")
+    pair.pump()
+    pair.take("client")
+    *good, last = [amqp.encode_message(1, amqp.Basic.Deliver("t", tag), None, b"x") for tag in tags]
+    assert names(pair.client.receive_data(b"".join(good))) == ["Delivered"] * len(good)
+    with pytest.raises(RemoteProtocolError, match=f"tag {tags[-1]} was used before") as caught:
+        pair.client.receive_data(last)
+    assert caught.value.reply_code == 503
+    assert names(caught.value.events) == ["ChannelClosed", "ConnectionClosed"]
+
+
 @pytest.mark.parametrize(
     ("method", "text"),
     [

@@ -74,6 +74,26 @@ def test_request_and_its_reply(name, args, kwargs, kind):
     assert not theirs.received
 
 
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        *dict.fromkeys((name, args) for name, args, _, _ in REQUESTS),
+        ("get", ("q",)),
+        ("publish", ("e", "k")),
+    ],
+)
+def test_bits_that_nobody_asks_for_are_not_set(name, args):
+    pair = opened(answer=False)
+    mine, _theirs = pair.channel()
+    pair.take("server")
+    getattr(mine, name)(*args)
+    pair.pump()
+    (event,) = pair.take("server")
+    method = event.message.method if name == "publish" else event.request.method
+    bits = [field for field in method.FIELDS if getattr(method, field) is True]
+    assert bits == (["requeue"] if name == "recover" else [])
+
+
 def test_requests_are_answered_in_their_order():
     pair = opened(answer=False)
     mine, theirs = pair.channel()

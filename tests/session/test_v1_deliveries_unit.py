@@ -49,6 +49,7 @@ OUTCOMES = [
         amqp.Rejected(amqp.Error("amqp:decode-error", "x")),
     ),
     (lambda d: d.release(), amqp.Released()),
+    (lambda d: d.modify(), amqp.Modified()),
     (lambda d: d.modify(delivery_failed=True), amqp.Modified(True)),
     (
         lambda d: d.modify(

@@ -320,8 +320,8 @@ def test_a_delivery_that_is_aborted_ends_before_those_behind_it() -> None:
     assert link.session.bytes_waiting == 2
     peer.give(amqp.Flow(1, 9, 0, 9, 0, delivery_count=1, link_credit=8))
     sent = peer.take()
-    assert [(bool(frame.aborted), bytes(frame.payload)) for frame in sent] == [
-        (True, b""), (False, b"c"), (False, b"e")
+    assert [(bool(frame.aborted), bool(frame.more), bytes(frame.payload)) for frame in sent] == [
+        (True, False, b""), (False, False, b"c"), (False, False, b"e")
     ]  # fmt: skip
     assert [frame.delivery_tag for frame in sent] == [None, b"second", b"fourth"]
     assert list(link.unsettled) == [second.tag, fourth.tag]
