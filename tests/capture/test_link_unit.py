@@ -12,6 +12,8 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
+from amqpcodec.capture._link import CLEARLY, NOT, PERHAPS, Ends, Link, goes_on
+from amqpcodec.capture._order import Found
 from tests.capture import mangle
 from tests.capture import recording as make
 from tests.paths import REPO
@@ -161,3 +163,65 @@ def test_large_files_are_looked_at_from_both_ends(tmp_path: Path):
 def test_the_choice_is_one_of_three(tmp_path: Path):
     with pytest.raises(ValueError, match="chain is"):
         capture.read(tmp_path / "x", chain="maybe")
+
+
+#: Of one direction, in the file before: bytes from 1,000 up to 5,000.
+BEFORE = (1_000, 5_000, True)
+MIDDLE = (1_000, 5_000, False)
+GAP, OVERLAP = 1 << 24, 1 << 16
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "together", "later"),
+    [
+        # It goes on there, or behind a hole that a rotation may leave, but not behind a larger one.
+        (MIDDLE, (5_000, 6_000, False), CLEARLY, CLEARLY),
+        (MIDDLE, (5_000 + GAP, 5_000 + GAP + 9, False), CLEARLY, CLEARLY),
+        (MIDDLE, (5_001 + GAP, 5_001 + GAP + 9, False), NOT, NOT),
+        # Bytes come again, and new ones behind them: only where all of it is later.
+        (MIDDLE, (4_000, 6_000, False), NOT, CLEARLY),
+        (MIDDLE, (4_000, 5_000, False), NOT, PERHAPS),
+        (MIDDLE, (1_001, 5_000, False), NOT, PERHAPS),
+        ((1_000, 900_000, False), (900_000 - OVERLAP, 900_000, False), NOT, PERHAPS),
+        ((1_000, 900_000, False), (899_999 - OVERLAP, 900_000, False), NOT, NOT),
+        # It begins where the file before does: another recording.
+        (MIDDLE, (1_000, 6_000, False), NOT, NOT),
+        # Numbers start again from 0 after 4 GiB.
+        ((4_294_960_000, 4_294_967_000, False), (1_000, 2_000, False), CLEARLY, CLEARLY),
+    ],
+)
+def test_what_a_direction_says(before, after, together, later):
+    """Whether a file goes on in another one of the same time, and in one that is later."""
+    assert judged({b"one": before}, {b"one": after}) == (together, later)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (BEFORE, (1_000, 6_000, True), NOT),  # the same connection once more: another recording
+        (BEFORE, (7_000, 8_000, True), CLEARLY),  # another one of the same addresses
+        (MIDDLE, (1_000, 8_000, True), CLEARLY),
+    ],
+)
+def test_a_connection_that_begins_beside_one_that_goes_on(before, after, expected):
+    tail, head = {b"one": MIDDLE, b"two": before}, {b"one": (5_000, 6_000, False), b"two": after}
+    assert judged(tail, head) == (expected, expected)
+
+
+def test_a_file_that_goes_on_may_begin_five_seconds_before_the_end():
+    found = Found("tap1.pcap", "tap1.pcap", 10**10, False)
+    known = Link([(0, 10**10, found)], {b"one": MIDDLE})
+    head = {b"one": (5_000, 6_000, False)}
+    times = (5 * 10**9 - 1, 5 * 10**9)
+    files = [Ends(found._replace(time=time), time, head, {}) for time in times]
+    assert [goes_on(known, file) for file in files] == [NOT, CLEARLY]
+
+
+def judged(tail: dict, head: dict) -> tuple[int, int]:
+    """Whether a file goes on in one of the same time, and in one that is later."""
+    found = Found("tap1.pcap", "tap1.pcap", 10**9, False)
+    known = Link([(0, 10**9, found)], tail)
+    return tuple(
+        goes_on(known, Ends(found._replace(time=time), time, head, {}))
+        for time in (10**9, 10**9 + 1)
+    )

@@ -188,8 +188,8 @@ def goes_on(before: Link, file: Ends) -> int:
     """Whether the packets of a file say that it goes on where those before it ended.
 
     CLEARLY: where bytes follow those before. PERHAPS: where all that it shares with them was sent
-    again, later than all of them, or it shares nothing. NOT: else; bytes of the same time that are
-    there already are another recording of them.
+    again, later than all of them, or it has no packet of a connection. NOT: else; bytes of the same
+    time that are there already are another recording of them.
     """
     time = file.found.time or 0
     if time < before.last_time - OVERLAP:
