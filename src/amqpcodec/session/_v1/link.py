@@ -81,7 +81,6 @@ class Link:
         self._closed = False
         self._errant = False
         self._told_end = False
-        self._overtaken = False  # the peer ended it before it was accepted
         self._error: amqp.Error | None = None
 
     def __repr__(self) -> str:
@@ -100,7 +99,7 @@ class Link:
                 break a rule of Part 2 §2.7.3 or Part 3 §3.5; the text names it. Where the link,
                 its session or its connection is over, nothing happens.
         """
-        if self._overtaken or self._is_over():
+        if self._is_over():
             return
         self._check_requested()
         remote = self.remote_attach
@@ -117,7 +116,7 @@ class Link:
 
     def refuse(self, error: amqp.Error | str, description: str | None = None) -> None:
         """Answer LinkRequested by an attach without terminus and a detach that says why."""
-        if self._overtaken or self._is_over():
+        if self._is_over():
             return
         self._check_requested()
         terminus = "source" if self.sends else "target"
@@ -386,7 +385,6 @@ class Link:
         """Attach only to detach."""
         if self.session.state == "BEGIN_RCVD":
             self.session._answer_to_end()
-        self._overtaken = True
         self._attach({}, source=None, target=None)
 
     # --- ends -------------------------------------------------------------------------------------
@@ -406,7 +404,6 @@ class Link:
 
     def _over(self, error: amqp.Error | None, closed_by: ClosedBy, closed: bool) -> None:
         """The link is gone: detached on both sides, or its session is over."""
-        self._overtaken = self._overtaken or self.state == "ATTACH_RCVD"
         if self.state not in ("DETACH_SENT", "DETACHED"):
             links = self.session.connection._links
             if links.get((self.name, self.sends)) is self:

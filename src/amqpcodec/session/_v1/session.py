@@ -286,7 +286,6 @@ class Session:
 
     def _over(self, error: amqp.Error | None, closed_by: ClosedBy) -> None:
         """Tell the end of all links and of the session, once."""
-        self._overtaken = self._overtaken or self.state == "BEGIN_RCVD"
         for link in dict.fromkeys((*self._by_handle.values(), *self._by_remote.values())):
             link._over(error, closed_by, closed=False)
         self._by_handle.clear()
