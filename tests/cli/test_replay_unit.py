@@ -272,6 +272,9 @@ def test_a_broker_that_speaks_something_else(run, good):
         (["--to", "amqp://h", "--map", "a=b*"], "more *"),
         (["--to", "amqp://h", "--map", "****=b"], "3 *"),
         (["--to", "amqp://h", "--rate", "0"], "messages a second"),
+        (["--to", "amqp://h", "--rate", "-1"], "messages a second"),
+        (["--to", "amqp://h", "--rate", "nan"], "messages a second"),
+        (["--to", "amqp://h", "--rate", "soon"], "messages a second"),
         (["--to", "amqp://h", "--rate", "1", "--fast"], "not allowed with"),
         (["--to", "amqp://h", "--window", "0"], "1 to 999999"),
         (["--to", "amqp://h", "--where", "nothing == 1"], "no column"),
@@ -321,6 +324,11 @@ def test_as_recorded(run, tmp_path, broker):
     assert at[1] == pytest.approx(0.3, abs=0.15)
     assert at[2] == pytest.approx(at[1], abs=0.15), "a time that runs back is no wait"
     assert at[3] == pytest.approx(0.5, abs=0.15)
+
+
+@pytest.mark.parametrize("rate", ["0.5", "1", "999999999"])
+def test_a_rate_is_a_number_above_zero(run, good, rate):
+    assert run("replay", good, "--to", "amqp://h", "--dry-run", "--rate", rate).status == 0
 
 
 def test_pace_by_hand():

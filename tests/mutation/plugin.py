@@ -103,8 +103,13 @@ class Mutants:
         ] = {}  # tests that failed with a mutant: whether they are sound
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out what cannot be repeated."""
-        items[:] = [item for item in items if not item.path.stem.endswith(NOT_REPEATABLE)]
+        """Leave out what cannot be repeated, and what starts a Java."""
+        items[:] = [
+            item
+            for item in items
+            if not item.path.stem.endswith(NOT_REPEATABLE)
+            and "spark" not in getattr(item, "fixturenames", ())
+        ]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """In a child: note a failure."""

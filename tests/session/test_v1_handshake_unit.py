@@ -281,3 +281,7 @@ def test_each_limit_has_its_range(name: str, least: int, most: int | None) -> No
     for value in {least - 1, None if most is None else most + 1} - {None}:
         with pytest.raises(ValueError, match=name):
             v1.Limits(**{name: value})
+
+
+def test_a_link_takes_nothing_beyond_its_credit_unless_asked_to() -> None:
+    assert v1.Limits().excess == 0
