@@ -27,7 +27,7 @@ from tests.mutation.command import Suite, main
 from tests.mutation.python_sites import candidates, mutant, sources, statement_lines, with_line
 from tests.mutation.sites import Build, Site, sample
 from tests.paths import REPO
-from tests.support.core_build import PACKAGE, copy_tree
+from tests.support.core_build import PACKAGE, copy_tree, write
 
 CACHE = REPO / ".cache" / "python-mutants"
 #: In the folder of a build: the files of the mutants, and their names in the order of the sites.
@@ -41,9 +41,7 @@ def build(count: int, seed: int) -> Build:
     folder = CACHE / f"seed-{seed}"
     copy_tree(folder, {})
     for module in (REPO / PACKAGE).glob("*.so"):
-        link = folder / PACKAGE / module.name
-        link.unlink(missing_ok=True)
-        link.symlink_to(module)
+        write(folder / PACKAGE / module.name, module.read_bytes())
     # By their contents, so that no second decides which file an import takes.
     how = py_compile.PycInvalidationMode.CHECKED_HASH
     compileall.compile_dir(folder / PACKAGE, quiet=2, invalidation_mode=how)
