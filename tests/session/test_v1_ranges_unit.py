@@ -132,7 +132,8 @@ def test_ranges_against_a_dict(seed: int) -> None:
             if any((number - old) & mask >= 1 << 31 for old in model):
                 continue  # ambiguous: what is that old cannot be named any more
             ids.append(number)
-            model[number] = everything[number] = Item(everything, number)
+            model[number] = Item(everything, number)
+            everything.add(number, model[number])
             states[number] = None
         elif action < 0.6 and model:
             chosen = rng.choice(list(model)) if rng.random() < 0.8 else next(iter(model))
@@ -173,7 +174,7 @@ def test_ranges_against_a_dict(seed: int) -> None:
 def test_ranges_without_deliveries_are_forgotten() -> None:
     everything: Any = Unsettled()
     for number in range(100_000):
-        everything[number] = Item(everything, number)
+        everything.add(number, Item(everything, number))
         if number >= 20:
             everything.pop(number - 20)
         everything.set_state(number - 10, 5, number)
@@ -181,6 +182,24 @@ def test_ranges_without_deliveries_are_forgotten() -> None:
     assert len(everything) == 20
     assert len(everything._starts) <= 2 * 20 + 64 + 2
     assert len(everything._positions) <= 2 * 20 + 64 + 2
+
+
+def test_an_id_that_comes_again_is_in_the_index_once() -> None:
+    """Ids may leap, so that one comes again before a range is asked for."""
+    everything: Any = Unsettled()
+    assert everything.within(0, 100) == []
+    for number in (0, 0x6000_0000, 0xC000_0000) * 7:
+        everything.add(number, Item(everything, number))
+        everything.pop(number)
+        assert everything.within(number, 100) == []
+    everything.add(5, Item(everything, 5))
+    assert everything.within(0, 100) == [everything.by_id[5]]
+    for number in (0x6000_0000, 0xC000_0000, 0, 0x6000_0000, 0xC000_0000):
+        everything.add(number, Item(everything, number))
+        everything.pop(number)
+    everything.add(1 << 31, item := Item(everything, 1 << 31))
+    assert everything.within(1 << 31, 100) == [item]
+    assert len(everything._at) == len(everything) == 2
 
 
 def test_an_id_is_that_of_one_unsettled_delivery() -> None:

@@ -112,7 +112,7 @@ def settled_again(n: int) -> None:
     link.session._sent.pop(0)  # out and in again: the oldest stays
     link.session._sent.clear()
     for delivery in (deliveries[0], *deliveries[n:]):
-        link.session._sent[delivery.id] = delivery
+        link.session._sent.add(delivery.id, delivery)
     server.give(Disposition(RECEIVER, 1, n - 1, True, amqp.Accepted()) for _ in range(n))
     assert len(link.session._sent) == n + 1
 

@@ -367,7 +367,8 @@ class V1Connection(Connection):
             raise LocalProtocolError("the connection is over")
 
     def _check_open_state(self) -> None:
-        self._check_alive()
+        if self._over:
+            self._check_alive()
         if self.close_sent:
             raise LocalProtocolError("the connection is closing")
         if not self.open_sent:

@@ -45,8 +45,8 @@ class Delivery:
     """
 
     __slots__ = (
-        *("_remote_clock", "_remote_state", "id", "link", "remote_settled", "settled", "state"),
-        "tag",
+        *("_all_unsettled", "_remote_clock", "_remote_state", "id", "link", "remote_settled"),
+        *("settled", "state", "tag"),
     )
 
     link: Any
@@ -56,9 +56,11 @@ class Delivery:
     remote_settled: bool
     state: Any
 
-    def __init__(self, link: Any, tag: bytes) -> None:
+    def __init__(self, link: Any, tag: bytes, unsettled: Unsettled[Any]) -> None:
+        """unsettled: the deliveries of the session in this direction."""
         self.link = link
         self.tag = tag
+        self._all_unsettled = unsettled
         self.id = None
         self.state: Any = None
         self._remote_state: Any = None
@@ -88,11 +90,6 @@ class Delivery:
     def keep_remote_state(self) -> None:
         """Note the state that the peer told of a range, before the range is forgotten."""
         self._remote_state = self.remote_state
-
-    @property
-    def _all_unsettled(self) -> Unsettled[Any]:
-        """The unsettled deliveries of the session in this direction."""
-        raise NotImplementedError
 
     def _is_over(self, state: Any = None) -> bool:
         """Whether no answer can reach the peer: it has settled, or the link is over.
@@ -125,9 +122,10 @@ class Delivery:
 
     def _take_state(self, state: Any, settled: bool) -> None:
         """The peer's disposition. Told where it changes something, and before an outcome."""
-        known = self.remote_state
-        if not settled and (state is None or is_outcome(known) or state == known):
-            return
+        if not settled:
+            known = self.remote_state
+            if state is None or is_outcome(known) or state == known:
+                return
         if state is not None:
             self.remote_state = state
         self.remote_settled = settled
@@ -153,7 +151,7 @@ class OutgoingDelivery(Delivery):
     state: Any
 
     def __init__(self, link: Sender, transfer: amqp.Transfer) -> None:
-        super().__init__(link, transfer.delivery_tag or b"")
+        super().__init__(link, transfer.delivery_tag or b"", link.session._sent)
         self.transfer = transfer
         self.settled = bool(transfer.settled)
         self.state = transfer.state
@@ -178,11 +176,13 @@ class OutgoingDelivery(Delivery):
         limit = self.link.remote_max_message_size
         if limit and self._size + len(part) > limit:
             raise LocalProtocolError(f"the receiver takes messages of {limit} bytes at most")
+        self._put(part, more)
+
+    def _put(self, part: memoryview, more: bool) -> None:
+        """Send a part, or let it wait, after all checks."""
         self._size += len(part)
         self._finished = not more
-        session = self.link.session
-        session._outgoing.add(Piece(self, part, more))
-        session._flush()
+        self.link.session._outgoing.send(Piece(self, part, more))
 
     def abort(self) -> None:
         """Give up a delivery of which not all was sent: the receiver forgets what came of it.
@@ -198,12 +198,11 @@ class OutgoingDelivery(Delivery):
         self._forget()
         if self._started:
             session._outgoing.abort(self)
-            session._flush()
+            session._outgoing.flush()
             return
         session._outgoing.remove(self)
         if self.transfer.resume:  # the receiver has a part of it from before
-            session._outgoing.add(Piece(self, memoryview(b""), False))
-            session._flush()
+            session._outgoing.send(Piece(self, memoryview(b""), False))
         else:  # nothing of it was or will be sent
             self.link._queued.pop(self, None)
 
@@ -229,14 +228,10 @@ class OutgoingDelivery(Delivery):
             self.state = state
         self._forget()
 
-    @property
-    def _all_unsettled(self) -> Unsettled[Any]:
-        return self.link.session._sent
-
     def _forget(self) -> None:
         self.link.unsettled.pop(self.tag, None)
         if self.id is not None:
-            self.link.session._sent.pop(self.id, None)
+            self._all_unsettled.pop(self.id)
 
     def _next_frame(self, piece: Piece) -> tuple[bytes, memoryview | None]:
         """The next transfer of a piece, and what is left of it then."""
@@ -284,7 +279,7 @@ class IncomingDelivery(Delivery):
     """
 
     __slots__ = (
-        *("_counted", "_has_data", "_data", "_ignored", "_message", "_skip", "_uncounted"),
+        *("_counted", "_has_data", "_data", "_ignored", "_message", "_skip"),
         *("complete", "position", "resumed", "size", "transfer"),
     )
 
@@ -297,7 +292,7 @@ class IncomingDelivery(Delivery):
     size: int
 
     def __init__(self, link: Receiver, transfer: amqp.Transfer) -> None:
-        super().__init__(link, transfer.delivery_tag or b"")
+        super().__init__(link, transfer.delivery_tag or b"", link.session._received)
         self.id = transfer.delivery_id or 0
         self.transfer = transfer
         self.resumed = transfer.resume
@@ -309,7 +304,7 @@ class IncomingDelivery(Delivery):
         self._ignored = False  # its data is of no use: nobody is told of it
         self._has_data = False  # its transfers on this link carried some
         self._skip = 0  # bytes to come that this end has already
-        self._counted = self._uncounted = 0  # of the connection's partial_bytes
+        self._counted = 0  # bytes of it among the connection's partial_bytes
 
     @property
     def payload(self) -> bytes:
@@ -348,28 +343,28 @@ class IncomingDelivery(Delivery):
         state = self.state
         return self.received if state is None or type(state) is amqp.Received else state
 
-    def _add(self, frame: amqp.Transfer) -> None:
-        """One of its transfers."""
+    def _add(self, frame: amqp.Transfer) -> int:
+        """Take one of its transfers. How many bytes more are kept of it."""
         if frame.settled:
             self.settled = self.remote_settled = True
         if frame.state is not None:
             self.remote_state = frame.state
-        if self._ignored or self.complete:
-            return
         payload = frame.payload
-        self._has_data = self._has_data or bool(payload)
+        if not payload or self._ignored or self.complete:
+            return 0
+        self._has_data = True
         if self._skip:
             count = min(self._skip, len(payload))
             self._skip -= count
             payload = payload[count:]
-        self.size += len(payload)
-        self._uncounted += len(payload)
         if not self._data:
-            self._data = bytes(payload)
-        elif payload:
+            self._data = bytearray(payload) if frame.more else bytes(payload)
+        else:
             if isinstance(self._data, bytes):
                 self._data = bytearray(self._data)
             self._data += payload
+        self.size += len(payload)
+        return len(payload)
 
     def accept(self, transaction: Transaction | bytes | None = None) -> None:
         """It was dealt with."""
@@ -438,10 +433,6 @@ class IncomingDelivery(Delivery):
             self._ignored = not self.complete
             self._forget()
 
-    @property
-    def _all_unsettled(self) -> Unsettled[Any]:
-        return self.link.session._received
-
     def _forget(self) -> None:
         self.link.unsettled.pop(self.tag, None)
-        self.link.session._received.pop(self.id, None)
+        self._all_unsettled.pop(self.id)

@@ -110,7 +110,7 @@ class Receiver(Link):
             self._drop(self.partial)
             self.partial = None
         for delivery in self.unsettled.values():
-            self.session._received.pop(delivery.id or 0, None)
+            self.session._received.pop(delivery.id)
         self.link_credit = 0
 
     # --- frames in --------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class Receiver(Link):
         if not self.link_credit:
             self.drain = False
         self.session.connection._emit(
-            events.SenderFlow(self, frame.available, drained, frame.properties, self.credit)
+            events.SenderFlow(self, frame.available, drained, frame.properties, self.link_credit)
         )
 
     def _take_transfer(self, frame: amqp.Transfer) -> None:
@@ -144,13 +144,13 @@ class Receiver(Link):
             delivery = self._begin(frame)
         else:
             self._continue(delivery, frame)
-        delivery._add(frame)
-        if delivery.settled:
+        size = delivery._add(frame)
+        if delivery.settled and not first:
             delivery._forget()
         if frame.aborted:
             self._abort(delivery)
             return
-        self._bound(delivery)
+        self._bound(delivery, size, frame.more)
         if not frame.more:
             self._finish(delivery)
         elif first and not delivery._ignored and not delivery.complete:
@@ -167,7 +167,8 @@ class Receiver(Link):
     def _finish(self, delivery: IncomingDelivery) -> None:
         """The last transfer came."""
         self.partial = None
-        self._drop(delivery)
+        if delivery._counted:
+            self._drop(delivery)
         if delivery._ignored:
             return
         connection = self.session.connection
@@ -183,7 +184,7 @@ class Receiver(Link):
                 raise LinkFault(self, amqp.TransactionError.UNKNOWN_ID, text)
             delivery.reject(amqp.TransactionError.UNKNOWN_ID, text)
             return
-        self._deliver(delivery)
+        self._deliver(delivery, state)
 
     def _begin(self, frame: amqp.Transfer) -> IncomingDelivery:
         """The first transfer of a delivery."""
@@ -201,12 +202,14 @@ class Receiver(Link):
             raise SessionFault(
                 amqp.AmqpError.INVALID_FIELD, f"delivery-id {number} comes after {last}"
             )
-        if number in session._received:
+        unsettled = session._received.by_id
+        if number in unsettled:
             raise SessionFault(
                 amqp.AmqpError.INVALID_FIELD, f"an unsettled delivery has the delivery-id {number}"
             )
         session._last_delivery_id = number
-        if distance(self.delivery_count, self._limit) + session.connection.limits.excess <= 0:
+        limits = session.connection.limits
+        if distance(self.delivery_count, self._limit) + limits.excess <= 0:
             raise LinkFault(
                 self,
                 amqp.LinkError.TRANSFER_LIMIT_EXCEEDED,
@@ -217,10 +220,10 @@ class Receiver(Link):
             raise LinkFault(
                 self, amqp.AmqpError.NOT_ALLOWED, "an unsettled delivery has the same delivery-tag"
             )
-        if len(session._received) >= session.connection.limits.unsettled:
+        if len(unsettled) >= limits.unsettled:
             raise SessionFault(
                 amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
-                f"more than {len(session._received)} deliveries are unsettled",
+                f"more than {len(unsettled)} deliveries are unsettled",
             )
         self.delivery_count = advance(self.delivery_count, 1)
         self.link_credit = max(self.link_credit - 1, 0)
@@ -231,7 +234,7 @@ class Receiver(Link):
             self._take_up(delivery)
         if not frame.settled and not delivery._ignored:
             self.unsettled[tag] = delivery
-            session._received[number] = delivery
+            session._received.add(number, delivery)
         self.partial = delivery
         return delivery
 
@@ -326,7 +329,8 @@ class Receiver(Link):
                 "received after the first transfer (Part 3 §3.4.1)",
             )
 
-    def _bound(self, partial: IncomingDelivery) -> None:
+    def _bound(self, partial: IncomingDelivery, size: int, more: bool) -> None:
+        """Check the limits of memory. size: bytes that a transfer added; more: another follows."""
         connection = self.session.connection
         if self.max_message_size and partial.size > self.max_message_size:
             raise LinkFault(
@@ -334,10 +338,11 @@ class Receiver(Link):
                 amqp.LinkError.MESSAGE_SIZE_EXCEEDED,
                 f"a message has over {self.max_message_size} bytes",
             )
-        connection.partial_bytes += partial._uncounted
-        partial._counted += partial._uncounted
-        partial._uncounted = 0
-        if connection.partial_bytes > connection.limits.partial_bytes:
+        if more:
+            connection.partial_bytes += size
+            partial._counted += size
+            size = 0
+        if connection.partial_bytes + size > connection.limits.partial_bytes:
             raise LinkFault(
                 self,
                 amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
@@ -352,7 +357,8 @@ class Receiver(Link):
         connection = self.session.connection
         return connection.role == "client" or state.txn_id in connection.transactions
 
-    def _deliver(self, delivery: IncomingDelivery) -> None:
+    def _deliver(self, delivery: IncomingDelivery, state: Any) -> None:
+        """Report a complete delivery. state: the sender's of it."""
         self.session.connection._emit(
-            events.DeliveryReceived(self, delivery, delivery.remote_state, delivery.remote_settled)
+            events.DeliveryReceived(self, delivery, state, delivery.remote_settled)
         )

@@ -106,7 +106,7 @@ class Sender(Link):
         delivery = self.begin_delivery(
             tag=tag, settled=settled, state=transactional(state, transaction), **fields
         )
-        delivery.write(payload, more=False)
+        delivery._put(memoryview(payload), more=False)
         return delivery
 
     def begin_delivery(
@@ -322,13 +322,13 @@ class Sender(Link):
     def _count(self, delivery: OutgoingDelivery) -> None:
         """The first frame of a delivery goes out: it gets its number, and takes a credit."""
         session = self.session
-        delivery.id = session._next_delivery_id
-        while delivery.id in session._sent:  # all ids were used, and that one is unsettled yet
-            delivery.id = advance(delivery.id, 1)
-        delivery.transfer.delivery_id = delivery.id
-        session._next_delivery_id = advance(delivery.id, 1)
+        number = session._next_delivery_id
+        while number in session._sent.by_id:  # all ids were used, and that one is unsettled yet
+            number = advance(number, 1)
+        delivery.id = delivery.transfer.delivery_id = number
+        session._next_delivery_id = advance(number, 1)
         if not delivery.settled:
-            session._sent[delivery.id] = delivery
+            session._sent.add(number, delivery)
         self._queued.pop(delivery, None)
         self.delivery_count = advance(self.delivery_count, 1)
         self.link_credit = max(self.link_credit - 1, 0)
@@ -340,7 +340,7 @@ class Sender(Link):
         session._outgoing.remove_link(self)
         for delivery in self.unsettled.values():
             if delivery.id is not None:
-                session._sent.pop(delivery.id, None)
+                session._sent.pop(delivery.id)
         self._queued.clear()
         self.link_credit = 0
 
@@ -360,10 +360,9 @@ class Sender(Link):
             self.link_credit = max(frame.link_credit - max(under_way, 0), 0)
             self.session._outgoing.offer(self)
         self.drain = frame.drain
+        credit = max(self.link_credit - len(self._queued), 0)
         self.session.connection._emit(
-            events.CreditChanged(
-                self, self.credit, self.drain, frame.properties, len(self.unsettled)
-            )
+            events.CreditChanged(self, credit, self.drain, frame.properties, len(self.unsettled))
         )
 
     def _take_transfer(self, frame: amqp.Transfer) -> None:

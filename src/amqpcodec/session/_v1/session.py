@@ -49,7 +49,7 @@ class Session:
         self.remote_begin: amqp.Begin | None = None
         self.handle_max = 0xFFFF_FFFF  # of this end's own handles: what the peer takes
         self._incoming = Incoming(window)
-        self._outgoing = Outgoing()
+        self._outgoing = Outgoing(connection._queue_raw)
         self._by_handle: dict[int, Link] = {}
         self._handles = FreeNumbers()
         self._by_remote: dict[int, Link] = {}
@@ -247,11 +247,6 @@ class Session:
         )
         incoming.left = incoming.size
 
-    def _flush(self) -> None:
-        """Send what the peer's window allows."""
-        for frame in self._outgoing.frames():
-            self.connection._queue_raw(frame)
-
     def _attach(self, link: Link, options: dict[str, Any], **terminus: Any) -> None:
         self._check()
         link._attach(options, **terminus)
@@ -266,8 +261,10 @@ class Session:
 
     def _is_over(self) -> bool:
         """Whether the session or its connection has ended: answers do nothing then."""
-        ended = self._told_end or self.state in ("END_SENT", "DISCARDING")
-        return ended or self.connection._is_over()
+        if self._told_end or self.state in ("END_SENT", "DISCARDING"):
+            return True
+        connection = self.connection
+        return connection._over or connection.close_sent
 
     def _check(self) -> None:
         self.connection._check_open_state()

@@ -133,7 +133,7 @@ def _take_flow(session: Session, frame: amqp.Flow) -> None:
     session._incoming.next_id = frame.next_outgoing_id or 0
     session._incoming.remote_outgoing = frame.outgoing_window or 0
     if frame.handle is None:
-        session._flush()
+        session._outgoing.flush()
         session.connection._emit(events.SessionFlow(session, session._outgoing.remote_window))
         if frame.echo and session.state == "MAPPED":
             session._send_flow()
@@ -142,7 +142,7 @@ def _take_flow(session: Session, frame: amqp.Flow) -> None:
     if link._is_errant():
         return
     link._take_flow(frame)
-    session._flush()
+    session._outgoing.flush()
     if frame.echo and link.state == "ATTACHED":
         link._send_state()
 

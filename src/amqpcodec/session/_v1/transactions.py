@@ -163,7 +163,7 @@ class Coordinator(Receiver):
                 del connection._declared_on[number]
                 connection.transactions.discard(number)
 
-    def _deliver(self, delivery: IncomingDelivery) -> None:
+    def _deliver(self, delivery: IncomingDelivery, state: Any) -> None:
         if delivery.settled:  # Part 4 §4.2, §4.3
             raise LinkFault(
                 self, amqp.AmqpError.NOT_ALLOWED, "a message to the coordinator came settled"

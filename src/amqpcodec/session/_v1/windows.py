@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,7 @@ class Incoming:
 class Piece:
     """A part of a delivery that waits to be sent: bytes, and whether more will follow them.
 
-    order: its place among all pieces of the session.
+    order: its place among all pieces of the session that wait.
     """
 
     __slots__ = ("delivery", "more", "order", "payload")
@@ -65,7 +65,9 @@ class Outgoing:
     order of their first pieces. A link without credit leaves it and comes back by `offer`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, put: Callable[[bytes], None]) -> None:
+        """put: takes each frame, in order."""
+        self._put = put
         self.next_id = 0
         self.remote_window = 0
         self.size = 0x7FFF_FFFF
@@ -75,21 +77,35 @@ class Outgoing:
         self._in_heap: set[Sender] = set()
         self._order = 0
 
-    def add(self, piece: Piece) -> None:
-        """Let a piece wait; `frames` sends it."""
+    def send(self, piece: Piece) -> None:
+        """Send a piece, as far as it may go now; the rest waits."""
+        link = piece.delivery.link
+        if (
+            self.remote_window > 0
+            and not self._heap  # no link whose turn is before
+            and link not in self._pieces
+            and link._may_send(piece.delivery)
+        ):
+            rest = self._send_frame(piece)
+            if rest is None:
+                return
+            piece.payload = rest
         self._order += 1
         piece.order = self._order
-        link = piece.delivery.link
-        self._pieces.setdefault(link, deque()).append(piece)
+        pieces = self._pieces.get(link)
+        if pieces is None:
+            pieces = self._pieces[link] = deque()
+        pieces.append(piece)
         self.bytes_waiting += len(piece.payload)
         self.offer(link)
+        if self.remote_window > 0:
+            self.flush()
 
     def offer(self, link: Sender) -> None:
         """Let a link send again what waits of it: a piece or credit has come."""
-        pieces = self._pieces.get(link)
-        if pieces and link not in self._in_heap:
+        if link not in self._in_heap and link in self._pieces:
             self._in_heap.add(link)
-            heappush(self._heap, (pieces[0].order, link))
+            heappush(self._heap, (self._pieces[link][0].order, link))
 
     def update(self, flow: amqp.Flow | amqp.Begin) -> None:
         """The peer told its window."""
@@ -101,8 +117,16 @@ class Outgoing:
             window += min(distance(self.next_id, seen), 0)
         self.remote_window = max(window, 0)
 
-    def frames(self) -> Iterator[bytes]:
-        """The frames that may go now, in order."""
+    def _send_frame(self, piece: Piece) -> memoryview | None:
+        """Send the next frame of a piece; what is left of it then."""
+        frame, rest = piece.delivery._next_frame(piece)
+        self._put(frame)
+        self.remote_window -= 1
+        self.next_id = advance(self.next_id, 1)
+        return rest
+
+    def flush(self) -> None:
+        """Send the frames that may go now, in order."""
         while self._heap and self.remote_window > 0:
             link = self._heap[0][1]
             pieces = self._pieces.get(link)
@@ -112,7 +136,7 @@ class Outgoing:
                 continue
             piece = pieces[0]
             before = len(piece.payload)
-            frame, rest = piece.delivery._next_frame(piece)
+            rest = self._send_frame(piece)
             if rest is None:
                 pieces.popleft()
                 self.bytes_waiting -= before
@@ -123,9 +147,6 @@ class Outgoing:
             else:
                 piece.payload = rest
                 self.bytes_waiting -= before - len(rest)
-            self.remote_window -= 1
-            self.next_id = advance(self.next_id, 1)
-            yield frame
 
     def remove(self, delivery: OutgoingDelivery) -> None:
         """Drop what waits of a delivery."""
