@@ -274,12 +274,14 @@ cdef double V1_DOUBLE_MAX = 1.7976931348623157e+308
 cdef int v1_take_number(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
     """A number, boolean or char of a given type, as its bits."""
     if wire_type == V1_BOOLEAN:
-        v = from_numpy(v, V1_NUMPY_CLASSES)
+        if not isinstance(v, bool):
+            v = from_numpy(v, V1_NUMPY_CLASSES)
         if not isinstance(v, bool):
             table_error(at, f"boolean takes bool, not {type(v).__name__}")
         out[0] = v is True
     elif wire_type == V1_FLOAT or wire_type == V1_DOUBLE:
-        v = from_numpy(v, V1_NUMPY_CLASSES)
+        if not isinstance(v, (float, int)):
+            v = from_numpy(v, V1_NUMPY_CLASSES)
         if not isinstance(v, (float, int)):
             table_error(at, f"{V1_NAMES[wire_type].decode()} takes float, not {type(v).__name__}")
         v1_take_double(v, wire_type, out, at)
@@ -531,7 +533,8 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
         return put_byte(b, CTOR_TRUE if v is True else CTOR_FALSE)
     if wire_type <= V1_ULONG:
         if wire_type == V1_BOOLEAN:
-            v = from_numpy(v, V1_NUMPY_CLASSES)
+            if not isinstance(v, int):
+                v = from_numpy(v, V1_NUMPY_CLASSES)
             if not isinstance(v, int):
                 table_error(at, f"boolean takes bool, not {type(v).__name__}")
             u = 1 if v else 0
