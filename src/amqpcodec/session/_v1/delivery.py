@@ -416,7 +416,8 @@ class IncomingDelivery(Delivery):
         """
         if self._is_over(state):
             return
-        self._check_open()
+        if self.settled or self.link.state != "ATTACHED":
+            self._check_open()
         self.link.session._queue(
             amqp.Disposition(amqp.Role.RECEIVER, self.id, None, settled, state)
         )

@@ -76,6 +76,7 @@ class Link:
         self.unsettled: dict[bytes, Delivery] = {}
         #: Of the link before this one, not resumed yet: tag -> delivery, or state of one.
         self._in_doubt: dict[bytes, Any] = {}
+        self._is_incomplete = False  # whether this end's unsettled map is
         self.snd_settle_mode = amqp.SenderSettleMode.MIXED
         self.rcv_settle_mode = _FIRST
         self._closed = False
@@ -233,6 +234,7 @@ class Link:
             text = f"{error}: pass a part of the unsettled map and incomplete_unsettled=True"
             raise LocalProtocolError(text) from None
         self.attach = frame
+        self._is_incomplete = bool(frame.incomplete_unsettled)
         self._in_doubt = in_doubt
         if self.remote_attach is not None:
             self._forget_settled()

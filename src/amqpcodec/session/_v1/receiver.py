@@ -215,7 +215,8 @@ class Receiver(Link):
                 amqp.LinkError.TRANSFER_LIMIT_EXCEEDED,
                 "a delivery came without credit for it",
             )
-        self._check_first(frame, tag)
+        if frame.state is not None or self._in_doubt or self._is_incomplete:
+            self._check_first(frame, tag)
         if tag in self.unsettled:
             raise LinkFault(
                 self, amqp.AmqpError.NOT_ALLOWED, "an unsettled delivery has the same delivery-tag"
@@ -244,7 +245,7 @@ class Receiver(Link):
         if not frame.resume:
             if type(frame.state) is amqp.Received:
                 text = "received on a delivery that is not resumed (Part 3 §3.4.1)"
-            elif self.attach is not None and self.attach.incomplete_unsettled:
+            elif self._is_incomplete:
                 text = "a new delivery, and this end's unsettled map is incomplete (Part 2 §2.7.3)"
             elif tag in self._in_doubt:
                 text = "an unsettled delivery has the same delivery-tag"
