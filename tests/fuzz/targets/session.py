@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from amqpcodec import EncodeError, protocol
 from amqpcodec import session as s
-from tests.fuzz.session_talk import Script, Talk, mutate, pieces_of, random_scripts, same
+from tests.fuzz.session_talk import Script, Talk, mutate, quick, random_scripts, run
 from tests.fuzz.target import Target
 
 VERSIONS = ("0-9-1", "0-9-1", "0-9", "0-8")
@@ -336,6 +336,17 @@ class LegacyTalk(Talk):
                 self.done.add(id(request))
                 self.requests.append(request)  # so that no other one gets its id
 
+    @staticmethod
+    def name_of(value: Any) -> Any:
+        """A value of an event, comparable between two engines."""
+        if isinstance(value, s.Channel):
+            return ("channel", value.number, value.is_open)
+        if isinstance(value, s.Consumer):
+            return ("consumer", value.tag, value.channel.number)
+        if isinstance(value, s.Request | s.PeerRequest):
+            return ("request", repr(value.method))
+        return repr(value)
+
 
 # --- calls of the application ---------------------------------------------------------------------
 
@@ -449,44 +460,6 @@ ACTIONS = (
 # --- the target -----------------------------------------------------------------------------------
 
 
-def name_of(value: Any) -> Any:
-    """A value of an event, comparable between two engines."""
-    if isinstance(value, s.Channel):
-        return ("channel", value.number, value.is_open)
-    if isinstance(value, s.Consumer):
-        return ("consumer", value.tag, value.channel.number)
-    if isinstance(value, s.Request | s.PeerRequest):
-        return ("request", repr(value.method))
-    return repr(value)
-
-
-def talk_of(data: bytes, *, cut: bool = False) -> LegacyTalk:
-    """The talk of an input, to its end."""
-    script = Script(data)
-    talk = LegacyTalk(script, pieces_of(data) if cut else None)
-    while script:
-        talk.step()
-        if talk.engine.closed and talk.steps > 3:
-            break
-    talk.finish()
-    return talk
-
-
-def quick(data: bytes) -> None:
-    """The promises of one talk."""
-    talk_of(data)
-
-
-def run(data: bytes) -> None:
-    """Also: chunking changes nothing, and what was sent can be read."""
-    talk = talk_of(data)
-    same(talk, talk_of(data, cut=True), name_of)
-    decoder = talk.module.Decoder(0)
-    frames = list(decoder.feed(b"".join(talk.sent)))
-    assert decoder.pending == 0
-    assert len(frames) <= 3 * talk.steps + 2 * talk.outstanding + 10
-
-
 def seeds() -> Iterable[bytes]:
     """Each way to begin, and random steps."""
     for head in range(64):
@@ -498,7 +471,7 @@ def seeds() -> Iterable[bytes]:
 TARGETS = [
     Target(
         "sessions",
-        run,
+        partial(run, LegacyTalk),
         seeds,
         mutate,
         largest=600,
@@ -510,7 +483,7 @@ TARGETS = [
                 "_tags",
             )
         ),
-        quick=quick,
+        quick=partial(quick, LegacyTalk),
         core=False,
     )
 ]

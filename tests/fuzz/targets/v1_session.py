@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from unittest import mock
 
@@ -15,7 +15,7 @@ from amqpcodec.session._v1.delivery import Delivery
 from amqpcodec.session._v1.link import Link
 from amqpcodec.session._v1.session import Session
 from amqpcodec.session._v1.transactions import Transaction
-from tests.fuzz.session_talk import Script, Talk, mutate, pieces_of, random_scripts, same
+from tests.fuzz.session_talk import Script, Talk, mutate, quick, random_scripts, run
 from tests.fuzz.target import Target
 from tests.support.v1_gen import BINARY, BOOLEAN, MANDATORY, MAP, STRING, TYPES, UINT, ULONG
 
@@ -132,6 +132,7 @@ class V1Talk(Talk):
     """A talk of AMQP 1.0."""
 
     closed_event = v1.ConnectionClosed
+    module = amqp
 
     def __init__(self, script: Script, pieces: Any = None) -> None:
         super().__init__(script, pieces)
@@ -333,6 +334,19 @@ class V1Talk(Talk):
                 seen |= 1
             self.decided[delivery] = seen | 2 * event.settled
 
+    @staticmethod
+    def name_of(value: Any) -> Any:
+        """A value of an event, comparable between two engines."""
+        if isinstance(value, Link):
+            return ("link", type(value).__name__, value.name, value.handle, value.state)
+        if isinstance(value, Session):
+            return ("session", value.channel, value.state)
+        if isinstance(value, Delivery):
+            return ("delivery", value.id, value.tag, repr(value.remote_state), value.settled)
+        if isinstance(value, Transaction):
+            return ("transaction", value.id, value.state)
+        return repr(value)
+
 
 @contextlib.contextmanager
 def known_nonces() -> Iterator[None]:
@@ -523,46 +537,6 @@ ACTIONS = (
 # --- the target -----------------------------------------------------------------------------------
 
 
-def name_of(value: Any) -> Any:
-    """A value of an event, comparable between two engines."""
-    if isinstance(value, Link):
-        return ("link", type(value).__name__, value.name, value.handle, value.state)
-    if isinstance(value, Session):
-        return ("session", value.channel, value.state)
-    if isinstance(value, Delivery):
-        return ("delivery", value.id, value.tag, repr(value.remote_state), value.settled)
-    if isinstance(value, Transaction):
-        return ("transaction", value.id, value.state)
-    return repr(value)
-
-
-def talk_of(data: bytes, *, cut: bool = False) -> V1Talk:
-    """The talk of an input, to its end."""
-    script = Script(data)
-    talk = V1Talk(script, pieces_of(data) if cut else None)
-    while script:
-        talk.step()
-        if talk.engine.closed and talk.steps > 3:
-            break
-    talk.finish()
-    return talk
-
-
-def quick(data: bytes) -> None:
-    """The promises of one talk."""
-    talk_of(data)
-
-
-def run(data: bytes) -> None:
-    """Also: chunking changes nothing, and what was sent can be read."""
-    talk = talk_of(data)
-    same(talk, talk_of(data, cut=True), name_of)
-    decoder = amqp.Decoder(0)
-    frames = list(decoder.feed(b"".join(talk.sent)))
-    assert decoder.pending == 0
-    assert len(frames) <= 3 * talk.steps + 2 * talk.outstanding + 10
-
-
 #: What a few steps choose for their fields.
 CHOICES = ([0] * 9, [0, 150, 160, 0, 150, 0, 0, 171, 0], [200] * 9)
 
@@ -583,7 +557,7 @@ def seeds() -> Iterable[bytes]:
 TARGETS = [
     Target(
         "v1-sessions",
-        run,
+        partial(run, V1Talk),
         seeds,
         mutate,
         known_nonces,
@@ -596,7 +570,7 @@ TARGETS = [
                 *("windows", "serial", "heartbeats"),
             )
         ),
-        quick=quick,
+        quick=partial(quick, V1Talk),
         core=False,
     )
 ]
