@@ -1,6 +1,10 @@
-"""One construct of so many parts, read once. Run as a program under an instruction counter:
+"""Constructs of so many parts, read once. Run as a program under an instruction counter:
 
-    python tests/protocol/linear.py CONSTRUCT PARTS
+    python tests/protocol/linear.py
+
+It reads lines of stdin, PARTS CONSTRUCT, and runs each in a process forked from this one, in which
+all is imported; it writes the process's id and exit status to stdout. A counter that starts anew
+with each process, as callgrind does, then counts what the construct costs, and nothing else.
 
 The input is made by repetition, which costs little beside the reading.
 """
@@ -8,18 +12,25 @@ The input is made by repetition, which costs little beside the reading.
 from __future__ import annotations
 
 import io
+import os
+import signal
 import struct
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from amqpcodec import v0_9_1 as a
 from amqpcodec import v1_0 as v
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.capture import recording
+from tests.session import amqp0_linear, v1_linear
 from tests.traces import logs
+
+#: Seconds of a construct, under a counter that slows it down fifty times.
+TIMEOUT = 600
 
 
 def header(table: bytes) -> bytes:
@@ -279,12 +290,38 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "specification": lambda n: xml(n // 8),
     "trace: lines that look like the next record": lambda n: trace(n // 16),
 }
+CONSTRUCTS |= amqp0_linear.CONSTRUCTS | v1_linear.CONSTRUCTS
 
-if __name__ != "__main__" or "session: " in sys.argv[1]:
-    # Importing the sessions takes valgrind longer than most of the constructs above.
-    from tests.session import amqp0_linear, v1_linear
+#: What the gate has to find: a step for each pair of parts, few of them.
+QUADRATIC: dict[str, Callable[[int], Any]] = {
+    "quadratic": lambda n: sum(1 for _ in range(n) for _ in range(n // 64)),
+}
 
-    CONSTRUCTS |= amqp0_linear.CONSTRUCTS | v1_linear.CONSTRUCTS
+
+def run(construct: str, parts: int) -> NoReturn:
+    """Run a construct and end this process; SIGALRM ends it where it takes too long."""
+    signal.alarm(TIMEOUT)
+    status = 1
+    try:
+        (CONSTRUCTS | QUADRATIC)[construct](parts)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def main() -> None:
+    """Run what stdin names, one after the other."""
+    for line in sys.stdin:
+        parts, construct = line.rstrip("\n").split(" ", 1)
+        process = os.fork()
+        if not process:
+            run(construct, int(parts))
+        _, status = os.waitpid(process, 0)
+        print(process, os.waitstatus_to_exitcode(status), flush=True)
+
 
 if __name__ == "__main__":
-    CONSTRUCTS[sys.argv[1]](int(sys.argv[2]))
+    main()

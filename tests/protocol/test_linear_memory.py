@@ -8,13 +8,14 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import amqpcodec
-from tests.protocol.linear import CONSTRUCTS
+from tests.protocol.linear import CONSTRUCTS, QUADRATIC
 
 PROGRAM = Path(__file__).with_name("linear.py")
 PARTS = 2_000
@@ -33,30 +34,63 @@ pytestmark = [
     ),
 ]
 
+Counter = Callable[[str, int], int]
 
-@cache
-def instructions(construct: str, parts: int) -> int:
+
+@contextmanager
+def counter(log: Path, program: Path = PROGRAM) -> Iterator[Counter]:
+    """A function that counts the instructions of a construct of so many parts.
+
+    One valgrind runs them all, each in a process of its own; log: what valgrind prints.
+    """
     source = str(Path(amqpcodec.__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
     path += os.pathsep + sysconfig.get_path("platlib")  # of lxml: -S leaves it out
-    counted = subprocess.run(
-        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable, "-S",
-         str(PROGRAM), construct, str(parts)],
+    with subprocess.Popen(
+        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--log-file={log}",
+         sys.executable, "-S", str(program)],
         env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "PYTHONMALLOC": "malloc"},
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-        timeout=600,
-        check=True,
-    )  # fmt: skip
-    found = re.search(r"Collected *: *(\d+)", counted.stderr)
-    assert found is not None
-    return int(found[1])
+    ) as server:  # fmt: skip
+        assert server.stdin is not None
+        assert server.stdout is not None
+        requests, answers = server.stdin, server.stdout
+
+        def count(construct: str, parts: int) -> int:
+            print(parts, construct, file=requests, flush=True)
+            answer = answers.readline()
+            assert answer, f"valgrind ended: {log.read_text()[-2000:]}"
+            process, status = answer.split()
+            assert status == "0", f"{construct} of {parts} parts ended with status {status}"
+            line = re.search(rf"^=={process}== Collected *: *(\d+)", log.read_text(), re.MULTILINE)
+            assert line is not None
+            return int(line[1])
+
+        yield count
+
+
+@pytest.fixture(scope="module")
+def count(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Counter]:
+    with counter(tmp_path_factory.mktemp("linear") / "log") as function:
+        yield function
+
+
+def growth(count: Counter, construct: str) -> float:
+    """How many times as much twice the parts cost."""
+    start = count(construct, 8)
+    once = count(construct, PARTS) - start
+    twice = count(construct, 2 * PARTS) - start
+    assert once > 100 * PARTS
+    return twice / once
 
 
 @pytest.mark.parametrize("construct", CONSTRUCTS)
-def test_twice_the_parts_cost_about_twice(construct: str) -> None:
-    start = instructions(construct, 8)
-    once = instructions(construct, PARTS) - start
-    twice = instructions(construct, 2 * PARTS) - start
-    assert once > 100 * PARTS
-    assert twice / once < MOST
+def test_twice_the_parts_cost_about_twice(construct: str, count: Counter) -> None:
+    assert growth(count, construct) < MOST
+
+
+@pytest.mark.parametrize("construct", QUADRATIC)
+def test_a_step_for_each_pair_is_found(construct: str, count: Counter) -> None:
+    assert growth(count, construct) > MOST
