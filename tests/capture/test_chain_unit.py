@@ -68,7 +68,7 @@ def test_pieces_are_as_the_whole(tmp_path: Path, count: int, kind: str):
     found = table(reader)
     assert reader.files == [str(path) for path in paths]
     assert [{name: row[name] for name in SAME} for row in found] == expected
-    alone = table(capture.read(paths, fields=["error"], chain=False))
+    alone = table(capture.read(paths, fields=["error"], files="separate"))
     whole = sum(row["error"] is None for row in expected)
     assert sum(row["error"] is None for row in alone) < whole or count == 2
     # One connection has one name, in every run and in any order of the arguments.
@@ -106,7 +106,7 @@ def test_alone_is_each_file_by_itself(tmp_path: Path):
     paths = write(tmp_path, cut(records(PARTS), 5))[::-1]
     fields = ["file", "connection", "frame", "flags", "packet_offset"]
     expected = [row for path in paths for row in table(capture.read(path, fields=fields))]
-    reader = capture.read(paths, fields=[*fields, "connection_index"], chain=False)
+    reader = capture.read(paths, fields=[*fields, "connection_index"], files="separate")
     with pytest.warns(capture.CaptureWarning, match=r"^[1-9]\d* directions begin in the middle of"):
         found = table(reader)
     indexes = [row.pop("connection_index") for row in found]
@@ -114,7 +114,7 @@ def test_alone_is_each_file_by_itself(tmp_path: Path):
     assert reader.files == [str(path) for path in paths]
     by_index = {(index, row["connection"]) for index, row in zip(indexes, found, strict=True)}
     assert len(by_index) == len(set(indexes)) == reader.stats()["connections"]
-    with pytest.raises(ValueError, match="one file or chain"):
+    with pytest.raises(ValueError, match="one file or rotation"):
         reader.state()
 
 
@@ -192,7 +192,7 @@ def test_counts_of_each_file(tmp_path: Path):
     for each in found["files"]:
         methods.update(each["methods"])
     assert dict(methods) == one["methods"]
-    alone = capture.stats(paths, chain=False)
+    alone = capture.stats(paths, files="separate")
     assert alone["midstream"] > one["midstream"]
     assert [each["file"] for each in alone["files"]] == [str(path) for path in paths]
 
@@ -253,7 +253,7 @@ def test_files_that_overlap_are_told(tmp_path: Path):
         make.Record(r.data, packets[200].time_ns + i) for i, r in enumerate(packets[400:])
     ]  # fmt: skip
     paths = write(tmp_path, [first, second])
-    reader = capture.read(paths, fields=["error"], chain=True)
+    reader = capture.read(paths, fields=["error"], files="rotation")
     assert not reader.overlaps
     table(reader)
     assert reader.overlaps == [str(paths[1])]

@@ -40,12 +40,12 @@ def test_a_tap_of_each_direction(parts, whole, tmp_path):
         written(tmp_path / f"{side}.pcap", [p for p in parts if p.from_client == side])
         for side in (False, True)
     ]
-    assert rows(capture.read(taps, fields=NAMES, chain="join")) == whole
+    assert rows(capture.read(taps, fields=NAMES, files="taps")) == whole
 
 
 def test_two_taps_of_both_directions(parts, whole, tmp_path):
     taps = [written(tmp_path / f"tap{i}.pcap", parts) for i in range(2)]
-    reader = capture.read(taps, fields=NAMES, chain="join")
+    reader = capture.read(taps, fields=NAMES, files="taps")
     assert rows(reader) == whole
     (counts,) = reader.file_stats()
     assert counts["retransmitted_bytes"] == sum(len(part.data) for part in parts)
@@ -64,7 +64,7 @@ def test_what_one_tap_lost_the_other_has(parts, whole, tmp_path, seed):
         )
         for i in range(2)
     ]
-    assert rows(capture.read(taps, fields=NAMES, chain="join")) == whole
+    assert rows(capture.read(taps, fields=NAMES, files="taps")) == whole
 
 
 @pytest.mark.parametrize("skew_us", [-20_000, -300, 70, 5_000, 300_000])
@@ -86,7 +86,7 @@ def test_clocks_that_differ(parts, whole, tmp_path, skew_us):
             streams.setdefault(key, []).append((row["frame"], row["error"]))
         return streams
 
-    found = rows(capture.read(taps, fields=NAMES, chain="join"))
+    found = rows(capture.read(taps, fields=NAMES, files="taps"))
     assert by_direction(found) == by_direction(whole)
 
 
@@ -117,7 +117,7 @@ def test_rotations_of_two_taps(parts, whole, tmp_path):
             return found
 
     random.Random(1).shuffle(paths)
-    reader = capture.read(paths, fields=["file", *NAMES], chain="join")
+    reader = capture.read(paths, fields=["file", *NAMES], files="taps")
     reader.watch(Counted)
     found = rows(reader)
     files = {row.pop("file") for row in found}
@@ -131,7 +131,7 @@ def test_rotations_of_two_taps(parts, whole, tmp_path):
 
 def test_batches_are_bounded_and_go_on(parts, whole, tmp_path):
     taps = [written(tmp_path / f"tap{i}.pcap", parts) for i in range(2)]
-    reader = capture.read(taps, fields=NAMES, chain="join", batch_rows=10)
+    reader = capture.read(taps, fields=NAMES, files="taps", batch_rows=10)
     first = next(iter(reader))
     assert len(first) == 10
     assert pa.record_batch(first).to_pylist() + rows(reader) == whole
@@ -141,7 +141,7 @@ def test_batches_are_bounded_and_go_on(parts, whole, tmp_path):
 
 def test_not_in_pieces(parts, tmp_path):
     taps = [written(tmp_path / f"tap{i}.pcap", parts[:50]) for i in range(2)]
-    reader = capture.read(taps, chain="join")
+    reader = capture.read(taps, files="taps")
     with pytest.raises(ValueError, match="read to their ends at once"):
         next(reader.read(stop=100))
     with pytest.raises(ValueError, match="read to their ends at once"):
@@ -157,16 +157,16 @@ def test_damage_is_told_by_file(parts, whole, tmp_path):
     cut.write_bytes(Path(good).read_bytes()[:-5])
     empty = tmp_path / "empty.pcap"
     empty.write_bytes(b"")
-    reader = capture.read([good, cut, empty], fields=NAMES, chain="join")
+    reader = capture.read([good, cut, empty], fields=NAMES, files="taps")
     assert rows(reader) == whole
     assert f"{cut}: the last record is cut" in reader.damaged
     with pytest.raises(capture.CaptureError):
-        rows(capture.read([good, __file__], chain="join"))
+        rows(capture.read([good, __file__], files="taps"))
 
 
 def test_stats(parts, tmp_path):
     taps = [written(tmp_path / f"tap{i}.pcap", parts) for i in range(2)]
-    joined = capture.stats(taps, chain="join")
+    joined = capture.stats(taps, files="taps")
     alone = capture.stats(taps[0])
     for name in ("connections", "frames", "methods", "errors", "gaps"):
         assert joined[name] == alone[name]

@@ -101,9 +101,9 @@ def test_interfaces_of_a_section(count: int, damaged: bool):
     assert (reader.damaged is not None) is damaged
 
 
-@pytest.mark.parametrize("chain", [True, False, "join"])
+@pytest.mark.parametrize("files", ["rotation", "separate", "taps"])
 @pytest.mark.parametrize("blocks", [False, True])
-def test_bytes_of_a_record(chain, blocks: bool):
+def test_bytes_of_a_record(files, blocks: bool):
     """A packet or block that says that it is larger is damage."""
     packets = [
         syn(1),
@@ -117,7 +117,7 @@ def test_bytes_of_a_record(chain, blocks: bool):
     largest = len(packets[-1]) + (36 if blocks else 0)  # a block counts as a whole
     for limit, count in ((largest, 2), (largest - 4, 1)):
         source = io.BytesIO(octets)
-        reader = capture.Reader(source, fields=["error"], chain=chain, record_bytes=limit)
+        reader = capture.Reader(source, fields=["error"], files=files, record_bytes=limit)
         assert sum(map(len, reader)) == count
         damaged = reader.damaged
         assert (damaged is None) == (count == 2)

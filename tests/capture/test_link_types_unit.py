@@ -155,7 +155,7 @@ def test_a_warning_says_what_was_left_out(tmp_path: Path, level: str, workers: i
         for _ in capture.read(path, level=level, workers=workers):
             pass
     with pytest.warns(capture.CaptureWarning, match=TEXT.replace("4", "8")):
-        assert capture.stats([path, path], chain=False)["unread_link_types"] == {
+        assert capture.stats([path, path], files="separate")["unread_link_types"] == {
             "IEEE802_11_RADIOTAP (127)": 8
         }
 

@@ -59,8 +59,8 @@ def test_a_rotation_is_one_chain_whatever_its_names(tmp_path: Path, count: int, 
         warnings.simplefilter("error")
         reader = capture.read(paths[::-1], fields=FIELDS)
         found = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
-    assert reader.unlinked == {}
-    assert found == table(paths, chain=True)
+    assert reader.not_in_rotation == {}
+    assert found == table(paths, files="rotation")
     assert reader.files == [str(path) for path in paths]
 
 
@@ -74,10 +74,10 @@ def test_two_taps_of_the_same_traffic_lose_no_row(tmp_path: Path, shift: int):
     assert len(found) == len(alone) == 2 * len(table(paths[0]))
     assert found == alone
     reader = capture.Reader(paths)
-    (reason,) = reader.unlinked.values()
+    (reason,) = reader.not_in_rotation.values()
     assert "same time" in reason if shift < 10**9 else "do not go on" in reason
     # Which the chain of before lost.
-    assert len(table(paths, chain=True)) < len(found)
+    assert len(table(paths, files="rotation")) < len(found)
 
 
 @pytest.mark.parametrize("whole_first", [False, True])
@@ -135,8 +135,8 @@ def test_two_rotations_at_once(tmp_path: Path):
     paths = write(tmp_path, first[:half], second[:half], first[half:], second[half:])
     reader = capture.Reader(paths, fields=FIELDS)
     found = sum(len(batch) for batch in reader.read())
-    assert found == 2 * len(table([paths[0], paths[2]], chain=True))
-    assert list(reader.unlinked) == [str(paths[1])]
+    assert found == 2 * len(table([paths[0], paths[2]], files="rotation"))
+    assert list(reader.not_in_rotation) == [str(paths[1])]
     assert reader.files == [str(paths[i]) for i in (0, 2, 1, 3)]
 
 
@@ -156,13 +156,13 @@ def test_large_files_are_looked_at_from_both_ends(tmp_path: Path):
     paths = write(tmp_path, all_[:150], all_[150:300], all_[300:])
     reader = capture.Reader(paths, fields=["error", "flags"])
     assert sum(map(len, reader)) == 400
-    assert reader.unlinked == {}
+    assert reader.not_in_rotation == {}
     assert reader.stats()["midstream"] == 1
 
 
-def test_the_choice_is_one_of_three(tmp_path: Path):
-    with pytest.raises(ValueError, match="chain is"):
-        capture.read(tmp_path / "x", chain="maybe")
+def test_an_unknown_arrangement_is_refused(tmp_path: Path):
+    with pytest.raises(ValueError, match="files is"):
+        capture.read(tmp_path / "x", files="maybe")
 
 
 #: Of one direction, in the file before: bytes from 1,000 up to 5,000.

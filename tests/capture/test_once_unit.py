@@ -57,14 +57,14 @@ def test_a_second_reading_is_refused(
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("chain", [True, False, "auto", "join"])
-def test_several_files_and_threads(tmp_path: Path, chain: Any, workers: int) -> None:
+@pytest.mark.parametrize("files", ["rotation", "separate", "auto", "taps"])
+def test_several_files_and_threads(tmp_path: Path, files: Any, workers: int) -> None:
     paths = [tmp_path / "a.pcap.gz", tmp_path / "b.pcap.gz"]
     for path in paths:
         path.write_bytes(PATH.read_bytes())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", capture.CaptureWarning)
-        reader = capture.read(paths, chain=chain, workers=workers, fields=["method"])
+        reader = capture.read(paths, files=files, workers=workers, fields=["method"])
         assert count_rows(reader) > 0
         with pytest.raises(capture.ReaderExhausted):
             count_rows(reader)
@@ -136,10 +136,10 @@ class Fails(io.BytesIO):
     readinto = None  # type: ignore[assignment]
 
 
-@pytest.mark.parametrize("chain", ["auto", "join"])
-def test_after_an_error_nothing_passes_for_the_end(chain: Any) -> None:
+@pytest.mark.parametrize("files", ["auto", "taps"])
+def test_after_an_error_nothing_passes_for_the_end(files: Any) -> None:
     file = Fails(gzip.decompress(PATH.read_bytes()))
-    reader = capture.read(file, fields=["method"], chain=chain)
+    reader = capture.read(file, fields=["method"], files=files)
     with pytest.raises(OSError, match="the disk is gone"):
         count_rows(reader)
     with pytest.raises(capture.ReaderExhausted, match="OSError: the disk is gone"):

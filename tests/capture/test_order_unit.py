@@ -111,8 +111,8 @@ def test_across_files(tmp_path: Path):
         # Times that tell which file is first.
         part = [make.Record(r.data, make.START_NS + i * 10**9 + n) for n, r in enumerate(part)]
         paths[-1].write_bytes(make.pcap(part, nano=True))
-    as_found = table(paths, order="none", chain=True)
-    found = table(paths, chain=True)
+    as_found = table(paths, order="none", files="rotation")
+    found = table(paths, files="rotation")
     assert as_found != found == in_turn(as_found)
     assert {row["file_index"] for row in found} == set(range(9))
 
@@ -207,14 +207,14 @@ def test_the_order_is_one_of_two():
         capture.read(io.BytesIO(b""), order="time")
 
 
-@pytest.mark.parametrize("chain", [True, False, "auto", "join"])
-def test_first_timestamp_is_that_of_the_earliest_packet(tmp_path: Path, chain: Any) -> None:
+@pytest.mark.parametrize("files", ["rotation", "separate", "auto", "taps"])
+def test_first_timestamp_is_that_of_the_earliest_packet(tmp_path: Path, files: Any) -> None:
     times = (make.START_NS + 5 * 10**9, make.START_NS + 10**9)
     paths = [tmp_path / "late.pcap", tmp_path / "early.pcap"]
     for path, time in zip(paths, times, strict=True):
         records = [make.Record(beat(41_000, n, 8), time + n) for n in range(3)]
         path.write_bytes(make.pcap(records, nano=True))
-    assert capture.Reader(paths, chain=chain).first_timestamp == times[1]
+    assert capture.Reader(paths, files=files).first_timestamp == times[1]
     with open(paths[0], "rb") as file:
         reader = capture.Reader(file)
         assert reader.first_timestamp == times[0]
@@ -236,5 +236,5 @@ def test_first_timestamp_is_that_of_the_earliest_packet(tmp_path: Path, chain: A
 def test_names_decide_between_equal_times(tmp_path: Path, names: list[str]):
     for name in names:
         (tmp_path / name).write_bytes(make.pcap(mangle.records(PARTS[:3])))
-    reader = capture.Reader([tmp_path / name for name in reversed(names)], chain=True)
+    reader = capture.Reader([tmp_path / name for name in reversed(names)], files="rotation")
     assert [Path(path).name for path in reader.files] == names

@@ -25,7 +25,7 @@ ALL_CAPTURES = bool(os.environ.get("AMQPCODEC_ALL_CAPTURES"))
 
 
 def reader(*paths: Path, level: str = "frame", **options: Any) -> capture.Reader:
-    return capture.Reader(paths, level, ["error"], order="none", chain=True, **options)
+    return capture.Reader(paths, level, ["error"], order="none", files="rotation", **options)
 
 
 def followed(path: Path, level: str, step: int, **options: Any) -> list[float | None]:

@@ -32,12 +32,12 @@ def folder(tmp_path: Path) -> Path:
 
 def read(source: Any) -> int:
     """capture.read"""
-    return sum(map(len, capture.read(source, fields=["method"], chain=False)))
+    return sum(map(len, capture.read(source, fields=["method"], files="separate")))
 
 
 def dataset(source: Any) -> int:
     """capture.dataset"""
-    return int(capture.dataset(source, fields=["method"], chain=False).to_table().num_rows)
+    return int(capture.dataset(source, fields=["method"], files="separate").to_table().num_rows)
 
 
 def scan(source: Any) -> int:
@@ -45,13 +45,13 @@ def scan(source: Any) -> int:
     polars = pytest.importorskip("polars")
     from amqpcodec.polars import scan_captures
 
-    frame = scan_captures(source, fields=["method"], chain=False)
+    frame = scan_captures(source, fields=["method"], files="separate")
     return int(frame.select(polars.len()).collect().item())
 
 
 def counted(source: Any) -> int:
     """capture.stats"""
-    return sum(capture.stats(source, chain=False)["frames"].values())
+    return sum(capture.stats(source, files="separate")["frames"].values())
 
 
 FACES = [read, dataset, scan, counted]
@@ -107,7 +107,7 @@ def test_what_is_missing_is_refused_at_once(folder: Path) -> None:
 
 
 def test_names_of_files_of_a_folder(folder: Path) -> None:
-    reader = capture.read(folder / "day", chain=False)
+    reader = capture.read(folder / "day", files="separate")
     assert reader.files == [str(folder / "day" / name) for name in ("a.pcap.gz", "b[1].pcap.gz")]
     assert "files" in reader.stats()  # as of several
     assert capture.read(folder / "day" / "a.pcap.gz").files == [str(folder / "day" / "a.pcap.gz")]

@@ -139,11 +139,11 @@ def test_a_chain_goes_on_behind_a_damaged_file(tmp_path: Path):
             octets[-200:] = b"\xff" * 200
         paths.append(tmp_path / f"{i}.pcap")
         paths[-1].write_bytes(octets)
-    expected = _table(capture.read(paths, fields=FIELDS, order="none", chain=True))
+    expected = _table(capture.read(paths, fields=FIELDS, order="none", files="rotation"))
     for stop in ((0, 10**6), (1, 3000), (2, 3000), (2, 10**6)):
-        reader = capture.Reader(paths, fields=FIELDS, order="none", chain=True)
+        reader = capture.Reader(paths, fields=FIELDS, order="none", files="rotation")
         found = _table(reader.read(stop))
-        again = capture.Reader(paths, fields=FIELDS, order="none", chain=True)
+        again = capture.Reader(paths, fields=FIELDS, order="none", files="rotation")
         again.resume(reader.state())
         assert found + _table(again) == expected
 

@@ -79,19 +79,21 @@ def test_schemes_of_fsspec(memory: Any, expected: Any) -> None:
 
 
 def test_globs_and_folders(memory: Any, expected: Any) -> None:
-    reader = capture.read("memory://day/*.{gz,pcap}", fields=["method"], chain=False)
+    reader = capture.read("memory://day/*.{gz,pcap}", fields=["method"], files="separate")
     assert reader.files == [
         f"memory://day/{name}" for name in ("_hidden.pcap", "a.pcap.gz", "b.pcap")
     ]
-    assert len(rows("memory://day/?.pcap*", chain=False)) == 2 * len(expected)
-    assert len(rows(["/day/a*", "/day/b*"], filesystem=memory, chain=False)) == 2 * len(expected)
+    assert len(rows("memory://day/?.pcap*", files="separate")) == 2 * len(expected)
+    assert len(rows(["/day/a*", "/day/b*"], filesystem=memory, files="separate")) == 2 * len(
+        expected
+    )
     [counted] = capture.stats("memory://day/*.gz")["files"]
     assert counted["file"] == "memory://day/a.pcap.gz"
     assert set(capture.read("memory://day/*.gz").stats()) > {"files"}  # as of several
     with pytest.raises(FileNotFoundError, match="PATH_NOT_FOUND"):
         capture.read("memory://day/*.zst")
     for folder in ("memory://day/", "memory://day"):
-        assert capture.read(folder, chain=False).files == [
+        assert capture.read(folder, files="separate").files == [
             "memory://day/a.pcap.gz",
             "memory://day/b.pcap",
         ]

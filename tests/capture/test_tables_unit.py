@@ -77,7 +77,7 @@ def test_a_lazy_frame_stops_when_it_has_enough(monkeypatch: pytest.MonkeyPatch) 
 def test_wildcards(tmp_path: Path) -> None:
     for name in ("b.pcap", "a.pcap"):
         (tmp_path / name).write_bytes(gzip.decompress(Path(DEMO).read_bytes()))
-    lazy = scan_captures(tmp_path / "*.pcap", chain=False)
+    lazy = scan_captures(tmp_path / "*.pcap", files="separate")
     files = lazy.select("file").unique(maintain_order=True).collect()["file"].to_list()
     assert files == [str(tmp_path / name) for name in ("a.pcap", "b.pcap")]
     with pytest.raises(FileNotFoundError, match="Path does not exist"):
@@ -173,10 +173,10 @@ def test_progress_over_several_files(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("a.pcap", "b.pcap")]
     for path in paths:
         path.write_bytes(octets)
-    for chain in (True, False, "auto"):
+    for files in ("rotation", "separate", "auto"):
         told: list[tuple[int, int | None]] = []
-        reader = capture.read(paths, chain=chain, on_progress=lambda *at: told.append(at))  # noqa: B023
-        with pytest.warns(capture.CaptureWarning) if chain == "auto" else io.BytesIO():
+        reader = capture.read(paths, files=files, on_progress=lambda *at: told.append(at))  # noqa: B023
+        with pytest.warns(capture.CaptureWarning) if files == "auto" else io.BytesIO():
             list(reader)
         assert told[-1] == (2 * len(octets), 2 * len(octets))
 

@@ -466,7 +466,7 @@ def test_secrets_of_one_file_open_the_next_one(tmp_path: Path):
     at = ends[len(ends) // 2]
     one.write_bytes(octets[:at])
     two.write_bytes(octets[: ends[1]] + octets[at:])
-    options: dict[str, Any] = {"chain": True, "redact": False}
+    options: dict[str, Any] = {"files": "rotation", "redact": False}
     fields = ["direction", "frame", "error"]
     both = capture.Reader([one, two], fields=fields, **options)
     expected = [row for batch in both for row in capture_rows(batch)]
@@ -663,5 +663,5 @@ def test_two_taps(tmp_path: Path):
     for number, path in enumerate(paths):
         path.write_bytes(make.pcap([each for at, each in enumerate(sent) if at % 5 != number + 2]))
     fields = ["direction", "frame", "error"]
-    reader = capture.read(paths, chain="join", keylog=talker.keys, redact=False, fields=fields)
+    reader = capture.read(paths, files="taps", keylog=talker.keys, redact=False, fields=fields)
     assert [row for batch in reader for row in capture_rows(batch)] == EXPECTED

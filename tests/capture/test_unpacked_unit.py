@@ -115,25 +115,25 @@ def two(folder: Path) -> list[Path]:
 
 
 @pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
-@pytest.mark.parametrize("chain", ["auto", True, False, "join"])
-def test_files_of_any_chain(tmp_path: Path, chain: Any) -> None:
+@pytest.mark.parametrize("files", ["auto", "rotation", "separate", "taps"])
+def test_several_files(tmp_path: Path, files: Any) -> None:
     """Looking at files for their order and their links has the same limits as reading them."""
     paths = two(tmp_path)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        reader = capture.Reader(paths, chain=chain, max_decompressed_bytes=30_000)
+        reader = capture.Reader(paths, files=files, max_decompressed_bytes=30_000)
         for _ in reader:
             pass
     said = [
         str(each.message) for each in told if "max_decompressed_bytes=30000" in str(each.message)
     ]
-    looked = 1 if chain == "auto" else 0
+    looked = 1 if files == "auto" else 0
     for path in paths:
         assert len([text for text in said if text.startswith(f"{path}: ")]) == 1 + looked
         assert f"{path}: the compressed file becomes larger" in (reader.damaged or "")
-    counted = capture.stats(paths, chain=chain, max_decompressed_bytes=30_000)
+    counted = capture.stats(paths, files=files, max_decompressed_bytes=30_000)
     assert counted["packets"] == reader.stats()["packets"]
-    assert counted["packets"] < capture.stats(paths, chain=chain)["packets"]
+    assert counted["packets"] < capture.stats(paths, files=files)["packets"]
 
 
 @pytest.mark.parametrize("pack", ["zstd", "zstd in frames"])

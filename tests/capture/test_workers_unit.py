@@ -88,7 +88,7 @@ def test_chains_and_their_warning(tmp_path: Path) -> None:
         path.write_bytes(make.pcap(items[i * third : (i + 1) * third if i < 2 else None]))
     alone = tmp_path / "alone.pcap"
     alone.write_bytes(make.pcap(items[third : 2 * third]))
-    for given in ({"chain": True}, {"chain": False}, {}):
+    for given in ({"files": "rotation"}, {"files": "separate"}, {}):
         found, said = [], []
         for workers in (1, 3):
             with warnings.catch_warnings(record=True) as caught:
@@ -98,7 +98,7 @@ def test_chains_and_their_warning(tmp_path: Path) -> None:
             said.append([str(each.message) for each in caught])
         assert found[0].equals(found[1])
         assert said[0] == said[1]
-        assert bool(said[0]) is not given.get("chain", False)
+        assert bool(said[0]) is not (given.get("files") == "rotation")
 
 
 class Failing(io.BytesIO):

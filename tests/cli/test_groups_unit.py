@@ -52,16 +52,16 @@ def test_a_rotation_is_one_recording(run, rotation):
 
 
 def test_each_alone(run, rotation):
-    result = run("dissect", *rotation, "--no-chain", "--format", "json")
+    result = run("dissect", *rotation, "--files", "separate", "--format", "json")
     assert result.status == 1
     said = result.err.splitlines()
     [told] = [line.partition(": ")[2] for line in said if "in the middle" in line]
     count = "3 directions begin in the middle of 2 of 3 files"
-    assert told == f"--no-chain: {count}: what was sent before is not there"
+    assert told == f"--files separate: {count}: what was sent before is not there"
     assert len(said) == 3
     assert "with an error" in result.err
     assert run("stats", *rotation).status == 0
-    apart = run("stats", *rotation, "--no-chain")
+    apart = run("stats", *rotation, "--files", "separate")
     assert apart.status == 1
     assert apart.err.count(count) == apart.err.count("in the middle") == 1
 
@@ -77,10 +77,10 @@ def test_taps_are_joined(run, tmp_path):
         taps[-1].write_bytes(made.pcap(mine))
     (whole := tmp_path / "whole.pcap").write_bytes(made.pcap(sent))
     columns = ("--fields", "time,from,kind,size", "--format", "json")
-    joined = run("dissect", *taps, "--join", *columns)
+    joined = run("dissect", *taps, "--files", "taps", *columns)
     assert (joined.status, joined.err) == (0, "")
     assert joined.lines == run("dissect", whole, *columns).lines
-    assert run("stats", *taps, "--join").status == 0
+    assert run("stats", *taps, "--files", "taps").status == 0
 
 
 def test_table_says_which_file(run, rotation):
@@ -91,13 +91,13 @@ def test_table_says_which_file(run, rotation):
 def test_files_are_read_together_whatever_their_names_are(tmp_path: Path):
     names = ["a1.pcap", "b", "a2.pcap", "a10.pcap.gz", "b1", "x/a3.pcap", "a", "a1.pcap"]
     files = [tmp_path / name for name in names]
-    for chain in (None, True):
-        [group] = grouped(files, chain)
+    for arrangement in ("auto", "rotation", "taps"):
+        [group] = grouped(files, arrangement)
         assert group.files == files[:-1]
-        assert group.chain == (chain or "auto")
-    assert [group.files for group in grouped(files, False)] == [[file] for file in files[:-1]]
+        assert group.arrangement == arrangement
+    assert [group.files for group in grouped(files, "separate")] == [[file] for file in files[:-1]]
     with_input = [files[0], Path("-")]
-    assert [group.files for group in grouped(with_input, None)] == [[file] for file in with_input]
+    assert [group.files for group in grouped(with_input, "auto")] == [[file] for file in with_input]
 
 
 def test_packets_tell_which_belong_together(run, rotation, tmp_path: Path):
@@ -113,7 +113,7 @@ def test_packets_tell_which_belong_together(run, rotation, tmp_path: Path):
     result = run("dissect", *new, other, "--format", "json")
     assert (result.status, len(result.lines)) == (0, 12 + 1000)
     assert result.err.count("read alone, ") == 1
-    assert ": 0 directions begin in the middle; --chain" in result.err
+    assert ": 0 directions begin in the middle; --files rotation" in result.err
 
 
 def test_what_begins_in_the_middle_is_counted(run, rotation):

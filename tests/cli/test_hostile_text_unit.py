@@ -228,10 +228,12 @@ def test_names_that_are_not_utf_8(run, odd_name, command, form):
 def test_two_names_that_are_not_utf_8_differ(run, odd_name):
     other = odd_name.with_name(os.fsdecode(NAME.replace(b"\xff", b"\xfe")))
     other.write_bytes(odd_name.read_bytes())
-    rows = run("dissect", odd_name, other, "--no-chain", "--fields", "file", "--format", "json")
+    rows = run(
+        "dissect", odd_name, other, "--files", "separate", "--fields", "file", "--format", "json"
+    )
     assert len({json.loads(line)["file"] for line in rows.lines}) == 2
     table = odd_name.with_name("names.parquet")
-    words = ("--no-chain", "--fields", "file", "-o", table)
+    words = ("--files", "separate", "--fields", "file", "-o", table)
     assert run("dissect", odd_name, other, *words).status == 0
     assert len(set(pq.read_table(table).column("file").to_pylist())) == 2
 
@@ -248,7 +250,7 @@ def test_a_page_of_such_names(run, odd_name, tmp_path):
     out = tmp_path / "page.html"
     other = odd_name.with_name("other.pcap")
     other.write_bytes(odd_name.read_bytes())
-    assert run("report", odd_name, other, "--no-chain", "-o", out).status == 0
+    assert run("report", odd_name, other, "--files", "separate", "-o", out).status == 0
     text = out.read_text("utf-8")
     assert "cap\\udcff\\x1b[31m\\u202e.pcap" in text
     assert not re.search("\x1b|\u202e", text[text.rindex("<body") :])

@@ -347,7 +347,7 @@ def test_times_that_are_none(run, shop, time):
 def test_several_recordings_say_which(run, shop, tmp_path):
     other = tmp_path / "other.pcap"
     other.write_bytes(shop.read_bytes())
-    result = run("connections", shop, other, "--no-chain")
+    result = run("connections", shop, other, "--files", "separate")
     assert [line.split()[0] for line in result.lines] == ["file", str(shop), str(other)]
 
 

@@ -244,7 +244,7 @@ CHANGES: dict[str, list[object]] = {
     "where": ["--where", "channel"],
     "since": ["--since", "+1s"],
     "until": ["--until", "+1s"],
-    "chain": ["--join"],
+    "arrangement": ["--files", "taps"],
     "ports": ["--ports", "5672,5673"],
     "protocol": ["--protocol", "0-9"],
     "map": ["--map", "a=b"],
@@ -334,7 +334,7 @@ def test_a_journal_of_another_selection_is_refused(run, recording, broker, tmp_p
     before = path.read_bytes()
     for words, named in (
         (["--keylog", keys], "--keylog"),
-        (["--join"], "--chain"),
+        (["--files", "taps"], "--files"),
         (["--frame-bytes", 1000], "--frame-bytes"),
         (["--map", "a=b", "--where", "channel"], "--map, --where"),
         (["--to", f"amqp://other@127.0.0.1:{broker.port}/"], "--to"),

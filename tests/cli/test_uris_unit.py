@@ -42,10 +42,13 @@ def test_globs_and_folders_of_this_machine(run, tmp_path):
     for name in ("a.pcap.gz", "b.pcap.gz"):
         (tmp_path / name).write_bytes(RECORDING.read_bytes())
     (tmp_path / "_SUCCESS").write_text("no capture")
-    rows = run("dissect", "--no-chain", tmp_path, "--format", "json")
+    rows = run("dissect", "--files", "separate", tmp_path, "--format", "json")
     assert (rows.status, len(rows.lines)) == (0, 2000)
     for path in ("*.gz", "{a,b}.pcap.gz", "**/*.gz"):
-        assert run("dissect", "--no-chain", tmp_path / path, "--format", "json").lines == rows.lines
+        assert (
+            run("dissect", "--files", "separate", tmp_path / path, "--format", "json").lines
+            == rows.lines
+        )
     for command in ("stats", "connections"):
         missing = run(command, tmp_path / "*.zst")
         assert (missing.status, missing.out) == (2, "")

@@ -281,7 +281,7 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "capture: fragments": lambda n: rows(fragments(n, True)),
     "capture: fragments far from each other": lambda n: rows(fragments(n, False)),
     "capture: states": states,
-    "capture: files of a chain": lambda n: rows(*files(1 + n // 16), chain=True),
+    "capture: files of a chain": lambda n: rows(*files(1 + n // 16), files="rotation"),
     "capture: blocks and options": lambda n: rows(blocks(16 * n)),  # a block costs little
     "capture: headers of proxies": lambda n: rows(connections(PROXY + HEARTBEAT, n)),
     "capture: a request of HTTP": lambda n: rows(heads(n)),

@@ -24,9 +24,9 @@ def test_a_read_makes_no_pass(spark: Any, tmp_path: Path, monkeypatch: Any) -> N
     whole = unpacked(RECORDING, alone)
     files = rotated(whole, chain, 3)
     options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "20k"}
-    given = {**options, "chain": "true"}
+    given = {**options, "files": "rotation"}
     for paths in ([str(whole)], list(map(str, files))):
-        expected = rows(paths, chain="true")
+        expected = rows(paths, files="rotation")
         [found] = amqp.index_captures(spark, paths, given).collect()
         assert (found.file, found.files) == (paths[0], len(paths))
         monkeypatch.setattr(ranges, "_pass", None)
@@ -43,7 +43,7 @@ def test_ranges_are_outlined_by_tasks(spark: Any, tmp_path: Path) -> None:
     path.write_bytes(steady(7, 20_000, connections=1))
     step = str(path.stat().st_size // 8)
     read, indexed = tmp_path / "read", tmp_path / "indexed"
-    options = {"maxPartitionBytes": step, "chain": "true"}
+    options = {"maxPartitionBytes": step, "files": "rotation"}
     tasks(path, stateLocation=str(read), **options)
     given = {**options, "stateLocation": str(indexed)}
     [found] = amqp.index_captures(spark, str(path), given).collect()

@@ -49,14 +49,17 @@ def test_a_rotation_beside_others(tmp_path: Path, caplog: Any) -> None:
     assert len(told) == 1
     assert "is read alone" in told[0]
     assert "directions begin in the middle" in told[0]
-    assert {Path(each).name for each in reader.unlinked} == {told[0].split()[0].rpartition("/")[2]}
+    assert {Path(each).name for each in reader.not_in_rotation} == {
+        told[0].split()[0].rpartition("/")[2]
+    }
 
 
 def test_what_begins_in_the_middle_of_a_file_alone_is_told(tmp_path: Path, caplog: Any) -> None:
     rotated(RECORDING, tmp_path, 3)
-    options = {"fields": "error", "chain": "false"}
+    options = {"fields": "error", "files": "separate"}
     midstream = [
-        each["midstream"] for each in capture.stats(list(tmp_path.iterdir()), chain=False)["files"]
+        each["midstream"]
+        for each in capture.stats(list(tmp_path.iterdir()), files="separate")["files"]
     ]
     with caplog.at_level(logging.WARNING):
         reader = CaptureRows.of(str(tmp_path), options)
@@ -81,10 +84,10 @@ def test_what_begins_in_the_middle_of_a_value_is_told(tmp_path: Path, caplog: An
 
 def test_what_is_not_looked_at(tmp_path: Path) -> None:
     files = [CaptureFile("/nowhere/b", 1, 0.0), CaptureFile("/nowhere/a", 1, 0.0)]
-    assert chains(files, True, (5672,), Storage()) == [files]
-    assert chains(files, False, (5672,), Storage()) == [[files[0]], [files[1]]]
+    assert chains(files, "rotation", (5672,), Storage()) == [files]
+    assert chains(files, "separate", (5672,), Storage()) == [[files[0]], [files[1]]]
     assert chains(files[:1], "auto", (5672,), Storage()) == [files[:1]]
-    assert chains([], True, (5672,), Storage()) == []
+    assert chains([], "rotation", (5672,), Storage()) == []
 
 
 def test_taps_are_joined(tmp_path: Path) -> None:
@@ -93,13 +96,13 @@ def test_taps_are_joined(tmp_path: Path) -> None:
         tap = [part for part in variants.parts() if part.from_client == client]
         (tmp_path / f"{number}.pcap").write_bytes(make.pcap(mangle.records(tap)))
     fields = ["direction", "frame", "error"]
-    given = {"chain": "Join", "maxPartitionBytes": "1k", "stateLocation": str(tmp_path / "s")}
+    given = {"files": "taps", "maxPartitionBytes": "1k", "stateLocation": str(tmp_path / "s")}
     reader = CaptureRows.of(str(tmp_path / "*.pcap"), {**given, "fields": ",".join(fields)})
     [task] = reader.partitions()
     joined = [row for rows in reader.read(task) for row in rows.to_pylist()]
     whole = capture.read(str(RECORDING), fields=fields, order="none")
     assert joined == [row for rows in whole for row in pa.record_batch(rows).to_pylist()]
-    source = stats.AmqpCaptureStats({"path": str(tmp_path / "*.pcap"), "chain": "join"})
+    source = stats.AmqpCaptureStats({"path": str(tmp_path / "*.pcap"), "files": "taps"})
     counting = source.reader(source.schema())
     [counted] = [rows for part in counting.partitions() for rows in counting.read(part)]
     told = dict(counted.to_pylist()[0]["frames"])
@@ -107,5 +110,5 @@ def test_taps_are_joined(tmp_path: Path) -> None:
 
 
 def test_what_does_not_go_with_joined_taps(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="does not go with ignoreCorruptFiles"):
-        CaptureRows.of(str(tmp_path), {"chain": "join", "ignoreCorruptFiles": "true"})
+    with pytest.raises(ValueError, match="option files taps needs each file"):
+        CaptureRows.of(str(tmp_path), {"files": "taps", "ignoreCorruptFiles": "true"})

@@ -86,8 +86,8 @@ def test_ranges_of_zstd_in_frames(tmp_path: Path) -> None:
     _, parts = tasks(path, **options)
     assert len(parts) == -(-plain.stat().st_size // 5000)
     assert rows(path, **options) == rows(path)
-    chain = {**options, "chain": "true"}
-    assert rows([plain, path], **chain) == rows([plain, path], chain="true")
+    chain = {**options, "files": "rotation"}
+    assert rows([plain, path], **chain) == rows([plain, path], files="rotation")
 
 
 @pytest.mark.parametrize("column", [0, 1])
@@ -114,11 +114,11 @@ def test_ranges_of_a_chain(tmp_path: Path) -> None:
     late, early = tmp_path / "a.pcap", tmp_path / "b.pcap"
     late.write_bytes(whole[:24] + whole[third:])
     early.write_bytes(whole[:third])
-    options = {"chain": "true", "stateLocation": str(tmp_path / "s"), "maxPartitionBytes": "9k"}
+    options = {"files": "rotation", "stateLocation": str(tmp_path / "s"), "maxPartitionBytes": "9k"}
     _, parts = tasks([late, early], **options)
     assert len(parts) > 5
     assert parts[0].paths == (str(early), str(late))
-    assert rows([late, early], **options) == rows([late, early], chain="true")
+    assert rows([late, early], **options) == rows([late, early], files="rotation")
 
 
 def test_states_are_kept_for_their_owner_and_used_again(tmp_path: Path, monkeypatch: Any) -> None:
@@ -165,7 +165,7 @@ def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
 
 def test_a_large_file_without_a_place_for_states_is_told_once(tmp_path: Path, caplog: Any) -> None:
     files = rotated(RECORDING, tmp_path, 2)
-    tasks(files, chain="false", maxPartitionBytes="1k")
+    tasks(files, files="separate", maxPartitionBytes="1k")
     told = [each.getMessage() for each in caplog.records if "is read by one task" in each.msg]
     assert len(told) == 1
     assert told[0].startswith(str(files[0]))
@@ -213,7 +213,7 @@ def test_a_pass_that_follows_outlines_keeps_the_same_states(
     for way in ("read", "outlined"):
         folder = tmp_path / way
         options = {
-            "chain": "true", "level": level, "stateLocation": str(folder),
+            "files": "rotation", "level": level, "stateLocation": str(folder),
             "maxPartitionBytes": str(step), "path": str(tmp_path / "*.pcap"),
         }  # fmt: skip
         reader = source.CaptureRows(Options(options), None)
@@ -332,7 +332,11 @@ def test_a_range_that_ends_before_its_plan_says(tmp_path: Path) -> None:
 
 def test_a_range_looks_at_the_files_that_it_reads_alone(tmp_path: Path) -> None:
     files = rotated(RECORDING, tmp_path, 5)
-    options = {"chain": "true", "stateLocation": str(tmp_path / "s"), "maxPartitionBytes": "30k"}
+    options = {
+        "files": "rotation",
+        "stateLocation": str(tmp_path / "s"),
+        "maxPartitionBytes": "30k",
+    }
     reader, parts = tasks(files, **options)
     expected = [read_by(reader, [part]) for part in parts]
     assert {len(part.planned) for part in parts} <= {1, 2}

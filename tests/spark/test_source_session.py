@@ -208,14 +208,14 @@ def test_a_rotation_is_one_chain(captures, tmp_path):
     found = reader.load(str(tmp_path))
     assert found.rdd.getNumPartitions() == 1
     assert rows_of(found) == direct_rows(sorted(map(str, tmp_path.iterdir())), fields)
-    assert rows_of(reader.option("chain", True).load(str(tmp_path))) == rows_of(found)
+    assert rows_of(reader.option("files", "rotation").load(str(tmp_path))) == rows_of(found)
     whole = direct_rows(str(RECORDING), fields)
     assert sorted(rows_of(found), key=repr) == sorted(whole, key=repr)
     # Read alone, connections that go on in another file are new ones there.
     names = captures().option("fields", "connection")
     chained, alone = (
-        names.option("chain", chain).load(str(tmp_path)).distinct().count()
-        for chain in ("AUTO", False)
+        names.option("files", files).load(str(tmp_path)).distinct().count()
+        for files in ("AUTO", "separate")
     )
     assert chained == 7 < alone
 
@@ -378,8 +378,11 @@ def test_corrupt_record_under_another_name(captures, damaged):
         ({"MAXPARTITIONBYTES": "some"}, "option maxPartitionBytes is a size"),
         ({"modifiedAfter": "now"}, "option modifiedAfter is a time"),
         ({"recursiveFileLookup": "deep"}, "option recursiveFileLookup is true or false"),
-        ({"chain": "always"}, "option chain is auto, join, true or false, not 'always'"),
-        ({"chain": "true", "ignoreCorruptFiles": "true"}, "chain does not go with"),
+        ({"files": "always"}, "option files is auto, rotation, separate or taps, not 'always'"),
+        (
+            {"files": "rotation", "ignoreCorruptFiles": "true"},
+            "option files rotation needs each file",
+        ),
     ],
 )
 def test_refused_at_load(captures, options, problem):

@@ -76,7 +76,7 @@ def test_webhdfs_is_read(cluster: webhdfs_server.Cluster) -> None:
     assert ("/day/b.pcap", 0, len(PLAIN)) in cluster.opened
     reader = capture.read(uri(cluster, "/day/*.gz"), fields=["method"])
     assert sum(map(len, reader)) == len(local)
-    folder = capture.read(uri(cluster, "/day"), chain=False)
+    folder = capture.read(uri(cluster, "/day"), files="separate")
     assert folder.files == [uri(cluster, f"/day/{name}") for name in ("a.pcap.gz", "b.pcap")]
 
 
@@ -96,7 +96,9 @@ def test_ranges_of_webhdfs(cluster: webhdfs_server.Cluster, tmp_path: Path) -> N
 
 
 def test_a_stream_of_webhdfs(cluster: webhdfs_server.Cluster, tmp_path: Path) -> None:
-    query = Query(tmp_path, tmp_path / "s", path=uri(cluster, "/day"), fields=FIELDS, chain="false")
+    query = Query(
+        tmp_path, tmp_path / "s", path=uri(cluster, "/day"), fields=FIELDS, files="separate"
+    )
     assert query.go() == 1
     assert len(query.rows) == 2 * len(rows(RECORDING, fields=FIELDS))
     cluster.files["/day/d.pcap"] = PLAIN, WRITTEN + 9000

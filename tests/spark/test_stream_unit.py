@@ -70,7 +70,7 @@ class Query:
 
 def one_pass(paths: list[Path], **options: Any) -> list[dict[str, Any]]:
     reader = capture.read(
-        [str(each) for each in paths], fields=FIELDS, order="none", chain=True, **options
+        [str(each) for each in paths], fields=FIELDS, order="none", files="rotation", **options
     )
     return [row for rows in reader.read(end=False) for row in pa.record_batch(rows).to_pylist()]
 
@@ -143,7 +143,7 @@ def test_a_limit_of_bytes(tmp_path: Path) -> None:
 
 def test_without_chains(tmp_path: Path) -> None:
     files = rotated(RECORDING, tmp_path, 5)
-    query = Query(tmp_path, tmp_path / "states", chain="false", maxPartitionBytes="9k")
+    query = Query(tmp_path, tmp_path / "states", files="separate", maxPartitionBytes="9k")
     query.go()
     alone = [row for path in files for row in _rows(capture.read(str(path), fields=FIELDS))]
     same(query.rows, alone)
@@ -247,10 +247,10 @@ def test_a_late_file_is_read_alone(tmp_path: Path, caplog: Any) -> None:
     spool = tmp_path / "spool"
     spool.mkdir()
     files = rotated(RECORDING, spool, 4)
-    for chain in ("auto", "true"):
-        folder = tmp_path / chain
+    for files in ("auto", "rotation"):
+        folder = tmp_path / files
         folder.mkdir()
-        query = Query(folder, tmp_path / f"states-{chain}", chain=chain)
+        query = Query(folder, tmp_path / f"states-{files}", files=files)
         for path in (files[0], files[2], files[3], files[1]):
             (folder / path.name).write_bytes(path.read_bytes())
             with caplog.at_level(logging.WARNING):
@@ -333,7 +333,7 @@ def test_damage_inside(tmp_path: Path) -> None:
     [
         ({"stateLocation": ""}, "a stream needs the option stateLocation"),
         ({"stateLocation": "s3://bucket/x"}, "a folder that the driver and all tasks have mounted"),
-        ({"chain": "join"}, "taps cannot be joined in a stream"),
+        ({"files": "taps"}, "option files: a stream cannot join taps"),
         ({"closeAfter": "soon"}, "option closeAfter is a time such as 90s or 5m, not 'soon'"),
         ({"maxFilesPerTrigger": "0"}, "option maxFilesPerTrigger is a number from 1, not '0'"),
         ({"maxFilesPerTrigger": "1", "maxBytesPerTrigger": "1m"}, "not both"),

@@ -49,9 +49,9 @@ def test_failfast_names_the_limit(packed: Path) -> None:
     assert rows(packed, maxDecompressedBytes="1g", maxCompressionRatio=0, mode="FAILFAST")
 
 
-@pytest.mark.parametrize("chain", ["auto", "true", "join"])
-def test_stats_name_the_limit(packed: Path, chain: str) -> None:
-    given = Options({"path": str(packed.parent), "maxDecompressedBytes": str(MOST), "chain": chain})
+@pytest.mark.parametrize("files", ["auto", "rotation", "taps"])
+def test_stats_name_the_limit(packed: Path, files: str) -> None:
+    given = Options({"path": str(packed.parent), "maxDecompressedBytes": str(MOST), "files": files})
     packed.with_name("y.pcap.zst").write_bytes(packed.read_bytes())
     schema = stats.AmqpCaptureStats({"maxDecompressedBytes": str(MOST)}).schema()
     reader = stats._Reader(given, schema)
@@ -74,8 +74,8 @@ def test_stats_name_the_limit(packed: Path, chain: str) -> None:
         ),
         ({"maxCompressionRatio": "-1"}, "option maxCompressionRatio is a number from 0, not '-1'"),
         (
-            {"max_compression_ratio": "1"},
-            "no option 'max_compression_ratio'; did you mean maxCompressionRatio",
+            {"maxCompresionRatio": "1"},
+            "no option 'maxcompresionratio'; did you mean maxCompressionRatio",
         ),
     ],
 )

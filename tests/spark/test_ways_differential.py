@@ -71,7 +71,7 @@ def one_task(paths: list[Path], **options: Any) -> Any:
 
 def in_tasks(paths: list[Path], **options: Any) -> Any:
     """The rows of a read's tasks; each is begun, dies and is tried again."""
-    reader = CaptureRows.of(list(map(str, paths)), {"chain": "true", **options})
+    reader = CaptureRows.of(list(map(str, paths)), {"files": "rotation", **options})
     found = []
     for part in reader.partitions():
         dying = reader.read(part)
@@ -83,7 +83,7 @@ def in_tasks(paths: list[Path], **options: Any) -> Any:
 
 def streamed(folder: Path, states: Path, **options: Any) -> list[dict[str, Any]]:
     """The rows of a stream over a folder, whose driver starts anew before each batch."""
-    query = Query(folder, states, maxFilesPerTrigger="2", chain="true", **options)
+    query = Query(folder, states, maxFilesPerTrigger="2", files="rotation", **options)
     while batch := query.batch():
         query.run(batch)
         query.start()
@@ -93,14 +93,14 @@ def streamed(folder: Path, states: Path, **options: Any) -> list[dict[str, Any]]
 
 def before_the_end(paths: list[Path], **options: Any) -> list[dict[str, Any]]:
     """The rows of one pass without those that only the end of the last file brings."""
-    reader = capture.read(list(map(str, paths)), chain=True, order="none", **options)
+    reader = capture.read(list(map(str, paths)), files="rotation", order="none", **options)
     return [row for rows in reader.read(end=False) for row in pa.record_batch(rows).to_pylist()]
 
 
 def by_threads(paths: list[Path], **options: Any) -> list[Any]:
     return [
         pa.Table.from_batches(
-            map(pa.record_batch, capture.read(paths, chain=True, workers=n, **options)),
+            map(pa.record_batch, capture.read(paths, files="rotation", workers=n, **options)),
             pa.schema(capture.schema(options["level"], options["fields"])),
         ).combine_chunks()
         for n in (1, 2)

@@ -57,13 +57,13 @@ def main(master: str, place: Path, levels: list[str]) -> None:
     files = sorted(map(str, (place / "folder").iterdir()))
     for level in levels:
         fields = FIELDS.split(",")
-        reader = capture.read(files, level=level, fields=fields, chain=True)
+        reader = capture.read(files, level=level, fields=fields, files="rotation")
         expected = ordered(row for rows in reader for row in pa.record_batch(rows).to_pylist())
         for octets in ("1g", "20k"):
             frames = (
                 spark.read.format("amqp_capture")
                 .option("stateLocation", str(place / f"states-{level}"))
-                .options(maxPartitionBytes=octets, fields=FIELDS, level=level, chain=True)
+                .options(maxPartitionBytes=octets, fields=FIELDS, level=level, files="rotation")
                 .load(str(place / "folder"))
             )
             found = ordered(frames.mapInArrow(dying, frames.schema).toArrow().to_pylist())

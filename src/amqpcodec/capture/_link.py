@@ -12,13 +12,16 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from .._capture import CaptureEnds
 from ._errors import no_capture
 from ._files import Pieces, Source, open_source, source_name
 from ._limits import Unpacking
 from ._order import Found, in_order
+
+#: How several files belong together: the argument `files` of capture.read.
+Arrangement: TypeAlias = Literal["auto", "rotation", "separate", "taps"]
 
 #: Bytes of the beginning of a file that are looked at, and of its end.
 LOOKED_AT = 1 << 20

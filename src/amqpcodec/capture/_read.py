@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack, get_args
 
 from amqpcodec._interpreter import _codec
 
@@ -27,7 +27,7 @@ from ._files import Source, Watch, has_position, source_name
 from ._join import Joined
 from ._layers import KeyLog, KeyLogSource, Layers
 from ._limits import LimitOptions, Limits, limits_of
-from ._link import in_the_middle, link, told_alone
+from ._link import Arrangement, in_the_middle, link, told_alone
 from ._notices import no_frames, unread_links
 from ._order import Found, look
 from ._progress import OnProgress, Progress
@@ -93,7 +93,7 @@ class Reader:
         protocol: str | ModuleType | None = None,
         batch_rows: int = BATCH_ROWS,
         redact: bool = True,
-        chain: bool | Literal["auto", "join"] = "auto",
+        files: Arrangement = "auto",
         field_tables: str = "json",
         *,
         order: str = "packets",
@@ -120,8 +120,8 @@ class Reader:
         storage = Storage(filesystem=filesystem)
         sources = locate_each(sources, storage)
         self._single = single and sources == [locate(path_or_file, storage)]
-        if chain not in (True, False, "auto", "join"):
-            raise ValueError(f'chain is True, False, "auto" or "join", not {chain!r}')
+        if files not in get_args(Arrangement):
+            raise ValueError(f'files is "auto", "rotation", "separate" or "taps", not {files!r}')
         told = _protocol(protocol)
         others = () if protocol is not None else tuple(map(_protocol_of, OTHERS))
         fields = None if fields is None else fields if isinstance(fields, str) else list(fields)
@@ -175,16 +175,16 @@ class Reader:
         self._stream: object = None  # the Arrow stream that has taken rows
         self._linked: list[Chain] | None = None
         self._workers = Workers(workers) if workers > 1 else None
-        if chain == "auto" and len(sources) > 1:
+        if files == "auto" and len(sources) > 1:
             self._link: Callable[[], list[Chain]] = lambda: [
-                Chain([each.source for each in files], core(), told, files, self.limits)
-                for files in self._groups(sources, ports)
+                Chain([file.source for file in group], core(), told, group, self.limits)
+                for group in self._groups(sources, ports)
             ]
             return
-        if chain == "join":
+        if files == "taps":
             self._linked = [Joined(sources, first, told, self.limits)]
             return
-        groups = [sources] if chain else [[each] for each in sources]
+        groups = [[source] for source in sources] if files == "separate" else [sources]
         self._linked = [
             Chain(group, core() if i else first, told, unpacking=self.limits)
             for i, group in enumerate(groups)
@@ -227,8 +227,8 @@ class Reader:
         return self._linked
 
     @property
-    def unlinked(self) -> dict[str, str]:
-        """With chain="auto": the files that go on with none of those before them, and why."""
+    def not_in_rotation(self) -> dict[str, str]:
+        """With files="auto": the files that continue none of those before them, and why."""
         _ = self._chains
         return dict(self._reasons)
 
@@ -244,8 +244,9 @@ class Reader:
 
     @property
     def overlaps(self) -> list[str]:
-        """Files of a chain that begin well before the end of the one before, as far as was read:
-        no rotation writes such."""
+        """Files of a rotation that begin well before the end of the one before, as far as was read.
+
+        No rotation writes such files."""
         return [name for chain in self._chains for name in chain.overlaps]
 
     @property
@@ -289,7 +290,7 @@ class Reader:
     ) -> Iterator[Batch]:
         """Batches of the records that were not read yet and begin before `stop`.
 
-        stop: offset in the decompressed file; of a chain, (index in `files`, offset in that file).
+        stop: offset in the decompressed file; of a rotation, (index in `files`, offset in it).
         None: to the end of the last file. end: this also ends all connections, with what is left of
         them; False: they wait for the next file, which another reader reads that takes state().
 
@@ -342,7 +343,7 @@ class Reader:
         alone = len(self._chains) > 1 and midstream > 0
         if (self._reasons or alone) and not self._told:
             self._told = True
-            warnings.warn(_unlinked(self._reasons, midstream), CaptureWarning, stacklevel=3)
+            warnings.warn(_read_separately(self._reasons, midstream), CaptureWarning, stacklevel=3)
 
     def _unread_links(self) -> dict[str, int]:
         """Packets of link types that are not read, by the type's name, of all that was read."""
@@ -442,7 +443,7 @@ class Reader:
     def _one(self) -> Chain:
         """The chain, where pieces are read."""
         if len(self._chains) != 1:
-            raise ValueError("one file or chain is read in pieces, not several of them")
+            raise ValueError("one file or rotation is read in pieces, not several of them")
         return self._chains[0]
 
     def state(self, key: bytes | None = None, *, encrypt: bool = False) -> bytes:
@@ -533,7 +534,7 @@ class Reader:
     def stats(self) -> dict[str, Any]:
         """What was read so far; see the function stats(). Of one file, what "files" has of it.
 
-        Of a chain that was resumed, the sums count from its beginning, "files" since then.
+        Of a rotation that was resumed, the sums count from its beginning, "files" since then.
         """
         if self._single:
             return {
@@ -557,7 +558,7 @@ def read(
     protocol: str | ModuleType | None = None,
     batch_rows: int = BATCH_ROWS,
     redact: bool = True,
-    chain: bool | Literal["auto", "join"] = "auto",
+    files: Arrangement = "auto",
     field_tables: str = "json",
     *,
     order: str = "packets",
@@ -577,9 +578,10 @@ def read(
     first byte), position (int32; of the row among those that begin in that packet; together with
     packet_offset unique and the order of a direction, within a file) and flags (list of utf8). On
     request: timestamp_ns (int64; ns since 1970), packet (int64; its number in the file, from 1) and
-    file_index (int64; number of the file in its chain, from 0: with packet_offset and position
-    unique, and the order, within a chain) and peer (utf8: "addr:port" of whom a proxy speaks for,
-    by its PROXY header, version 1 or 2; null where there is none. src and dst are those of TCP).
+    file_index (int64; number of the file in its rotation, from 0: with packet_offset and position
+    unique, and the order, within a rotation) and peer (utf8: "addr:port" of whom a proxy speaks
+    for, by its PROXY header, version 1 or 2; null where there is none. src and dst are those of
+    TCP).
 
     Flags: "gap": bytes before this row, or all of it, were not captured (the record of a gap has
     an empty frame, and an error that says how many); "resync": the first frame that was found by
@@ -619,7 +621,7 @@ def read(
         path_or_file: the name of a file, a folder or a glob, or its URI, or an open binary file;
             pcap or pcapng, plain or compressed (gzip; zstd and lz4 with pyarrow). One of 0 bytes
             has no rows. Or several of them, in any order (open files must be seekable then). See
-            chain.
+            files.
         level: "frame" or "message".
         fields: names of columns, which chooses and orders them, as batch.decode takes them; None
             for all but those on request.
@@ -634,19 +636,20 @@ def read(
             of any type, and all within them, under names with password, passwd, secret, token,
             credential or authorization in them, however deep) in every column: text and bytes with
             asterisks, all else with zeros; bytes of a client that may be part of one, too.
-        chain: whether several files are read as one, ordered by their first packets: what
-            connections wait for is carried from file to file, and a row belongs to the file with
-            its first byte. "auto": those are whose packets say so, which is seen at both ends of
-            each file (of a compressed one and a pcapng, in all of it): they are later, and
-            connections go on with the sequence numbers that are next. Any other is read alone, and
-            a CaptureWarning says why; ``unlinked`` of what this returns has all reasons. True: all
-            files are one chain. False: each is read alone, in the order given, and a CaptureWarning
-            counts the directions that begin in the middle. "join": the files
-            are of several taps of the same traffic, and of their rotations; they are read at once,
-            packet by packet in the order of their times, and what a connection sent is a row once:
-            of the tap where it was seen first. Clocks of taps may differ: directions are each in
-            order in any case, but rows of one may come before the other's that they answer. A
-            file is open from its first packet to its last. Not in pieces: there is no state.
+        files: how several files belong together. "rotation": they are one recording, ordered by
+            their first packets. Connections continue from file to file, and a row belongs to the
+            file with its first byte. "separate": each is read by itself, in the order given, and a
+            CaptureWarning counts the directions that begin in the middle. "auto": the reader looks
+            at both ends of each file (at all of a compressed one and of a pcapng) and treats files
+            as one rotation where a later one continues the connections of an earlier one with the
+            sequence numbers that are next. It reads all others separately, and a CaptureWarning
+            says why; ``not_in_rotation`` of the reader has all reasons. "taps": several taps
+            recorded the same traffic, each perhaps with a rotation. The files are read at once,
+            packet by packet in the order of their times, and what a connection sent is one row, of
+            the tap that saw it first. Clocks of taps may differ: each direction is in order in any
+            case, but rows of one may come before the rows of the other that they answer. A file is
+            open from its first packet to its last. Reading in pieces is not possible: there is no
+            state.
         field_tables: what field tables become, "json", "variant" or "map", as batch.decode has it.
         order: "packets": rows come by file, packet_offset and position. A row that may still have
             one before it waits, while no more than 65,536 rows or 8 MiB of frames do; what comes
@@ -669,8 +672,8 @@ def read(
         limits: what a recording may make this do, such as open_connections: see LimitOptions.
 
     Raises:
-        CaptureError: a file is no capture. In a chain, one that is empty counts as its newest, of
-            which nothing was written yet.
+        CaptureError: a file is no capture. In a rotation, one that is empty counts as its newest,
+            of which nothing was written yet.
         ValueError: a name or a number is not known.
         OSError: as open() does; FileNotFoundError at once, where a glob or a URI stands for
             nothing, or a folder has no file.
@@ -703,7 +706,7 @@ def read(
         protocol,
         batch_rows,
         redact,
-        chain,
+        files,
         field_tables,
         order=order,
         filesystem=filesystem,
@@ -728,7 +731,7 @@ def stats(
     path: Source | Iterable[Source],
     ports: int | Collection[int] = (5672,),
     protocol: str | ModuleType | None = None,
-    chain: bool | Literal["auto", "join"] = "auto",
+    files: Arrangement = "auto",
     *,
     filesystem: Any = None,
     keylog: KeyLog | KeyLogSource | None = None,
@@ -736,8 +739,8 @@ def stats(
 ) -> dict[str, Any]:
     """What captures hold: sums, and under "files" the same of each file, in the order of reading.
 
-    chain, limits: as read() has them (message_bytes changes nothing here). In a chain, a connection
-    counts in the file that it begins in, a frame in the one that completes it.
+    files, limits: as read() has them (message_bytes changes nothing here). In a rotation, a
+    connection counts in the file that it begins in, a frame in the one that completes it.
 
     Keys: packets, octets (captured), connections, versions (connections that have ended, by
     protocol), frames (by type), methods (frames by method or performative), errors (rows with
@@ -762,14 +765,14 @@ def stats(
         fields=["error"],
         ports=ports,
         protocol=protocol,
-        chain=chain,
+        files=files,
         order="none",
         filesystem=filesystem,
         keylog=keylog,
         **limits,
     )
-    files = reader.count()
-    return {"files": files, **_sums(files)}
+    counted = reader.count()
+    return {"files": counted, **_sums(counted)}
 
 
 def _keys(source: KeyLog | KeyLogSource) -> KeyLog:
@@ -785,13 +788,13 @@ def _keys(source: KeyLog | KeyLogSource) -> KeyLog:
     return keys
 
 
-def _unlinked(reasons: dict[str, str], midstream: int) -> str:
-    """What the warning about files that are read alone says; without reasons: by chain=False."""
+def _read_separately(reasons: dict[str, str], midstream: int) -> str:
+    """The warning about files that are read separately; without reasons: by files="separate"."""
     if not reasons:
         return f"{in_the_middle(midstream)} of files that are read alone"
     name, reason = next(iter(reasons.items()))
     told = told_alone(name, midstream, reason, len(reasons) - 1)
-    return f"{told}; chain=True makes all files one chain, chain=False reads each alone"
+    return f'{told}; files="rotation" reads all as one, files="separate" each by itself'
 
 
 def _sums(dicts: list[dict[str, Any]]) -> dict[str, Any]:

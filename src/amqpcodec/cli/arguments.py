@@ -353,17 +353,13 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
         "--fs", type=setting, action="append", default=[], metavar="NAME=VALUE", help=FS_HELP
     )
     command.add_argument(
-        "--chain",
-        action=argparse.BooleanOptionalAction,
-        help="all files are one recording and continue each other, or each stands alone; default:"
-        " those are one whose packets go on in one another, by times and sequence numbers",
-    )
-    command.add_argument(
-        "--join",
-        dest="chain",
-        action="store_const",
-        const="join",
-        help="the files are of several taps of the same traffic: read at once, by their times",
+        "--files",
+        dest="arrangement",
+        choices=("auto", "rotation", "separate", "taps"),
+        default="auto",
+        help="how several files belong together: all are one rotation, each is separate, or several"
+        " taps recorded the same traffic; default: auto, one rotation where the connections of a"
+        " file continue in a later one",
     )
     command.add_argument(
         "--ports",

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 from .. import capture
 from ..capture._limits import Limits, Unpacking
-from ..capture._link import in_the_middle
+from ..capture._link import Arrangement, in_the_middle
 from ..capture._notices import other_protocols, unread_links
 from . import BAD_DATA, OK, USAGE, complain
 from .otherports import header_ports
@@ -26,14 +26,12 @@ STDIN = "-"
 
 
 class Group:
-    """Files that are read as one chain, if their packets say so; one of them, mostly."""
+    """Files that one reader reads: one file, or several that may be a rotation or taps."""
 
-    def __init__(
-        self, files: list[Path | Uri], chain: bool | Literal["auto", "join"] = "auto"
-    ) -> None:
-        """files: in the order in which they were named. chain: as capture.read has it."""
+    def __init__(self, files: list[Path | Uri], arrangement: Arrangement = "auto") -> None:
+        """files: in the order of the command line. arrangement: `files` of capture.read."""
         self.files = files
-        self.chain = chain
+        self.arrangement = arrangement
         self.status = OK
         #: Directions that begin in the middle of a file that is one of several read alone.
         self.midstream = 0
@@ -93,20 +91,20 @@ class Group:
             more = f" ({note})" if note and number == len(damaged) else ""
             complain(f"{each['file'] or self}: {each['damaged']}{more}")
             self.status = max(self.status, BAD_DATA)
-        alone = reader.unlinked
+        alone = reader.not_in_rotation
         for each in files:
             name, begun = each["file"], in_the_middle(each["midstream"])
             if name in alone:
-                hint = "--chain reads all files as one recording"
+                hint = "--files rotation reads all files as one recording"
                 complain(f"{name}: read alone, {alone[name]}: {begun}; {hint}")
-            elif self.chain is False:
+            elif self.arrangement == "separate":
                 self.midstream += each["midstream"]
             elif each["midstream"]:
                 complain(f"{name or self}: {begun}: what was sent before is not there")
         for name in reader.overlaps:
             complain(
                 f"{name}: begins before the file before it ends; if they are not of one rotation,"
-                " --no-chain reads each alone"
+                " --files separate reads each by itself"
             )
 
 
@@ -149,18 +147,17 @@ def limits(options: argparse.Namespace, kind: type[Unpacking] = Limits) -> dict[
     }
 
 
-def grouped(files: Iterable[Path | Uri], chain: bool | Literal["join"] | None) -> Iterator[Group]:
-    """Files to what is read together. chain: all are one chain, or each is one; "join": all are
-    read at once; None: as their packets say, which the reader finds out."""
+def grouped(files: Iterable[Path | Uri], arrangement: Arrangement) -> Iterator[Group]:
+    """Groups of files, each for one reader. Standard input is never part of a larger group."""
     files = list(dict.fromkeys(files))
-    if chain is False and len(files) > 1:
+    if arrangement == "separate" and len(files) > 1:
         for file in files:
-            yield Group([file], False)
+            yield Group([file], "separate")
     elif any(str(file) == STDIN for file in files):
         for file in files:
             yield Group([file])
     elif files:
-        yield Group(files, chain or "auto")
+        yield Group(files, arrangement)
 
 
 def one_by_one(groups: Iterable[Group]) -> Iterator[Group]:
@@ -175,4 +172,4 @@ def one_by_one(groups: Iterable[Group]) -> Iterator[Group]:
         if middles:
             told = in_the_middle(sum(middles))
             of = f"{len(middles):,} of {len(begun):,} files"
-            complain(f"--no-chain: {told} of {of}: what was sent before is not there")
+            complain(f"--files separate: {told} of {of}: what was sent before is not there")

@@ -74,7 +74,7 @@ class Reading:
         if getattr(options, "interface", None):
             self.found: list[Group] = [Group([Path(options.interface)])]
         else:
-            self.found = list(grouped(options.files, options.chain))
+            self.found = list(grouped(options.files, options.arrangement))
 
     def groups(self) -> Iterator[Group]:
         """What was named, one after the other, each to be read before the next one is asked for."""
@@ -123,7 +123,7 @@ class Reading:
                 keylog=options.keylog,
                 protocol=options.protocol,
                 redact=redact and not options.show_secrets,
-                chain=group.chain,
+                files=group.arrangement,
                 workers=getattr(options, "workers", 1),
                 **limits(options),
             )

@@ -26,7 +26,7 @@ def stats(options: argparse.Namespace) -> int:
     """Count every file, and write what was counted."""
     status = OK
     with Progress(None) as bar:
-        for group in one_by_one(grouped(options.files, options.chain)):
+        for group in one_by_one(grouped(options.files, options.arrangement)):
             try:
                 counted = count(options, group, bar)
             except capture.CaptureError as error:
@@ -94,7 +94,7 @@ def count(options: argparse.Namespace, group: Group, bar: Progress) -> list[dict
             sources,
             options.protocol,
             ports=options.ports,
-            chain=group.chain,
+            files=group.arrangement,
             keylog=options.keylog,
             **limits(options),
         )

@@ -1,23 +1,20 @@
-"""Which files are read as one chain, decided where a job is planned."""
+"""Which files are read as one rotation, decided where a job is planned."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
 
 from ..capture import CaptureError
 from ..capture._limits import LIMITS, Unpacking
-from ..capture._link import Ends, link_ends, look, told_alone
+from ..capture._link import Arrangement, Ends, link_ends, look, told_alone
 from ..capture._storage import Storage, locate
 from .files import CaptureFile
 
-__all__ = ["ChainOption", "chains", "look_at"]
+__all__ = ["chains", "look_at"]
 
 _log = logging.getLogger(__name__)
-
-ChainOption = bool | Literal["auto", "join"]
 
 #: Files that are looked at at once: most of the time is spent waiting for storage.
 THREADS = 8
@@ -40,7 +37,7 @@ def look_at(
 
 def chains(
     files: Sequence[CaptureFile],
-    chain: ChainOption,
+    arrangement: Arrangement,
     ports: Collection[int],
     storage: Storage,
     unpacking: Unpacking = LIMITS,
@@ -50,9 +47,9 @@ def chains(
     With "auto" both ends of each file are looked at, as capture.read does it, and what begins in
     the middle is told. A file that cannot be read is alone: the task that reads it says why.
     """
-    if chain is True or chain == "join":
+    if arrangement in ("rotation", "taps"):
         return [list(files)] if files else []
-    if chain is False or len(files) < 2:
+    if arrangement == "separate" or len(files) < 2:
         return [[file] for file in files]
     found = look_at(files, ports, storage, unpacking)
     by_found = {
@@ -76,6 +73,6 @@ def _tell(reasons: dict[str, str], ends: dict[str, Ends]) -> None:
     )
     name, reason = next(iter(reasons.items()))
     _log.warning(
-        "%s; option chain true makes all files one chain, false reads each alone",
+        "%s; option files: rotation reads all as one rotation, separate each by itself",
         told_alone(name, midstream, reason, len(reasons) - 1),
     )

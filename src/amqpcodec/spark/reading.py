@@ -8,7 +8,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
@@ -16,14 +16,14 @@ from pyspark.sql.types import StructType
 from .. import capture
 from ..capture._layers import KeyLogSource
 from ..capture._limits import LIMITS, Limits
+from ..capture._link import Arrangement
 from ..capture._read import TLS_PORT
 from ..capture._storage import Storage, locate
 from .catalog import NO_PATH
 from .columns import Plan, conform, plan, with_all
 from .files import SELECTION, TOLERANT
 from .kept import key_of
-from .linking import ChainOption
-from .options import BOOLEANS, CORRUPT, Options, limit_names, limits_of, mode_of
+from .options import CORRUPT, Options, limit_names, limits_of, mode_of
 from .ranges import Range, state_of
 from .rows import (
     BATCH_ROWS,
@@ -45,7 +45,6 @@ __all__ = [
     "TASK_BYTES",
     "Files",
     "What",
-    "chain_of",
     "keylog_of",
     "open_reader",
     "paths_of",
@@ -62,7 +61,7 @@ TASK_BYTES = 128 << 20
 
 OPTIONS = (
     *("path", "paths", "ports", "protocol", "level", "fields", "redact", "fieldTables", "mode"),
-    *("columnNameOfCorruptRecord", "chain", "maxPartitionBytes", "keylog"),
+    *("columnNameOfCorruptRecord", "files", "maxPartitionBytes", "keylog"),
     *limit_names(Limits),
     *(*SELECTION, *TOLERANT, *ROWS),
     *("stateLocation", "maxFilesPerTrigger", "maxBytesPerTrigger", "closeAfter"),
@@ -98,10 +97,13 @@ class What:
     def of(cls, options: Options, schema: StructType | None) -> What:
         """What options and a schema of the user's ask for; unknown options are refused."""
         options.refuse_unknown(OPTIONS, ("fs.",))
-        chain = chain_of(options)
+        arrangement = arrangement_of(options)
         ignore_corrupt = options.flag("ignoreCorruptFiles", False)
-        if chain in (True, "join") and ignore_corrupt:
-            raise ValueError("option chain does not go with ignoreCorruptFiles: it needs each file")
+        if arrangement in ("rotation", "taps") and ignore_corrupt:
+            raise ValueError(
+                f"option files {arrangement} needs each file: leave out ignoreCorruptFiles, or use"
+                " files auto or separate"
+            )
         level = options.text("level", "frame").lower()
         protocol = options.optional("protocol")
         told = capture_columns(level, protocol)
@@ -124,7 +126,7 @@ class What:
             ignore_corrupt,
             options.flag("ignoreMissingFiles", False),
             Wanted.of(options),
-            chain == "join",
+            arrangement == "taps",
             keylog_of(options),
             limits_of(options, Limits),
         )
@@ -140,10 +142,9 @@ class What:
         return replace(self, plan=replace(self.plan, fields=("error",)))
 
 
-def chain_of(options: Options) -> ChainOption:
-    """The option chain, as capture.read has it."""
-    meanings: dict[str, ChainOption] = {"auto": "auto", "join": "join", **BOOLEANS}
-    return options.word("chain", "auto", meanings)
+def arrangement_of(options: Options) -> Arrangement:
+    """The option files, as capture.read has it."""
+    return options.word("files", "auto", {name: name for name in get_args(Arrangement)})
 
 
 def paths_of(options: Options) -> list[str]:
@@ -271,7 +272,7 @@ def open_reader(path: str | Sequence[str], what: What, storage: Storage) -> capt
         protocol=what.protocol,
         batch_rows=BATCH_ROWS,
         redact=what.redact,
-        chain="join" if what.joined else True,  # the paths of a partition are those of one
+        files="taps" if what.joined else "rotation",  # a partition is one of these
         field_tables=what.plan.field_tables,
         order="none",  # as they are found, so that ranges give what one task would
         keylog=what.keylog,

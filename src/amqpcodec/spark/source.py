@@ -24,7 +24,7 @@ from .reading import (
     TASK_BYTES,
     Files,
     What,
-    chain_of,
+    arrangement_of,
     open_reader,
     paths_of,
     ports_of,
@@ -53,11 +53,12 @@ class AmqpCapture(DataSource):
     schema says), ``mode``, ``columnNameOfCorruptRecord``, ``recursiveFileLookup``,
     ``pathGlobFilter``, ``modifiedBefore``, ``modifiedAfter``, ``timeZone`` (of those two; UTC),
     ``ignoreCorruptFiles``, ``ignoreMissingFiles``, ``maxPartitionBytes``, ``stateLocation``,
-    ``chain`` ("auto", "join", true or false), ``keylog`` (a path that tasks can open, or its lines:
-    the secrets of connections over TLS), the limits of capture.LimitOptions (``openConnections``,
-    ``reorderBytes``, ...; bytes as ``64m``), ``methods``, ``directions``, ``connections``,
-    ``timestampFrom`` and ``timestampBefore`` (which rows are wanted). A schema of the user's prunes
-    and orders as ``fields`` does. Options are text: a file system is given to read_captures.
+    ``files`` ("auto", "rotation", "separate" or "taps"), ``keylog`` (a path that tasks can open,
+    or its lines: the secrets of connections over TLS), the limits of capture.LimitOptions
+    (``openConnections``, ``reorderBytes``, ...; bytes as ``64m``), ``methods``, ``directions``,
+    ``connections``, ``timestampFrom`` and ``timestampBefore`` (only these rows). A schema of the
+    user's prunes and orders as ``fields`` does. Options are text: read_captures takes a file
+    system.
 
     A file is read by one task, and so is a chain: with "auto" files whose packets say that they go
     on in one another, as capture.read has it, and with "join" all files, which are taps of the same
@@ -126,7 +127,7 @@ class CaptureFiles(DataSourceReader):
         check_paths(paths_of(self.options), self.storage)
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Tasks: a chain is one, small files share one. With chain="auto" files are looked at."""
+        """Tasks: a chain is one, small files share one. With files="auto" files are looked at."""
         octets = self.options.octets("maxPartitionBytes", TASK_BYTES)
         tasks: list[InputPartition] = []
         alone: list[CaptureFile] = []
@@ -144,7 +145,7 @@ class CaptureFiles(DataSourceReader):
         """The files, those of a chain together."""
         files = list_files(paths_of(self.options), Selection.of(self.options), self.storage)
         ports, limits = ports_of(self.options), limits_of(self.options, Limits)
-        return chains(files, chain_of(self.options), ports, self.storage, limits)
+        return chains(files, arrangement_of(self.options), ports, self.storage, limits)
 
     def cut(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
         """A file, or a chain, as ranges for several tasks; none where it stays one task."""

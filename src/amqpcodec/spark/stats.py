@@ -11,13 +11,13 @@ from pyspark.sql.types import LongType, MapType, StringType, StructType
 
 from .. import capture
 from ..capture._limits import Limits
+from ..capture._link import Arrangement
 from ..capture._storage import locate
 from .captures import each_by_a_task
 from .columns import arrow_schema
 from .files import SELECTION
-from .linking import ChainOption
 from .options import Options, limit_names, limits_of
-from .reading import Files, chain_of, keylog_of, ports_of
+from .reading import Files, arrangement_of, keylog_of, ports_of
 from .source import CaptureFiles, with_paths
 from .versions import DataSource, DataSourceReader, InputPartition, needs_sources
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["AmqpCaptureStats", "capture_stats"]
 
 _OPTIONS = (
-    *("path", "paths", "ports", "protocol", "maxPartitionBytes", "chain", "keylog"),
+    *("path", "paths", "ports", "protocol", "maxPartitionBytes", "files", "keylog"),
     *limit_names(Limits),
     *SELECTION,
 )
@@ -67,7 +67,7 @@ def capture_stats(
     Args:
         spark: a session.
         path: a file, folder or glob, or some of them.
-        options: those of ``amqp_capture`` that choose files; ``ports``, ``protocol``, ``chain``,
+        options: those of ``amqp_capture`` that choose files; ``ports``, ``protocol``, ``files``,
             ``keylog`` and the limits (``openConnections``: see capture.LimitOptions).
         filesystem: as read_captures has it; files are then listed now.
 
@@ -135,8 +135,8 @@ class _Reader(CaptureFiles):
         if partition.chained:
             sources = [locate(path, self.storage) for path in partition.paths]
             with suppress(capture.CaptureError, OSError):
-                joined = chain_of(self.options) == "join"
-                yield from self._stats(sources, "join" if joined else True)
+                taps = arrangement_of(self.options) == "taps"
+                yield from self._stats(sources, "taps" if taps else "rotation")
                 return
         for path in partition.paths:
             try:
@@ -145,12 +145,12 @@ class _Reader(CaptureFiles):
             except (capture.CaptureError, OSError) as problem:
                 yield {"file": path, "damaged": str(problem)}
 
-    def _stats(self, source: Any, chain: ChainOption) -> list[dict[str, Any]]:
+    def _stats(self, source: Any, arrangement: Arrangement) -> list[dict[str, Any]]:
         counted = capture.stats(
             source,
             self.ports,
             self.protocol,
-            chain,
+            arrangement,
             keylog=self.keylog,
             **self.limits.options,
         )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from ..capture import CaptureError
-from ..capture._link import NOT, Ends, goes_on, look, reason, told_alone
+from ..capture._link import NOT, Arrangement, Ends, goes_on, look, reason, told_alone
 from ..capture._order import Found
 from ..capture._storage import Storage, locate
 from .arrivals import Mark, changed
@@ -81,14 +81,14 @@ class Planner:
         self,
         journal: Journal,
         what: What,
-        chain: bool | Literal["auto"],
+        arrangement: Arrangement,
         storage: Storage,
         raw: int,
     ) -> None:
         """raw: bytes of a task."""
         self.journal = journal
         self.what = what
-        self.chain = chain
+        self.arrangement = arrangement
         self.storage = storage
         self.octets = raw
 
@@ -135,14 +135,14 @@ class Planner:
 
     def _take(self, file: Candidate) -> None:
         path = file.file.path
-        if self.chain is False:
+        if self.arrangement == "separate":
             if file.grown:
                 raise ValueError(_GREW % path)
             self._alone(file)
             return
         ends = look(locate(path, self.storage), self.what.ports, self.what.limits)
         chain = self._chain_of(file, ends)
-        late = chain is None and self.chain is True and bool(self.chains)
+        late = chain is None and self.arrangement == "rotation" and bool(self.chains)
         if late:
             self._alone(file)
             return
@@ -159,7 +159,7 @@ class Planner:
                 raise ValueError(_GREW % path)
             return same[0]
         found = [each for each in self.chains if each.first_time <= time]
-        if self.chain == "auto":
+        if self.arrangement == "auto":
             certain = [goes_on(each.link(), ends) for each in found]
             best = max(certain, default=NOT)
             found = [

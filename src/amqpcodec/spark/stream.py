@@ -25,7 +25,7 @@ from .columns import arrow_schema
 from .files import CaptureFile, Selection, list_files
 from .journal import Journal, Position, Task
 from .options import Options
-from .reading import TASK_BYTES, What, chain_of, paths_of, read_file, storage_of
+from .reading import TASK_BYTES, What, arrangement_of, paths_of, read_file, storage_of
 from .steps import Candidate, Planner
 from .versions import (
     DataSourceStreamReader,
@@ -58,10 +58,9 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             ValueError: an option is wrong, or stateLocation is missing.
         """
         self.what = What.of(options, schema)
-        chain = chain_of(options)
-        if chain == "join":
-            raise ValueError("option chain: taps cannot be joined in a stream, only in load()")
-        self.chain = chain
+        self.arrangement = arrangement_of(options)
+        if self.arrangement == "taps":
+            raise ValueError("option files: a stream cannot join taps; use load()")
         self.storage = storage_of(options)
         self.paths = paths_of(options)
         self.selection = Selection.of(options)
@@ -108,7 +107,7 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._given = start
         if chosen:
             log = self._position.log or self.journal.new_log()
-            planner = Planner(self.journal, self.what, self.chain, self.storage, self.octets)
+            planner = Planner(self.journal, self.what, self.arrangement, self.storage, self.octets)
             position, tasks = planner.step(self._position, log, chosen, seen)
             if position is not None:
                 self.journal.append(self._position, position, tasks)

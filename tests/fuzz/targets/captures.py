@@ -191,14 +191,14 @@ def chains(data: bytes) -> None:
     files = parts_of(choices.rest, cut, bool(how & 2))
     if how & 4:
         files = files[1], files[0]
-    chain = (True, "auto", False, "join")[(how & 1) * 2 + (how >> 3 & 1)]
+    arrangement = ("rotation", "auto", "separate", "taps")[(how & 1) * 2 + (how >> 3 & 1)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", capture.CaptureWarning)
-        table(capture.read([io.BytesIO(each) for each in files], chain=chain))
+        table(capture.read([io.BytesIO(each) for each in files], files=arrangement))
     if how & 6 == 2 and is_in_turn(choices.rest, len(files[0])):
         level = ("frame", "message")[how >> 4 & 1]
         asked: dict[str, Any] = {"level": level, "fields": SHARED, "order": "none"}
-        both = capture.read([io.BytesIO(each) for each in files], chain=True, **asked)
+        both = capture.read([io.BytesIO(each) for each in files], files="rotation", **asked)
         one = capture.read(io.BytesIO(choices.rest), **asked)
         assert same(table(both), table(one))
         assert both.stats()["frames"] == one.stats()["frames"]

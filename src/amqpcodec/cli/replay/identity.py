@@ -106,7 +106,7 @@ PARTS: dict[str, Callable[[argparse.Namespace, Target], Any]] = {
     "to": _to,
     "since": _moment("since"),
     "until": _moment("until"),
-    "chain": _option("chain"),
+    "arrangement": _option("arrangement"),
     "ports": _option("ports"),
     "protocol": _option("protocol"),
     "map": _option("map"),

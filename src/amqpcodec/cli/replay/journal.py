@@ -257,7 +257,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 def _in_words(name: str) -> str:
     """A part of the identity, as the user knows it."""
-    words = {"files": "FILE", "version": "amqpcodec --version"}
+    words = {"files": "FILE", "arrangement": "--files", "version": "amqpcodec --version"}
     return words.get(name, f"--{name.replace('_', '-')}")
 
 
