@@ -53,7 +53,7 @@ class Channel(Operations):
             with last, or what you set. Versions without tickets ignore it.
         context: the caller's own.
         close_reason: (reply code, reply text) once it is closed by either side.
-        state, made, leaving, discarding: the engine's own.
+        state, requests_made, leaving, discarding: the engine's own.
     """
 
     __slots__ = (
@@ -68,7 +68,7 @@ class Channel(Operations):
         "discarding",
         "flow_active",
         "leaving",
-        "made",
+        "requests_made",
         "number",
         "publications",
         "received",
@@ -88,7 +88,7 @@ class Channel(Operations):
     flow_active: bool
     discarding: bool
     ticket: int
-    made: int
+    requests_made: int
 
     def __init__(self, connection: LegacyConnection, number: int, state: int) -> None:
         self.connection = connection
@@ -110,7 +110,7 @@ class Channel(Operations):
         self.close_reason: tuple[int, str] | None = None
         #: How many requests were sent so far; and consumers that were cancelled without asking for
         #: a reply, each with that number: once a later request is answered, nothing more comes.
-        self.made = 0
+        self.requests_made = 0
         self.leaving: deque[tuple[int, Consumer]] = deque()
         self.context: Any = None
 
@@ -191,7 +191,7 @@ class Channel(Operations):
 
     def forget_left(self) -> None:
         """Drop the consumers whose last delivery has come, now that a request was answered."""
-        answered = self.made - len(self.sent)
+        answered = self.requests_made - len(self.sent)
         while self.leaving and self.leaving[0][0] < answered:
             _, consumer = self.leaving.popleft()
             if self.consumers.get(consumer.tag) is consumer:
@@ -297,7 +297,7 @@ class Channel(Operations):
     def _note_request(self, request: Request | None) -> None:
         if request is not None:
             self.sent.append(request)
-            self.made += 1
+            self.requests_made += 1
 
     # ---- its end ----
 

@@ -207,7 +207,7 @@ class ClientCalls:
         method = connection.model.make("channel.open")
         connection.queue(number, method)
         channel.sent.append(Request(method, channel))
-        channel.made = 1
+        channel.requests_made = 1
         connection.channels[number] = channel
         return channel
 

@@ -83,7 +83,7 @@ def _do_cancel(channel: Channel, method: Any, request: Request | None) -> None:
     if channel.connection.model.expects_reply(method):
         return
     if channel.connection.role == "client":
-        channel.leaving.append((channel.made, consumer))
+        channel.leaving.append((channel.requests_made, consumer))
     else:
         del channel.consumers[method.consumer_tag]
 

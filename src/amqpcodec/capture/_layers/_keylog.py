@@ -145,9 +145,9 @@ class KeyLog:
                 offset, count = self._next_line
                 self._next_line, self._last_line = (offset + len(line), count + 1), line
 
-    def drop_oldest(self, kept: int) -> None:
-        """Keep so many secrets, the newest ones."""
-        while self._count > kept:
+    def drop_oldest(self, limit: int) -> None:
+        """Drops the oldest secrets until no more than the limit remain."""
+        while self._count > limit:
             _, secrets = self._secrets.popitem(last=False)
             self._count -= len(secrets)
 
