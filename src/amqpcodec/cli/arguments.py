@@ -47,20 +47,23 @@ EXAMPLES = {
 
 #: Limits of what recordings may make a command do: capture.LimitOptions has them in full.
 LIMITS = {
-    "reorder-bytes": "bytes that wait for a missing segment, a direction; default: 4194304",
-    "reorder-segments": "segments that wait for one, a direction; default: 65536",
-    "open-connections": "open at once: more end those silent for longest; default: 65536",
-    "record-bytes": "bytes of a packet or block of a file; default: 67108864",
-    "frame-bytes": "bytes of a frame; default: 67108864",
-    "message-bytes": "bytes of the frames of a message; default: 67108864",
-    "open-deliveries": "deliveries of 1.0 open in a direction; default: 1024",
-    "fragment-bytes": "bytes of IP packets that lack fragments; default: 8388608",
-    "websocket-bytes": "bytes of a compressed message of WebSocket; default: 16777216",
-    "websocket-ratio": "how many times their bytes, and 1 MiB more, such messages may become;"
-    " default: 128",
-    "max-decompressed-bytes": "bytes that a compressed file may become; default: any number",
-    "max-compression-ratio": "how many times its bytes, and 64 MiB more, a file may become;"
-    " default: 16384; 0: any number",
+    "reorder-bytes": "maximum bytes that wait for a missing segment, per direction;"
+    " default: 4194304",
+    "reorder-segments": "maximum segments that wait for a missing one, per direction;"
+    " default: 65536",
+    "open-connections": "maximum open connections; above it those idle for longest end;"
+    " default: 65536",
+    "record-bytes": "maximum bytes of a packet or block of a file; default: 67108864",
+    "frame-bytes": "maximum bytes of a frame; default: 67108864",
+    "message-bytes": "maximum bytes of the frames of a message; default: 67108864",
+    "open-deliveries": "maximum open deliveries of 1.0, per direction; default: 1024",
+    "fragment-bytes": "maximum bytes of incomplete IP packets; default: 8388608",
+    "websocket-bytes": "maximum bytes of a compressed WebSocket message; default: 16777216",
+    "websocket-ratio": "maximum ratio of decompressed to compressed bytes of WebSocket messages,"
+    " beyond 1 MiB; default: 128",
+    "max-decompressed-bytes": "maximum bytes after decompression of a file; default: unlimited",
+    "max-compression-ratio": "maximum ratio of decompressed to compressed bytes of a file, beyond"
+    " 64 MiB; default: 16384; 0: unlimited",
 }
 
 EPILOG = """\
@@ -111,12 +114,10 @@ def _joined(words: list[str]) -> list[str]:
 
 #: The commands by what they are for: --help lists them so.
 COMMANDS = {
-    "frames and messages": ("dissect", "show", "messages", "stats"),
-    "the night shift's questions": (
-        *("connections", "topology", "errors", "latency", "unacked", "top"),
-    ),
-    "pages and replays": ("report", "replay"),
-    "about this program": ("fields", "completion"),
+    "Frames and messages": ("dissect", "show", "messages", "stats"),
+    "Analysis": ("connections", "topology", "errors", "latency", "unacked", "top"),
+    "Report and replay": ("report", "replay"),
+    "Help for the command line": ("fields", "completion"),
 }
 
 
@@ -178,7 +179,7 @@ def _dissect(commands: Commands) -> None:
     dissect = commands.add_parser(
         "dissect",
         help="show frames: as a table, JSON Lines, CSV or Parquet",
-        description="Show the frames of captures: pcap and pcapng, plain or packed.",
+        description="Show the frames of captures: pcap and pcapng, plain or compressed.",
         **where_help("dissect"),
     )
     add_source(dissect)
@@ -204,8 +205,8 @@ def _dissect(commands: Commands) -> None:
 def _stats(commands: Commands) -> None:
     stats = commands.add_parser(
         "stats",
-        help="count what captures hold",
-        description="Count packets, frames, errors, gaps and what was left out.",
+        help="count packets, frames, errors and gaps",
+        description="Count packets, frames, errors, gaps and skipped bytes.",
         epilog=EPILOG,
     )
     add_source(stats, secrets=False)
@@ -248,17 +249,17 @@ def _own_arguments(name: str, command: argparse.ArgumentParser) -> None:
             type=_one_of(kinds),
             default=list(kinds),
             metavar="KIND,...",
-            help=f"of {', '.join(kinds)}; default: all",
+            help=f"kinds to rank: {', '.join(kinds)}; default: all",
         )
         command.add_argument(
             "--top",
             type=number,
             default=10,
             metavar="N",
-            help="the busiest of each kind; default: 10",
+            help="number of rows of each kind, the busiest first; default: 10",
         )
         command.add_argument(
-            "--per", type=_length, metavar="10s", help="a row for every such piece of time"
+            "--per", type=_length, metavar="10s", help="one row for each interval of this length"
         )
 
 
@@ -284,9 +285,9 @@ def _show(commands: Commands) -> None:
 def _report(commands: Commands) -> None:
     report = commands.add_parser(
         "report",
-        help="write one page with figures, which opens without a network",
-        description="Write one page about captures: rates, sizes, latencies, queues, errors and"
-        " connections, to look at in a browser, also without a network.",
+        help="write a report as one HTML page that needs no network",
+        description="Write one HTML page about captures: rates, sizes, latencies, queues, errors"
+        " and connections. A browser shows it without a network.",
         epilog=EPILOG,
     )
     add_source(report, secrets=False)
@@ -300,8 +301,8 @@ def _report(commands: Commands) -> None:
 def _completion(commands: Commands) -> None:
     completion = commands.add_parser(
         "completion",
-        help="print what makes a shell complete commands, options and columns",
-        description="Print what makes a shell complete commands, options and the names of columns:"
+        help="print a script for shell completion",
+        description="Print a script that lets a shell complete commands, options and columns:"
         ' eval "$(amqpcodec completion bash)"',
         epilog=EPILOG,
     )
@@ -357,9 +358,10 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
         dest="arrangement",
         choices=("auto", "rotation", "separate", "taps"),
         default="auto",
-        help="how several files belong together: all are one rotation, each is separate, or several"
-        " taps recorded the same traffic; default: auto, one rotation where the connections of a"
-        " file continue in a later one",
+        metavar="KIND",
+        help="how several files belong together: rotation (one recording), separate, taps (several"
+        " taps recorded the same traffic) or auto (one rotation where the connections of a file"
+        " continue in a later one; the default)",
     )
     command.add_argument(
         "--ports",
@@ -368,17 +370,20 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
         metavar="N,...",
         help="the servers' ports; default: 5672",
     )
-    command.add_argument("--protocol", help='such as "0-9-1"; default: as the connection says')
+    command.add_argument(
+        "--protocol",
+        help='such as "0-9-1"; default: as each connection says',
+    )
     command.set_defaults(keylog_path=None)
     command.add_argument(
         "--keylog",
         action=KeyLogOption,
         metavar="FILE",
-        help="the secrets of connections over TLS, as SSLKEYLOGFILE has them; the port 5671 is read"
-        " as well then",
+        help="key log with the secrets of TLS connections, as SSLKEYLOGFILE writes it; also reads"
+        " port 5671",
     )
     bounds = command.add_argument_group(
-        "limits", "what files of strangers may make a command do; what passes one is said"
+        "limits", "bounds for untrusted files; the command reports each that a file exceeds"
     )
     for name, told in LIMITS.items():
         bounds.add_argument(f"--{name}", type=number, metavar="N", help=told)
@@ -388,7 +393,7 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
     command.add_argument(
         "--show-secrets",
         action="store_true",
-        help="do not hide the credentials of logins and of connection.update-secret",
+        help="show the credentials of logins and of connection.update-secret",
     )
 
 
@@ -397,8 +402,8 @@ def add_interface(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--interface",
         metavar="NAME",
-        help='record what an interface sends ("any": all of them), by tcpdump or dumpcap,'
-        " until Ctrl-C; needs their rights",
+        help='record the traffic of an interface ("any": all of them) with tcpdump or dumpcap'
+        " until Ctrl-C; needs capture privileges",
     )
 
 
@@ -411,7 +416,10 @@ def add_output(command: argparse.ArgumentParser) -> None:
 
 def add_window(command: argparse.ArgumentParser) -> None:
     """The time that is looked at."""
-    for name, told in (("since", "rows from then on"), ("until", "rows before then")):
+    for name, told in (
+        ("since", "only rows at or after this time"),
+        ("until", "only rows before this time"),
+    ):
         command.add_argument(
             f"--{name}",
             type=_moment,
@@ -437,7 +445,7 @@ def add_rows(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--format",
         choices=["table", "json", "csv", "parquet"],
-        help="json: JSON Lines, bytes as base64; default: by the name of OUT, or else table",
+        help="json: JSON Lines, bytes as base64; default: the extension of OUT decides, or table",
     )
     command.add_argument(
         "-o", "--output", metavar="OUT", help="output file (.json, .csv, .parquet)"
@@ -445,11 +453,15 @@ def add_rows(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--csv-raw",
         action="store_true",
-        help="CSV with text as it was sent: without an apostrophe before formulas, and with control"
-        " characters that a terminal obeys",
+        help="CSV with unchanged text: no apostrophe before formulas, and control characters kept,"
+        " which a terminal may obey",
     )
     command.add_argument("--fields", type=names, metavar="NAME,...", help="columns, in this order")
-    command.add_argument("--where", metavar="EXPRESSION", help="only rows that fit: see below")
+    command.add_argument(
+        "--where",
+        metavar="EXPRESSION",
+        help="only matching rows: see below",
+    )
     command.add_argument(
         "--sort",
         type=names,
@@ -457,7 +469,7 @@ def add_rows(command: argparse.ArgumentParser) -> None:
         metavar="NAME,...",
         help="the order of rows; -NAME or NAME:desc for the largest first",
     )
-    command.add_argument("--limit", type=number, metavar="N", help="so many rows, at most")
+    command.add_argument("--limit", type=number, metavar="N", help="maximum number of rows")
 
 
 class KeyLogOption(argparse.Action):

@@ -40,7 +40,11 @@ def add(command: argparse.ArgumentParser) -> None:
         help="amqp://user:password@host:port/vhost, or amqps://; the password may be in the"
         " environment, as AMQPCODEC_PASSWORD",
     )
-    command.add_argument("--where", metavar="EXPRESSION", help="only rows that fit: see below")
+    command.add_argument(
+        "--where",
+        metavar="EXPRESSION",
+        help="only matching rows: see below",
+    )
     command.add_argument(
         "--map",
         action="append",
