@@ -126,7 +126,7 @@ def cases() -> dict[str, Rows]:
     transfers = (v1.delivery(1), v1_value(1), v1.delivery(20))
     for layout in ("plain", "view"):
         for tables in ("json", "variant", "map"):
-            how: dict[str, Any] = {"layout": layout, "tables": tables}
+            how: dict[str, Any] = {"layout": layout, "field_tables": tables}
             v1_how = {**how, "protocol": "1.0"}
             name = f"{layout}-{tables}"
             made |= {
