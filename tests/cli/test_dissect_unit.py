@@ -12,7 +12,8 @@ import pytest
 
 from amqpcodec import capture, cli
 from amqpcodec import v0_9_1 as amqp
-from tests.cli.conftest import BAD, TALK
+from tests.capture import recording as made
+from tests.cli.conftest import BAD, TALK, packets
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -412,3 +413,49 @@ def test_main_is_the_module(monkeypatch):
     import amqpcodec.__main__ as module
 
     assert module.main is cli.main
+
+
+@pytest.fixture
+def numbered(tmp_path: Path) -> Path:
+    """Messages c, a, b with the header n of 10, 9 and 100, and other kinds of t."""
+    found = amqp.PROTOCOL_HEADER
+    for name, n, t in (("c", 10, {"a": 2}), ("a", 9, "x"), ("b", 100, {"a": 1})):
+        properties = amqp.Basic.Properties(message_id=name, headers={"n": n, "t": t})
+        found += amqp.encode_message(1, amqp.Basic.Publish("x", "k"), properties, b"")
+    path = tmp_path / "numbered.pcap"
+    path.write_bytes(made.pcap(packets([("client", found)])))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("key", "order"),
+    [
+        ("headers.n", "acb"),
+        ("-headers.n", "bca"),
+        ("headers.n:long", "acb"),
+        ("headers.n:string", "cab"),  # none is a text: in the order of the recording
+        ("properties.headers.n", "acb"),
+        ("properties.headers.t.a", "bca"),
+        ("properties.message_id", "abc"),
+        ("headers.nix", "cab"),
+    ],
+)
+def test_headers_that_are_numbers_are_sorted_as_numbers(run, numbered, key: str, order) -> None:
+    fields = ("--level", "message", "--format", "json", "--fields", "properties.message_id")
+    result = run("dissect", numbered, *fields, "--sort", key)
+    assert result.status == 0
+    assert "".join(row["properties.message_id"] for row in objects(result)) == order
+
+
+def test_a_part_that_some_rows_lack_is_null_there(run, good, numbered) -> None:
+    """The arguments of other methods, and what is in no row at all."""
+    fields = ("--format", "json", "--fields", "kind,arguments.heartbeat,arguments.nix")
+    rows = objects(run("dissect", good, *fields))
+    assert {(row["kind"], row["arguments.heartbeat"]) for row in rows} >= {
+        *(("connection.tune", 60), ("connection.tune-ok", 60), ("channel.open", None)),
+        *(("basic.ack", None), ("heartbeat", None)),
+    }
+    assert {row["arguments.nix"] for row in rows} == {None}
+    fields = ("--level", "message", "--format", "json", "--fields", "properties.headers.t.a")
+    rows = objects(run("dissect", numbered, *fields))
+    assert [row["properties.headers.t.a"] for row in rows] == [2, None, 1]

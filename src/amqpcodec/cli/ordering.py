@@ -79,19 +79,26 @@ class Ordering:
 
 
 def _sortable(table: pa.Table, name: str) -> pa.ChunkedArray:
-    """A column as it can be sorted: a part of JSON by number where all are numbers."""
+    """A column as it can be sorted: a header or a part of JSON by number where all are numbers."""
     if name in table.column_names:
         column = table.column(name)
         kind = column.type
         if pa.types.is_struct(kind) or pa.types.is_list(kind):
             texts = [text for chunk in column.chunks for text in cells(chunk)]
             return pa.chunked_array([pa.array(texts, pa.string())])
-        return column
+        typed = not name.startswith("headers.") or ":" in name
+        return column if typed else _numbers(column)
     parts = split(name, table.column_names)
     assert parts is not None
     batches = table.to_batches()
-    texts = pa.chunked_array([extracted(each, *parts)[1] for each in batches], pa.string())
+    return _numbers(pa.chunked_array([extracted(each, *parts)[1] for each in batches]))
+
+
+def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts as numbers where all are; another column as it is."""
+    if not pa.types.is_string(column.type):
+        return column
     try:
-        return texts.cast(pa.float64())
+        return column.cast(pa.float64())
     except pa.ArrowInvalid:
-        return texts
+        return column

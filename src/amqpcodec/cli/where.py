@@ -366,9 +366,9 @@ _ABSENT = object()
 
 
 def _json_fits(wanted: Comparison, text: str | None, path: list[str]) -> bool:
-    found = _ABSENT if text is None else inside(json.loads(text), path)
+    found = None if text is None else inside(json.loads(text), path)
     negative = wanted.sign in ("!=", "!~")
-    if found is _ABSENT or found is None:
+    if found is None:
         return negative
     if not wanted.sign:
         return found is not False
@@ -381,14 +381,20 @@ def _json_fits(wanted: Comparison, text: str | None, path: list[str]) -> bool:
 
 
 def inside(value: Any, path: list[str]) -> Any:
-    """What a path leads to; a key may itself hold dots, the longest one first."""
+    """What a path leads to, None where that is null or nothing; a key may itself hold dots, the
+    longest one first."""
+    found = _inside(value, path)
+    return None if found is _ABSENT else found
+
+
+def _inside(value: Any, path: list[str]) -> Any:
     if not path:
         return value
     if not isinstance(value, dict):
         return _ABSENT
     for length in range(len(path), 0, -1):
         key = ".".join(path[:length])
-        found = inside(value[key], path[length:]) if key in value else _ABSENT
+        found = _inside(value[key], path[length:]) if key in value else _ABSENT
         if found is not _ABSENT:
             return found
     return _ABSENT
