@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import io
 import json
@@ -358,3 +359,40 @@ def test_command_line(tmp_path: Path, capsys: Any) -> None:
     assert cli.main(["dissect", str(path), str(other)]) == 2
     assert cli.main(["dissect", str(path), "--fields", "method,nix"]) == 2
     assert "no column 'nix'" in capsys.readouterr().err
+
+
+def test_command_line_orders_and_limits(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("rich")
+    from amqpcodec import cli
+
+    path = tmp_path / "trace.log"
+    path.write_bytes(b"".join(logs.text(b"published", body) for body in (b"b", b"c", b"a")))
+    command = ["dissect", str(path), "--format", "json", "--fields", "body"]
+
+    def bodies(*more: str) -> tuple[int, str]:
+        status = cli.main([*command, *more])
+        lines = capsys.readouterr().out.splitlines()
+        return status, "".join(
+            base64.b64decode(json.loads(line)["body"]).decode() for line in lines
+        )
+
+    assert bodies() == (0, "bca")
+    assert bodies("--limit", "2") == (0, "bc")
+    assert bodies("--sort", "body") == (0, "abc")
+    assert bodies("--sort", "-body", "--limit", "2") == (0, "cb")
+    assert bodies("--where", "queue == none-such") == (0, "")
+    assert cli.main(["dissect", str(path), "--sort", "nix"]) == 2
+    assert "no column 'nix'" in capsys.readouterr().err
+
+
+def test_command_line_goes_on_after_a_file_that_is_not_there(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("rich")
+    from amqpcodec import cli
+
+    path, missing = tmp_path / "trace.log", tmp_path / "missing.log"
+    path.write_bytes(LOG)
+    command = ["dissect", str(missing), str(path), "--format", "json", "--fields", "queue"]
+    assert cli.main(command) == 2
+    out, err = capsys.readouterr()
+    assert [json.loads(line)["queue"] for line in out.splitlines()] == [None, "q.1"]
+    assert err == f"amqpcodec: {missing}: No such file or directory\n"
