@@ -247,10 +247,10 @@ def test_a_late_file_is_read_alone(tmp_path: Path, caplog: Any) -> None:
     spool = tmp_path / "spool"
     spool.mkdir()
     files = rotated(RECORDING, spool, 4)
-    for files in ("auto", "rotation"):
-        folder = tmp_path / files
+    for arrangement in ("auto", "rotation"):
+        folder = tmp_path / arrangement
         folder.mkdir()
-        query = Query(folder, tmp_path / f"states-{files}", files=files)
+        query = Query(folder, tmp_path / f"states-{arrangement}", files=arrangement)
         for path in (files[0], files[2], files[3], files[1]):
             (folder / path.name).write_bytes(path.read_bytes())
             with caplog.at_level(logging.WARNING):
