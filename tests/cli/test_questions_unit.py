@@ -11,6 +11,7 @@ pytest.importorskip("rich")
 
 
 from amqpcodec import v0_9_1 as amqp
+from amqpcodec import v1_0 as v1
 from amqpcodec.cli.questions import QUESTIONS
 from amqpcodec.cli.questions.links import meant
 from amqpcodec.cli.questions.percentiles import Durations
@@ -438,3 +439,67 @@ def test_addresses_of_rabbitmq(
 ) -> None:
     """Its documentation's two versions of addresses; the second one is percent-encoded."""
     assert meant(address) == (exchange, key, queue)
+
+
+def test_errors_of_each_kind(asked, tmp_path) -> None:
+    """What ends a connection is told by where it ended; the broker's own words are told too."""
+    close = amqp.Connection.Close
+    login = [("client", amqp.PROTOCOL_HEADER), ("client", sent(0, START))]
+    opened = [("server", sent(0, amqp.Connection.OpenOk()))]
+    talks = {
+        "login refused": [*login, ("server", sent(0, close(403, "ACCESS_REFUSED")))],
+        "connection refused": [
+            *login,
+            ("server", sent(0, amqp.Connection.Tune())),
+            ("server", sent(0, close(530, "NOT_ALLOWED"))),
+        ],
+        "protocol violation": [
+            *login,
+            *opened,
+            ("server", sent(0, close(505, "UNEXPECTED_FRAME"))),
+        ],
+        "connection closed": [
+            *login,
+            *opened,
+            ("server", sent(0, close(320, "CONNECTION_FORCED"))),
+        ],
+        "consumer cancelled": [*login, *opened, ("server", sent(1, B.Cancel("ctag")))],
+        "blocked": [*login, *opened, ("server", sent(0, amqp.Connection.Blocked("low on memory")))],
+        None: [
+            *login,
+            *opened,
+            ("client", sent(0, close(200, "bye"))),
+            ("client", sent(1, B.Cancel("c"))),
+        ],
+    }
+    for what, talk in talks.items():
+        path = tmp_path / "talk.pcap"
+        path.write_bytes(made.pcap(packets(talk)))
+        rows = asked("errors", path)
+        assert [row["what"] for row in rows] == ([] if what is None else [what]), what
+        if what == "blocked":
+            assert rows[0]["text"] == "low on memory"
+        if what == "consumer cancelled":
+            assert rows[0]["text"] == "consumer_tag=ctag"
+
+
+def test_errors_of_amqp_1_0(asked, tmp_path) -> None:
+    error = v1.Error("amqp:not-allowed", "no")
+    login = [("client", v1.SASL_HEADER), ("client", v1.encode(0, v1.SaslInit("PLAIN")))]
+    opened = [
+        *(("client", v1.PROTOCOL_HEADER), ("client", v1.encode(0, v1.Open("c")))),
+        *(("server", v1.PROTOCOL_HEADER), ("server", v1.encode(0, v1.Open("s")))),
+    ]
+    talks = {
+        ("login refused", "sasl 1"): [*login, ("server", v1.encode(0, v1.SaslOutcome(1)))],
+        ("session ended", "amqp:not-allowed"): [*opened, ("server", v1.encode(0, v1.End(error)))],
+        ("connection closed", "amqp:not-allowed"): [
+            *opened,
+            ("server", v1.encode(0, v1.Close(error))),
+        ],
+    }
+    for expected, talk in talks.items():
+        path = tmp_path / "talk.pcap"
+        path.write_bytes(made.pcap(packets(talk)))
+        rows = asked("errors", path)
+        assert part(rows, "what", "code") == [expected]
