@@ -1,6 +1,7 @@
 """A plugin of pytest: tests that try many inputs, count instructions or limit memory run untraced.
 
-What reaches a line is then an example, a vector or a session, in every run the same.
+What reaches a line is then an example, a vector or a session, in every run the same. Folders that
+test the compiled core or tools alone run untraced, too.
 """
 
 from __future__ import annotations
@@ -12,8 +13,15 @@ from collections.abc import Generator
 import pytest
 from coverage import Coverage
 
+from tests.paths import REPO
+
+TESTS = REPO / "tests"
+
 #: Names of files: tests/README.md says what the end of a name means.
 UNTRACED = re.compile(r"_(properties|fuzz|differential|memory)\.py$|linear")
+#: Folders of tests/.
+OTHERS = {"coverage", "differential", "fuzz", "mutation", "packaging", "reference", "tables"}
+OTHERS |= {"typing", "wire"}
 #: What makes subprocesses trace.
 VARIABLE = "COVERAGE_PROCESS_CONFIG"
 
@@ -22,7 +30,8 @@ VARIABLE = "COVERAGE_PROCESS_CONFIG"
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Pause the tracer."""
     tracer = Coverage.current()
-    if tracer is None or not UNTRACED.search(item.path.name):
+    folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
+    if tracer is None or not (folder in OTHERS or UNTRACED.search(item.path.name)):
         return (yield)
     settings = os.environ.pop(VARIABLE)
     tracer.stop()
