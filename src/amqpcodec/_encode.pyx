@@ -42,7 +42,7 @@ from amqpcodec._columns cimport (
     COPY_SLACK, data_grow, data_promise, export_column, export_schema, FAILED, free_array_capsule,
     free_schema_capsule, FALLS_BACK, has_twice, KEYS_ON_STACK, mark_rows, NO_MEMORY, NO_BYTES,
     now_present, read_once_32, read_once_64, stream_capsule, Table, table_drop, table_finish, table_new,
-    Text, text_room, v1_key, v1_key_order,
+    Text, text_room, v1_key, v1_key_order, wanted_type,
 )
 
 pool_use(shared_pool())

@@ -20,7 +20,7 @@ from amqpcodec._gen.v1_constants cimport (
     V1_SYMBOL, V1_TIMESTAMP, V1_UBYTE, V1_USHORT, V1_UUID,
 )
 from amqpcodec._codec cimport (
-    BAD_BODY_SIZE, BAD_CAPTURE, BAD_DEPTH, BAD_FRAME_SIZE, BAD_INCOMPLETE, BAD_OPEN, BAD_RANGE,
+    BAD_BODY_SIZE, BAD_CAPTURE, BAD_DEPTH, BAD_DIGITS, BAD_FRAME_SIZE, BAD_INCOMPLETE, BAD_OPEN, BAD_RANGE,
     BAD_TRAILING, bits_to_double, bits_to_float, buffer_bytes, buffer_free, buffer_init,
     buffer_truncate, checked_limit, copy_bytes, Datetime,
     Decimal, DecodeError, DEPTH_LIMIT, double_to_bits, drop_bytes, encode_error, EncodeError,

@@ -95,9 +95,12 @@ def decode(
     - "properties.message_id": one property; "properties_json": all of them, as a JSON object;
       "properties.raw_headers": the bytes of headers, untouched (binary).
     - "headers.x-death": one header as JSON text (utf8). "headers.n:long": as one type, null where
-      the value has another: json, string (utf8), long or int (int64; any integer), double (float64;
-      also integers), boolean or bool, timestamp (µs UTC), binary (bytes of strings, too), in any
-      case. What stands after the last colon is a type, and one that there is not is refused: for a
+      the value has another: json, string (utf8; of decimals their digits), long or int (int64; any
+      integer), double (float64; also integers), boolean or bool, timestamp (µs UTC), binary (bytes
+      of strings, too), decimal(p,s) (decimals and integers, exactly: decimal128, decimal256 where p
+      is above 38), in any case. A value of the type that its column cannot hold (a timestamp beyond
+      64 bits of µs, a decimal with other digits) is null, with an error that says so.
+      What stands after the last colon is a type, and one that there is not is refused: for a
       header with a colon in its name ask for "headers.a:b:json". Names may contain dots. Of headers
       that come twice the last one counts.
 

@@ -57,7 +57,14 @@ def scan_captures(
     def reader(wanted: list[str] | None) -> capture.Reader:
         return capture.read(sources.open(), level, names if wanted is None else wanted, **options)
 
-    schema = polars.DataFrame(pa.schema(reader(None).schema).empty_table()).schema
+    columns = pa.schema(reader(None).schema)
+    for column in columns:
+        if pa.types.is_decimal256(column.type):  # Polars would panic
+            raise ValueError(
+                f"{column.name!r}: decimals of Polars have at most 38 digits; ask for fewer, or "
+                "for string"
+            )
+    schema = polars.DataFrame(columns.empty_table()).schema
 
     def read(
         columns: list[str] | None,

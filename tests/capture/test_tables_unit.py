@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from polars.testing import assert_frame_equal
 
 from amqpcodec import _dataset, capture
 from amqpcodec import polars as amqp_polars
+from amqpcodec import v0_9_1 as amqp
 from amqpcodec.polars import scan_captures
+from tests.capture import recording as made
 
 DEMO = str(Path(__file__).parents[2] / "demo" / "kombu_celery.pcap.gz")
 READ = capture.read
@@ -203,3 +206,32 @@ def test_what_progress_raises_ends_the_reading() -> None:
 
     with pytest.raises(Enough):
         list(capture.read(DEMO, on_progress=stop))
+
+
+def test_decimals(tmp_path: Path) -> None:
+    """In readers, datasets and lazy frames; Polars has none of more than 38 digits."""
+    path = tmp_path / "prices.pcap"
+    prices = [Decimal("1.50"), Decimal("1.505"), 7]
+    publish = amqp.Basic.Publish("", "q")
+    messages = [
+        amqp.encode_message(1, publish, amqp.Basic.Properties(headers={"price": price}), b"x")
+        for price in prices
+    ]
+    path.write_bytes(
+        made.pcap([*made.opening(), made.client(1001, amqp.PROTOCOL_HEADER + b"".join(messages))])
+    )
+    name = "headers.price:decimal(10,2)"
+    fields = ["method", name, "headers.price:string", "error"]
+    rows = pa.table(READ(path, "message", fields))
+    expected = [Decimal("1.50"), None, Decimal(7)]
+    assert rows.column(name).type == pa.decimal128(10, 2)
+    assert rows.column(name).to_pylist()[-3:] == expected
+    assert rows.column("headers.price:string").to_pylist()[-3:] == ["1.50", "1.505", None]
+    assert "decimal does not fit decimal(10,2)" in rows.column("error").to_pylist()[-2]
+    stored = capture.dataset(path, "message", fields).to_table()
+    assert stored.equals(rows)
+    lazy = scan_captures(path, "message", fields)
+    assert lazy.collect_schema()[name] == polars.Decimal(10, 2)
+    assert lazy.select(polars.col(name)).collect()[name].to_list()[-3:] == expected
+    with pytest.raises(ValueError, match="decimals of Polars have at most 38 digits"):
+        scan_captures(path, "message", ["headers.price:decimal(39,2)"])

@@ -29,6 +29,7 @@ NAMED = (
     "properties.message_id", "properties.headers", "properties.timestamp", "properties.priority",
     "properties_json", "headers.x-death", "headers.x-death:string", "headers.orders:long",
     "headers.orders:double", "headers.a:boolean", "headers.a:timestamp", "headers.é:binary",
+    "headers.a:decimal(9,2)",
     "headers.é", "headers.\0:json",
 )  # fmt: skip
 

@@ -42,6 +42,7 @@ LAYERS = {
     "spec": "spec",
     "batch": "batch",
     "_keys": "batch",
+    "_names": "batch",
     "capture": "capture",
     "_dataset": "tables",
     "polars": "tables",

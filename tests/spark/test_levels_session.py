@@ -4,6 +4,7 @@ batch.decode and capture.read have them."""
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 
@@ -115,6 +116,33 @@ def test_schema_strings_name_them_too(spark):
     found = amqp.decode(framed(spark, WHOLE), fields=ddl, level="message").collect()
     assert tuple(found[0]) == (None, "m1", 1, 1, "x", None, True)
     assert tuple(found[1])[:2] == ("q1", None)
+
+
+def test_decimals(spark):
+    """By name, by DDL and by from_amqp, and back; what does not fit is null with an error."""
+    prices = [Decimal("1.50"), Decimal("1.505"), 7, "free"]
+    values = [message(headers={"price": price}) for price in prices]
+    expected = [Decimal("1.50"), None, Decimal("7.00"), None]
+    column = "headers.price:decimal(10,2)"
+    found = amqp.decode(framed(spark, values, 1), fields=[column, "error"], level="message")
+    assert found.schema[column].dataType.simpleString() == "decimal(10,2)"
+    rows = found.collect()
+    assert [row[column] for row in rows] == expected
+    assert [row.error is None for row in rows] == [True, False, True, True]
+    ddl = "`headers.price` decimal(10,2)"
+    found = amqp.decode(framed(spark, values, 1), fields=ddl, level="message")
+    assert [row[0] for row in found.collect()] == expected
+    one = amqp.from_amqp("frame", ddl, {"level": "message"}).alias("m")
+    read = framed(spark, values, 1).select(one).select("m.`headers.price`")
+    assert [row[0] for row in read.collect()] == expected
+    written = read.select(amqp.to_amqp(sf.struct("`headers.price`")).alias("frame"))
+    back = direct([row.frame for row in written.collect()], ["headers.price"])
+    text = ['{"$decimal":"1.50"}', None, '{"$decimal":"7.00"}', None]
+    assert [row["headers.price"] for row in back] == text
+    large = spark.createDataFrame([(Decimal("99999999.99"),)], "`headers.price` decimal(10,2)")
+    refused = large.select(amqp.to_amqp("`headers.price`", options={"mode": "FAILFAST"}))
+    with pytest.raises(Exception, match="a decimal's unscaled value must fit 32 bits, signed"):
+        refused.collect()
 
 
 VARIANT_DDL = "method string, properties struct<message_id: string, headers: variant>"

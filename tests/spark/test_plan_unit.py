@@ -82,6 +82,21 @@ def test_a_word_is_not_a_list_of_letters():
         make("method")
 
 
+def test_decimals_are_asked_for_by_their_type():
+    """Also of AMQP 1.0, and where the name says the type already."""
+    for protocol, prefix in (("0-9-1", "headers."), ("1.0", "application_properties.")):
+        wanted = StructType().add(f"{prefix}a", "decimal(10,2)").add(f"{prefix}n", "long")
+        wanted = wanted.add(f"{prefix}b:decimal(9,1)", "decimal(9,1)")
+
+        def told(names, tables, protocol=protocol):
+            return batch.schema(protocol, "message", names)
+
+        fields = (f"{prefix}a:decimal(10,2)", f"{prefix}n:long", f"{prefix}b:decimal(9,1)")
+        assert columns.plan(told, wanted).fields == fields
+        with pytest.raises(ValueError, match="at most 38 digits; ask for fewer"):
+            columns.plan(told, [f"{prefix}a:decimal(39,2)"])
+
+
 @pytest.mark.parametrize(
     ("type_", "asked"),
     [("string", "headers.n"), ("long", "headers.n:long"), ("double", "headers.n:double")],

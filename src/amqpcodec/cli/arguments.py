@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from .._names import split_names
 from . import complain, need_extra
 from .escaping import escaped
 from .uris import FS_HELP, setting, source, with_stores
@@ -510,7 +511,7 @@ def keylog(text: str) -> KeyLog:
 
 def names(text: str) -> list[str]:
     """Names between commas."""
-    found = [name.strip() for name in text.split(",")]
+    found = split_names(text)
     if not all(found):
         raise argparse.ArgumentTypeError(f"a name is missing in {text!r}")
     if len(set(found)) < len(found):

@@ -5,6 +5,8 @@ Text of the wire is shown with its control characters escaped: it cannot move th
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pyarrow as pa
 
 from .escaping import escaped
@@ -56,6 +58,8 @@ def _shown(value: object) -> str:
         return ",".join(_shown(item) for item in value)
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     if isinstance(value, float):
         return f"{value:.3f}".rstrip("0").rstrip(".")
     return clean(str(value))

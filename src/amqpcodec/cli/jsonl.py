@@ -59,6 +59,8 @@ def texts(field: pa.Field, column: pa.Array, clock: Clock) -> list[str | None]:
         return [None if each is None else f"{each / 1e6:.6f}" for each in ticks]
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return list(column.cast(pa.string()).to_pylist())
+    if pa.types.is_decimal(kind):  # as text: parsers read a number as a double
+        return [None if value is None else f'"{value:f}"' for value in column.to_pylist()]
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return [
             None if raw is None else f'"{base64.b64encode(raw).decode()}"'

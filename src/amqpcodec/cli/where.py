@@ -19,6 +19,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import pyarrow as pa
@@ -324,6 +325,8 @@ def _value_for(kind: pa.DataType, wanted: Comparison) -> pa.Scalar:
             return pa.scalar(int(text, 0) if text[:2].lower() == "0x" else int(text), pa.int64())
         if pa.types.is_floating(kind):
             return pa.scalar(float(text), pa.float64())
+        if pa.types.is_decimal(kind):
+            return pa.scalar(Decimal(text))
         if pa.types.is_timestamp(kind):
             return pa.scalar(_moment(text), pa.timestamp("us", "UTC")).cast(kind)
         if _is_text(kind):
@@ -332,7 +335,7 @@ def _value_for(kind: pa.DataType, wanted: Comparison) -> pa.Scalar:
             return pa.scalar(round(float(text) * 1e6), pa.duration("us")).cast(kind)
         raw = bytes.fromhex(text[2:]) if text[:2].lower() == "0x" else text.encode()
         return pa.scalar(raw, kind)
-    except (ValueError, KeyError, OverflowError, pa.ArrowInvalid):
+    except (ValueError, KeyError, OverflowError, InvalidOperation, pa.ArrowInvalid):
         raise WhereError(f"--where: {wanted.name} is {kind}, and {text!r} is none") from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     DataType,
+    DecimalType,
     LongType,
     MapType,
     StringType,
@@ -63,6 +65,11 @@ def spark_type(arrow: pa.DataType) -> DataType:
         return ArrayType(spark_type(arrow.value_type))
     if pa.types.is_uint64(arrow):
         return LongType()
+    if pa.types.is_decimal256(arrow):
+        raise ValueError(
+            f"decimal({arrow.precision},{arrow.scale}): decimals of Spark have at most 38 digits; "
+            "ask for fewer, or for string"
+        )
     widened = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
     return from_arrow_type(widened.get(arrow, arrow))
 
@@ -163,12 +170,20 @@ def _plan_of_schema(told: Any, wanted: StructType, corrupt: str | None, field_ta
 
 def _field_name(column: StructField) -> str:
     """How the decoder calls a column of a schema: one header needs its type beside its name."""
-    type_ = _HEADER_TYPES.get(column.dataType.simpleString())
-    named = column.name.rpartition(":")[2] in _HEADER_TYPES.values()
-    if type_ is None or named or not column.name.startswith("headers."):
+    sql = column.dataType.simpleString()
+    type_ = sql if isinstance(column.dataType, DecimalType) else _HEADER_TYPES.get(sql)
+    typed = _TYPED.search(column.name) is not None
+    if (
+        type_ is None
+        or typed
+        or not column.name.startswith(("headers.", "application_properties."))
+    ):
         return column.name
     return f"{column.name}:{type_}"
 
+
+#: The name of a header's column that says its type already.
+_TYPED = re.compile(r":\s*(?:long|double|boolean|binary|timestamp|decimal\s*\([^()]*\))$")
 
 _HEADER_TYPES = {
     "bigint": "long",

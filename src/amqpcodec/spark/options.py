@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from .._names import split_names
 from ..capture._limits import Unpacking
 
 __all__ = [
@@ -115,10 +116,7 @@ class Options:
         if value is None:
             return None
         if isinstance(value, str):
-            if value.lstrip().startswith("["):
-                value = json.loads(value)
-            else:
-                value = [part.strip() for part in value.split(",")]
+            value = json.loads(value) if value.lstrip().startswith("[") else split_names(value)
         return tuple(str(part) for part in value if str(part))
 
     def numbers(self, name: str, default: tuple[int, ...]) -> tuple[int, ...]:

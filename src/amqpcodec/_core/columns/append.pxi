@@ -216,6 +216,39 @@ cdef enum:
     AS_WANTED_BOOLEAN
     AS_WANTED_TIMESTAMP
     AS_WANTED_BINARY
+    AS_WANTED_DECIMAL
+
+cdef enum:
+    DOES_NOT_FIT = 3        # a value of that type is more than the column can hold
+
+cdef extern from "columns/decimal.h" nogil:
+    int DECIMAL_MAX_DIGITS
+    int WIDE_DECIMAL_MAX_DIGITS
+    bint put_decimal_integer(uint8_t* to, int n_bytes, bint negative, const uint8_t* digits, int n,
+                             int exponent, int precision, int scale)
+    bint put_decimal_text(uint8_t* to, int n_bytes, const uint8_t* p, const uint8_t* end, int precision,
+                          int scale)
+
+
+cdef int append_wanted_integer(Column* c, int64_t row, const Wanted* w, bint negative, uint64_t magnitude,
+                               int exponent) noexcept nogil:
+    """magnitude * 10**exponent into a column of decimals; DOES_NOT_FIT where it has other digits than those."""
+    cdef uint8_t[24] digits
+    cdef uint8_t[32] value
+    cdef int n = <int>(put_u64(digits, magnitude) - digits)
+    if not put_decimal_integer(value, 16 if c.arrow_type == AS_DECIMAL else 32, negative, digits, n, exponent,
+                               w.precision, w.scale):
+        return DOES_NOT_FIT
+    return append_decimal(c, row, value)
+
+
+cdef int append_wanted_text(Column* c, int64_t row, const Wanted* w, const uint8_t* p,
+                            const uint8_t* end) noexcept nogil:
+    """The same of a decimal's text, which may be that of no number."""
+    cdef uint8_t[32] value
+    if not put_decimal_text(value, 16 if c.arrow_type == AS_DECIMAL else 32, p, end, w.precision, w.scale):
+        return DOES_NOT_FIT
+    return append_decimal(c, row, value)
 
 # ---- rows that are no frame, and errors ----
 

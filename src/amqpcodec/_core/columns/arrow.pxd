@@ -62,6 +62,8 @@ cdef enum:
     AS_TEXT                 # int32 offsets and bytes: text and binary
     AS_STRUCT               # its children only
     AS_VIEW                 # 16 bytes a row, which may point into data or into the input
+    AS_DECIMAL              # 16 bytes a row
+    AS_WIDE_DECIMAL         # 32 bytes a row
 
 # What appending came to, apart from 0.
 cdef enum:

@@ -70,8 +70,10 @@ cdef inline size_t fixed_room(const Column* c, int64_t rows) noexcept nogil:
     """Bytes that `fixed` takes for so many rows."""
     if c.arrow_type == AS_INT64:
         return 8 * <size_t>rows
-    if c.arrow_type == AS_VIEW:
+    if c.arrow_type == AS_VIEW or c.arrow_type == AS_DECIMAL:
         return 16 * <size_t>rows
+    if c.arrow_type == AS_WIDE_DECIMAL:
+        return 32 * <size_t>rows
     if c.arrow_type == AS_BOOL:
         return (<size_t>rows + 7) // 8
     if c.arrow_type == AS_STRUCT:
@@ -91,8 +93,10 @@ cdef int column_grow(Column* c, int64_t rows) noexcept nogil:
     # Use what the block has, rather than what was asked for.
     if c.arrow_type == AS_INT64:
         want = <int64_t>((c.fixed.room - SLACK) // 8)
-    elif c.arrow_type == AS_VIEW:
+    elif c.arrow_type == AS_VIEW or c.arrow_type == AS_DECIMAL:
         want = <int64_t>((c.fixed.room - SLACK) // 16)
+    elif c.arrow_type == AS_WIDE_DECIMAL:
+        want = <int64_t>((c.fixed.room - SLACK) // 32)
     elif c.arrow_type == AS_INT32 or c.arrow_type == AS_TEXT:
         want = <int64_t>((c.fixed.room - SLACK) // 4) - (c.arrow_type == AS_TEXT)
     elif c.arrow_type == AS_BOOL:
@@ -120,8 +124,10 @@ cdef void column_fill(Column* c, int64_t row) noexcept nogil:
         memset(c.fixed.p + 8 * c.filled, 0, <size_t>(8 * (row - c.filled)))
     elif c.arrow_type == AS_INT32:
         memset(c.fixed.p + 4 * c.filled, 0, <size_t>(4 * (row - c.filled)))
-    elif c.arrow_type == AS_VIEW:
+    elif c.arrow_type == AS_VIEW or c.arrow_type == AS_DECIMAL:
         memset(c.fixed.p + 16 * c.filled, 0, <size_t>(16 * (row - c.filled)))
+    elif c.arrow_type == AS_WIDE_DECIMAL:
+        memset(c.fixed.p + 32 * c.filled, 0, <size_t>(32 * (row - c.filled)))
     c.filled = row
 
 
@@ -173,6 +179,15 @@ cdef int append_bool(Column* c, int64_t row, bint v) noexcept nogil:
         return NO_MEMORY
     if v:
         c.fixed.p[row >> 3] |= <uint8_t>(1 << (row & 7))
+    return 0
+
+
+cdef int append_decimal(Column* c, int64_t row, const uint8_t* value) noexcept nogil:
+    """value: 16 or 32 bytes, as many as a row of the column has."""
+    cdef size_t n = 16 if c.arrow_type == AS_DECIMAL else 32
+    if column_at(c, row) < 0:
+        return NO_MEMORY
+    memcpy(c.fixed.p + n * <size_t>row, value, n)
     return 0
 
 

@@ -380,7 +380,7 @@ cdef inline int fast_properties(Sink* s, const uint8_t* p, const uint8_t* end, R
             elif AMQP_UNLIKELY(not fast_check(s, p, n)):
                 return FALLS_BACK
             if step.headers:
-                status = append_wanted(s, p, n, at.row)
+                status = append_wanted(s, NULL, 0, p, n, at.row)
                 if AMQP_UNLIKELY(status != 0):
                     return status
             p += n

@@ -123,6 +123,8 @@ cdef struct Wanted:
     const uint8_t* name
     uint32_t name_n
     uint8_t type            # see WANTED_TYPES
+    uint8_t precision       # of a decimal: digits, and those of them after the point
+    uint8_t scale
     uint16_t column
 
 # A message, as far as it came, or frames that do not make one.

@@ -41,3 +41,5 @@ cdef Request find_request(object protocol, str level, object fields, str layout,
                           str field_tables=*)
 
 cdef object unknown_column(FramePlan plan, int level, str name, tuple own=*)
+
+cdef tuple wanted_type(str text)

@@ -16,6 +16,35 @@ cdef dict WANTED_TYPES = {
 cdef dict WANTED_ALIASES = {"int": "long", "bool": "boolean"}
 
 
+cdef tuple wanted_type(str text):
+    """(type, Arrow format, precision, scale) of a type's name, or None where there is no such type.
+
+    Raises ValueError where a decimal has more digits than Arrow holds, or more after the point than it has."""
+    cdef str low = text.strip().lower()
+    found = WANTED_TYPES.get(WANTED_ALIASES.get(low, low))
+    if found is not None:
+        return *found, 0, 0
+    digits = low.removeprefix("decimal").strip()
+    if digits == low or not digits.startswith("(") or not digits.endswith(")"):
+        return None
+    numbers = [number.strip() for number in digits.removeprefix("(").removesuffix(")").split(",")]
+    if len(numbers) != 2 or not all([number.isascii() and number.isdecimal() for number in numbers]):
+        return None
+    precision, scale = [int(number) if len(number) < 5 else 9999 for number in numbers]
+    if not 1 <= precision <= WIDE_DECIMAL_MAX_DIGITS or scale > precision:
+        raise ValueError(f"a decimal has 1 to {WIDE_DECIMAL_MAX_DIGITS} digits, and no more of them after the point; "
+                         f"there is no {text!r}")
+    return (AS_WANTED_DECIMAL, f"d:{precision},{scale}" + (",256" if precision > DECIMAL_MAX_DIGITS else ""),
+            precision, scale)
+
+
+cdef int column_kind(str format_) except -1:
+    """How a column of an Arrow format lies in memory."""
+    if format_.startswith("d:"):
+        return AS_WIDE_DECIMAL if format_.endswith(",256") else AS_DECIMAL
+    return COLUMN_KINDS[format_]
+
+
 @cython.final
 cdef class Request:
     """Columns of a protocol that were asked for. Made once and kept; nothing in it changes."""
@@ -232,7 +261,7 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
     if form == FORM_VARIANT:
         r.n = at
     for i in range(r.n):
-        r.arrow_type[i] = COLUMN_KINDS[VIEW_FORMATS.get(formats[i], formats[i]) if views else formats[i]]
+        r.arrow_type[i] = column_kind(VIEW_FORMATS.get(formats[i], formats[i]) if views else formats[i])
     for i in range(N_COLUMNS, r.picks):
         if r.asked[i]:
             r.any_property = True
@@ -265,11 +294,13 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
         plan_v1_steps(plan, r.targets, r.target, r.arrow_type, r.asked, r.v1_steps)
     r.keep = []
     for i in range(r.n_wanted):
-        k, _, raw = wants[i]
+        k, _, raw, precision, scale = wants[i]
         r.keep.append(raw)
         r.wanted[i].name = <const uint8_t*>PyBytes_AS_STRING(raw)
         r.wanted[i].name_n = <uint32_t>len(raw)
         r.wanted[i].type = <uint8_t>k
+        r.wanted[i].precision = <uint8_t>precision
+        r.wanted[i].scale = <uint8_t>scale
         r.wanted[i].column = <uint16_t>(r.wants + i)
     return r
 
@@ -300,27 +331,29 @@ cdef set table_columns(FramePlan plan):
 
 
 cdef tuple wanted_header(FramePlan plan, str name):
-    """(type, format, bytes) of `headers.NAME` or `headers.NAME:TYPE`. What stands after the last colon is a type."""
+    """(type, format, bytes, precision, scale) of `headers.NAME` or `headers.NAME:TYPE`.
+
+    What stands after the last colon is a type."""
     cdef str key = name[len(plan.wanted):]
     before, colon, after = key.rpartition(":")
-    type_ = WANTED_TYPES["json"]
+    type_ = wanted_type("json")
     if colon and before:
-        low = after.strip().lower()
-        low = WANTED_ALIASES.get(low, low)
-        if low not in WANTED_TYPES:
-            hint = ""
-            if low.startswith(("decimal", "numeric")):
-                hint = f"; of decimals {before + ':json'!r} has the digits"
-            raise ValueError(f"{name!r}: no type {after!r}; there is {', '.join(WANTED_TYPES)}, int and bool{hint}. "
-                             f"For a header of that name ask for {name + ':json'!r}")
-        key, type_ = before, WANTED_TYPES[low]
+        try:
+            type_ = wanted_type(after)
+        except ValueError as error:
+            raise ValueError(f"{name!r}: {error}") from None
+        if type_ is None:
+            raise ValueError(f"{name!r}: no type {after!r}; there is {', '.join(WANTED_TYPES)}, int, bool and "
+                             f"decimal(p,s), such as decimal(18,4). For a header of that name ask for "
+                             f"{name + ':json'!r}")
+        key = before
     try:
         raw = key.encode()
     except UnicodeEncodeError as error:
         raise ValueError(f"{name!r}: the name of a header is UTF-8") from error
     if len(raw) > 255 and plan.v1 == NULL:
         raise ValueError(f"{name!r}: the name of a header has at most 255 bytes")
-    return type_[0], type_[1], raw
+    return type_[0], type_[1], raw, type_[2], type_[3]
 
 
 cdef tuple argument_sources(FramePlan plan, int level, str name, object format_):

@@ -1,25 +1,10 @@
 # Frames to columns, on the slow path: every fault is noted with its place.
 
-# ---- faults that only columns have ----
-
-cdef int note(Sink* s, const Desc* d, int i, int code, const char* what, const uint8_t* at,
-              uint64_t value) noexcept nogil:
-    """A field that no column can hold: the row's fault, unless it has one."""
-    cdef const uint8_t* p = s.c.p
-    if s.fault.code == OK:
-        s.c.p = at
-        fail(&s.c, code, what, value, 0)
-        if d != NULL:
-            place_fault(d, &s.c, i)
-        s.c.p = p
-    return 0
-
+# ---- arguments ----
 
 cdef int note_text(Sink* s, const Desc* d, int i) noexcept nogil:
     return note(s, d, i, BAD_TEXT, b"shortstr", s.v[i].p, 0)
 
-
-# ---- arguments ----
 
 cdef inline bint is_zero(const AmqpValue* v) noexcept nogil:
     if v.wire_type >= W_SHORTSTR and v.wire_type != W_TIMESTAMP:
@@ -327,7 +312,7 @@ cdef int append_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         if status < 0:
             return status
         if field[i].headers and (s.n_wanted or s.raw_headers != NULL):
-            status = append_wanted(s, s.v[i].p, s.v[i].n, row)
+            status = append_wanted(s, d, i, s.v[i].p, s.v[i].n, row)
             if status < 0:
                 return status
     if s.properties_json != NULL:

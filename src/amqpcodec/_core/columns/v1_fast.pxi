@@ -364,10 +364,13 @@ cdef int slow_v1_section(Sink* s, int i, Cursor* c, int64_t row) noexcept nogil:
     if s.sections >> i & 1:
         c.p = start
         c.end = after
+        s.fault.code = OK
         status = check_v1_section(s, s.v1.by_code[SEC_FIRST_CODE + i], c)
         if status == 0:
             c.p = start
             status = put_v1_section(s, i, c, <uint64_t>(after - start), row)
+        if status == 0 and s.fault.code != OK:      # a value that does not fit its column
+            status = FALLS_BACK
     c.p = after
     c.end = end
     return min(status, <int>FALLS_BACK)

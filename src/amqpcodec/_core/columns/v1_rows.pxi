@@ -94,7 +94,8 @@ cdef int note_v1_range(Sink* s, const V1Desc* d, int i, const V1Value* value, co
         v1_check(&c, &k, 0)
     s.fault.method = d.name
     s.fault.field = d.field[i]
-    fail(&c, BAD_RANGE, V1_NAMES[d.op[i].wire_type], value.u, 0)
+    fail(&c, BAD_RANGE, V1_NAMES[d.op[i].wire_type], value.u,
+         SIGNED_RANGE if d.op[i].wire_type == V1_TIMESTAMP else 0)
     return 0
 
 

@@ -118,19 +118,21 @@ cdef int put_v1_text(Sink* s, Cursor* c, Column* to, int64_t row) noexcept nogil
     return text_commit(s.table, &text, to, row) if status == 0 else status
 
 
-cdef bint v1_as_long(const V1Value* v, int64_t* out) noexcept nogil:
-    """An integer of any type that int64 holds."""
-    out[0] = <int64_t>v.u
-    return V1_BYTE <= v.wire_type <= V1_LONG or (V1_UBYTE <= v.wire_type <= V1_ULONG and v.u <= HIGHEST_INT64)
-
-
-cdef int put_v1_wanted(Sink* s, Cursor* c, uint8_t type_, Column* to, int64_t row) noexcept nogil:
-    """The value at the cursor as the type that was asked for; one of another type is null."""
+cdef int put_v1_wanted(Sink* s, Cursor* c, const Wanted* w, Column* to, int64_t row) noexcept nogil:
+    """The value at the cursor as the type that was asked for; one of another type is null. DOES_NOT_FIT: it
+    is of that type, and the column cannot hold it."""
     cdef V1Value v
+    cdef uint8_t type_ = w.type
+    cdef uint8_t[72] digits
     cdef int64_t number
+    cdef bint negative
     if type_ == AS_WANTED_JSON:
         return put_v1_text(s, c, to, row)
     v1_again(c, &v)
+    if V1_DECIMAL32 <= v.wire_type <= V1_DECIMAL128 and type_ == AS_WANTED_STRING:
+        return put_v1_short(s, &v, to, row)
+    if V1_DECIMAL32 <= v.wire_type <= V1_DECIMAL128 and type_ == AS_WANTED_DECIMAL:
+        return append_wanted_text(to, row, w, digits, put_v1_decimal(digits, &v))
     if type_ == AS_WANTED_STRING or type_ == AS_WANTED_BINARY:
         if (v.wire_type == V1_STRING or v.wire_type == V1_SYMBOL
                 or (v.wire_type == V1_BINARY and type_ == AS_WANTED_BINARY)):
@@ -140,19 +142,42 @@ cdef int put_v1_wanted(Sink* s, Cursor* c, uint8_t type_, Column* to, int64_t ro
         return append_bool(to, row, v.u != 0) if v.wire_type == V1_BOOLEAN else 0
     if type_ == AS_WANTED_TIMESTAMP:
         number = <int64_t>v.u
-        if v.wire_type != V1_TIMESTAMP or not v1_in_us(number):
+        if v.wire_type != V1_TIMESTAMP:
             return 0
+        if not v1_in_us(number):
+            return DOES_NOT_FIT
         return append_i64(to, row, number * 1000)
     if type_ == AS_WANTED_DOUBLE:
         if v.wire_type == V1_DOUBLE:
             return append_i64(to, row, <int64_t>v.u)
         if v.wire_type == V1_FLOAT:
             return append_i64(to, row, <int64_t>double_to_bits(bits_to_float(<uint32_t>v.u)))
-    if not v1_as_long(&v, &number):
+    if not V1_UBYTE <= v.wire_type <= V1_ULONG and not V1_BYTE <= v.wire_type <= V1_LONG:
         return 0
+    number = <int64_t>v.u
+    negative = number < 0 and v.wire_type >= V1_BYTE
+    if type_ == AS_WANTED_DECIMAL:
+        return append_wanted_integer(to, row, w, negative, 0 - v.u if negative else v.u, 0)
     if type_ == AS_WANTED_DOUBLE:
-        number = <int64_t>double_to_bits(<double>number)
+        number = <int64_t>double_to_bits(<double>number if negative else <double>v.u)
+    elif number < 0 and not negative:
+        return DOES_NOT_FIT
     return append_i64(to, row, number)
+
+
+cdef int note_v1_wanted(Sink* s, const V1Value* v, const Cursor* at, const Wanted* w) noexcept nogil:
+    """Note an application property whose column cannot hold its value, which the cursor is at."""
+    cdef Cursor c = at[0]
+    if s.fault.code != OK:
+        return 0
+    s.fault.method = s.v1.by_code[SEC_FIRST_CODE + SEC_APPLICATION_PROPERTIES].name
+    s.fault.field = NULL
+    c.fault = &s.fault
+    if w.type == AS_WANTED_DECIMAL:
+        fail(&c, BAD_DIGITS, V1_NAMES[v.wire_type], <uint64_t>w.precision << 8 | w.scale, 0)
+    else:
+        fail(&c, BAD_RANGE, V1_NAMES[v.wire_type], v.u, SIGNED_RANGE if v.wire_type == V1_TIMESTAMP else 0)
+    return 0
 
 
 cdef int append_v1_wanted(Sink* s, Cursor c, uint32_t count, int64_t row) noexcept nogil:
@@ -160,6 +185,7 @@ cdef int append_v1_wanted(Sink* s, Cursor c, uint32_t count, int64_t row) noexce
     cdef V1Value v
     cdef const Wanted* w
     cdef uint32_t i
+    cdef Cursor at
     cdef int k, status
     memset(s.found, 0, <size_t>s.n_wanted * sizeof(uint8_t*))
     for i in range(count):
@@ -176,8 +202,13 @@ cdef int append_v1_wanted(Sink* s, Cursor c, uint32_t count, int64_t row) noexce
         if s.found[k] != NULL:
             c.p = s.found[k]
             w = &s.wanted[k]
-            status = put_v1_wanted(s, &c, w.type, s.table.column + w.column, row)
-            if status < 0:
+            at = c
+            status = put_v1_wanted(s, &c, w, s.table.column + w.column, row)
+            if AMQP_UNLIKELY(status == DOES_NOT_FIT):
+                c = at
+                v1_again(&c, &v)
+                note_v1_wanted(s, &v, &at, w)
+            elif status < 0:
                 return status
     return 0
 
@@ -348,14 +379,16 @@ cdef int check_v1_section(Sink* s, const V1Desc* d, Cursor* c) noexcept nogil:
     """Every part of the section (all of a kind) that the cursor is over, and no composite."""
     cdef V1Check k
     verify_begin(s, &k)
-    s.fault.method = d.name
+    if s.fault.code == OK:
+        s.fault.method = d.name
     while c.p < c.end:
         c.p += 1
         v1_known(s.v1, c)
         if v1_check_restricted(d, c) < 0 or v1_check(c, &k, 1) < 0:
             return BAD_FRAME
     verify_end(s, &k)
-    s.fault.method = NULL
+    if s.fault.code == OK:
+        s.fault.method = NULL
     return 0
 
 

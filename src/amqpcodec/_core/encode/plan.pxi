@@ -30,9 +30,11 @@ cdef enum:
 
 cdef struct FastPlan
 
-cdef dict HEADER_SUFFIXES = {
-    "string": None, "binary": None, "int": None, "long": None, "double": None, "boolean": None,
-    "timestamp": None, "json": None}
+
+cdef str header_name(str key):
+    """The name of a header, without the type that batch.decode takes after its last colon."""
+    head, colon, suffix = key.rpartition(":")
+    return head if colon and head and wanted_type(suffix) is not None else key
 
 
 @cython.final
@@ -189,10 +191,7 @@ cdef class EncodePlan:
 
     cdef int place_header(self, const Source* s, str name) except -1:
         cdef HeaderSource* h = &self.header[self.n_headers]
-        cdef str key = name[8:]
-        head, colon, suffix = key.rpartition(":")
-        if colon and suffix in HEADER_SUFFIXES:
-            key = head
+        cdef str key = header_name(name[8:])
         utf8 = key.encode("utf-8", "replace")
         if len(utf8) > 255:
             raise ValueError(f"column {name[:40] + '...'!r}: a table name takes at most 255 bytes, "

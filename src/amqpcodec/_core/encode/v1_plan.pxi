@@ -175,10 +175,7 @@ cdef class V1EncodePlan:
     cdef int place_property(self, const Source* s, str name) except -1:
         """A column application_properties.x, which may name a type as decode does."""
         cdef HeaderSource* h = &self.property_[self.state.n_properties]
-        cdef str key = name[23:]
-        head, colon, suffix = key.rpartition(":")
-        if colon and suffix in HEADER_SUFFIXES:
-            key = head
+        cdef str key = header_name(name[23:])
         h.source = s
         h.column = s.name
         h.name = <const uint8_t*>self.tree.text(key)

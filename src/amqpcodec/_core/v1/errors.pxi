@@ -9,6 +9,7 @@ cdef dict V1_FAULTS = {
     BAD_OPEN: _errors.ResourceLimitError,
     BAD_INCOMPLETE: _errors.IncompleteError,
     BAD_RANGE: _errors.DecodeError,
+    BAD_DIGITS: _errors.DecodeError,
     V1_BAD_CONSTRUCTOR: _errors.UnknownTagError,
     V1_BAD_SIZE: _errors.SizeError,
     V1_BAD_TEXT: _errors.TextError,
@@ -36,7 +37,7 @@ cdef const char* v1_condition(int code) noexcept nogil:
         return b"amqp:invalid-field"
     if code == V1_BAD_ORDER:
         return b"amqp:illegal-state"
-    if code == BAD_RANGE or code == BAD_CAPTURE:
+    if code == BAD_RANGE or code == BAD_DIGITS or code == BAD_CAPTURE:
         return NULL
     return b"amqp:decode-error"
 
@@ -48,7 +49,7 @@ cdef int v1_fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     cdef const char* what = f.what
     cdef char* start = out
     cdef int last = <int>room - 1
-    if f.code == BAD_RANGE or f.code == BAD_CAPTURE:
+    if f.code == BAD_RANGE or f.code == BAD_DIGITS or f.code == BAD_CAPTURE:
         return fault_text(f, out, room)
     if what == NULL:
         what = b""

@@ -11,7 +11,8 @@ cdef tuple FAULT_CLASSES = (
     _errors.HeartbeatError, _errors.UnknownMethodError,
     _errors.HeaderError, _errors.DecodeError, _errors.DecodeError, _errors.UnexpectedFrameError,
     _errors.ChannelError, _errors.ContentTooLargeError, _errors.IncompleteError,
-    _errors.DecodeError, _errors.UnknownTagError, _errors.DecodeError, _errors.ResourceLimitError)
+    _errors.DecodeError, _errors.UnknownTagError, _errors.DecodeError, _errors.ResourceLimitError,
+    _errors.DecodeError)
 cdef tuple SCOPES = ("frame", "channel", "connection")
 
 # Frame types 4 to 7: 0-8 and 0-9 number them, and no peer sends them.
@@ -83,9 +84,15 @@ cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
                       b"(offset %llu)", <unsigned int>f.class_id, offset)
     elif f.code == BAD_TEXT:
         n += snprintf(out, room, b"%s is not UTF-8 (offset %llu)", f.what, offset)
+    elif f.code == BAD_RANGE and f.byte == SIGNED_RANGE:
+        n += snprintf(out, room, b"%s %lld does not fit the column (offset %llu)",
+                      f.what, <long long>need, offset)
     elif f.code == BAD_RANGE:
         n += snprintf(out, room, b"%s %llu does not fit the column (offset %llu)",
                       f.what, need, offset)
+    elif f.code == BAD_DIGITS:
+        n += snprintf(out, room, b"%s does not fit decimal(%u,%u) (offset %llu)", f.what,
+                      <unsigned int>(need >> 8), <unsigned int>(need & 0xFF), offset)
     elif f.code == BAD_ORDER:
         n += snprintf(out, room, b"%s (offset %llu)", f.what, offset)
     elif f.code == BAD_CHANNEL:

@@ -65,6 +65,10 @@ cdef enum:
     BAD_CONTENT     # 0-9's type content: neither inline nor a reference
     BAD_COLUMN      # columns of captures only: a property of another version that has no column
     BAD_OPEN        # assembly: more contents or deliveries are open at once than are wanted
+    BAD_DIGITS      # columns only: a number that a column of decimals cannot hold
+
+cdef enum:
+    SIGNED_RANGE = 1        # Fault.byte of BAD_RANGE: the number may be negative
 
 cdef enum:
     SCOPE_FRAME
