@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from operator import index
 from typing import Any, ClassVar, SupportsIndex
 
-__all__ = ["RangedInt", "ShownFloat", "from_numpy"]
+__all__ = ["RangedInt", "ShownFloat", "as_int", "from_numpy"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Seconds of the units of datetime64 that are multiples of a second.
@@ -59,6 +60,14 @@ class ShownFloat(float):
 
     def __str__(self) -> str:
         return float.__repr__(self)
+
+
+def as_int(value: Any) -> Any:
+    """The int that a value stands for, as NumPy's integers do; any other value as it is."""
+    try:
+        return index(value)
+    except TypeError:
+        return value
 
 
 def from_numpy(value: object, classes: Mapping[str, type]) -> object:

@@ -223,6 +223,7 @@ class Channel(Operations):
         """Send an ack, nack or reject."""
         connection = self.connection
         raw = connection.encode(self.number, method)
+        tag = int(tag)  # NumPy's scalars would be added up in their few bits
         client = connection.role == "client"
         if client and self._recovering and tag > self._recovering[0]:
             return  # it came after basic.recover was sent, which gives it back

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from .._scalars import as_int
 from ..errors import DecodeError, EncodeError
 from . import _codes
 from ._channel import CLOSING, Channel
@@ -132,6 +133,8 @@ class LegacyConnection(Output, ClientCalls, ServerCalls):
         if role not in ("client", "server"):
             raise ValueError(f"role is {role!r}, not 'client' or 'server'")
         self.role = role
+        channel_max, frame_max = as_int(channel_max), as_int(frame_max)
+        heartbeat = as_int(heartbeat)
         self._start_output(model_of(protocol), frame_max, validate)
         self._validate = validate
         if max_header_frame is None and role == "server":

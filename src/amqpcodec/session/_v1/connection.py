@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ... import v1_0 as amqp
+from ..._scalars import as_int
 from ...errors import DecodeError
 from .._face import Connection, Role
 from ..errors import LocalProtocolError, RemoteProtocolError
@@ -86,12 +87,12 @@ class V1Connection(Connection):
         self.role: Role = role
         self.limits = limits or Limits()
         self.hostname = hostname
-        self.max_frame_size = max_frame_size
+        self.max_frame_size = max_frame_size = as_int(max_frame_size)
         self.remote_open: amqp.Open | None = None
         self.open_sent = self.close_sent = self.close_received = False
         self.frame_size = amqp.MIN_MAX_FRAME_SIZE  # of outgoing frames
         self.channel_max = 0xFFFF  # of this end's own channels: what the peer takes
-        self.heartbeats = Heartbeats(idle_timeout)
+        self.heartbeats = Heartbeats(as_int(idle_timeout))
         self.partial_bytes = 0
         self._open = amqp.Open(
             container_id or uuid.uuid4().hex,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ... import v1_0 as amqp
@@ -73,6 +74,7 @@ class Receiver(Link):
         if self.state not in ("ATTACHED", "ATTACH_SENT"):
             self._check()
         if credit is not None:
+            credit = index(credit)  # NumPy's scalars would be added up in their few bits
             if not 0 <= credit < 1 << 31:
                 raise ValueError(f"credit is 0 to 2**31 - 1, not {credit}")
             self.link_credit = credit
