@@ -22,6 +22,9 @@ __all__ = [
 ]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: How columns of AMQP 1.0 are named, whose timestamps are milliseconds on the wire.
+V1_TIMES = ("creation_time", "absolute_expiry_time")
+OF_V1 = "application_properties."
 
 
 def _pyarrow(purpose: str) -> Any:
@@ -242,19 +245,19 @@ def _to_numpy(array: Any) -> Any:
 
 
 def rows_to_pylist(columns: Any) -> list[dict[str, Any]]:
-    """The rows of what batch.decode returns as dicts."""
+    """The rows of what batch.decode returns, or of a capture's batch, as dicts."""
     pa = _pyarrow("to_pylist")
     rows = pa.record_batch(columns)
-    lists = [_to_pylist(column, columns._milliseconds) for column in rows.columns]
     names = rows.schema.names
+    lists = [_to_pylist(column, name) for name, column in zip(names, rows.columns, strict=True)]
     return [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
-def _to_pylist(array: Any, v1: bool) -> list[Any]:
+def _to_pylist(array: Any, name: str) -> list[Any]:
     pa = _pyarrow("to_pylist")
     if pa.types.is_struct(array.type):
-        members = [_to_pylist(array.field(i), v1) for i in range(array.type.num_fields)]
         names = [field.name for field in array.type]
+        members = [_to_pylist(array.field(i), member) for i, member in enumerate(names)]
         return [
             dict(zip(names, row, strict=True)) if present else None
             for present, row in zip(
@@ -263,9 +266,10 @@ def _to_pylist(array: Any, v1: bool) -> list[Any]:
         ]
     if not pa.types.is_timestamp(array.type):
         return array.to_pylist()  # type: ignore[no-any-return]
+    v1 = name.startswith(OF_V1) or name.endswith(V1_TIMES)
     return [
         None if number is None else _time(number, v1)
-        for number in array.cast(pa.int64()).to_pylist()
+        for number in array.cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_pylist()
     ]
 
 

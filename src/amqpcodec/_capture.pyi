@@ -27,6 +27,20 @@ class CaptureBatch:
     def errors(self) -> int:
         """Rows with an error, as far as the column error was asked for."""
 
+    def to_numpy(self, column: str) -> Any:
+        """A column as an array of NumPy, as batch.Columns.to_numpy gives it. It needs pyarrow.
+
+        Raises KeyError where there is no such column.
+        """
+
+    def to_pylist(self) -> list[dict[str, Any]]:
+        """The rows as dicts. It needs pyarrow, whose own to_pylist this is but for timestamps.
+
+        A timestamp is an aware datetime, or beyond year 9999, where Python's calendar ends and
+        pyarrow's to_pylist raises OverflowError, the number of the wire: ``types.Timestamp``
+        (seconds) or, of AMQP 1.0, ``v1_0.Timestamp`` (milliseconds).
+        """
+
     def __arrow_c_schema__(self) -> object:
         """The Arrow schema, of a struct, in a PyCapsule."""
 

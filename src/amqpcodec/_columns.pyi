@@ -42,8 +42,6 @@ class Columns:
         Raises KeyError where there is no such column.
         """
 
-    _milliseconds: bool
-
     def to_pylist(self) -> list[dict[str, Any]]:
         """The rows as dicts. It needs pyarrow, whose own to_pylist this is but for timestamps.
 

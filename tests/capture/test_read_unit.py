@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import capture
+from amqpcodec import capture, types
 from amqpcodec import v0_9_1 as amqp
 from tests.capture import recording as make
 from tests.capture.recording import ACK, CLIENT6, FIN, RST, SERVER6, SYN, client, opening, server
@@ -303,3 +303,32 @@ def test_a_record_that_is_none_ends_the_reading():
     reader = capture.read(io.BytesIO(octets + struct.pack("<IIII", 1, 1, 2**31, 2**31) + octets))
     assert sum(map(len, reader)) == 1
     assert reader.damaged == f"no record at byte {len(octets)}"
+
+
+def test_times_beyond_the_calendar_in_python():
+    """A batch gives the number of the wire; of pyarrow's own rows the guide has two ways."""
+    number = 1_700_000_000_000
+    properties = amqp.Basic.Properties(
+        timestamp=types.Timestamp(number), headers={"when": types.Timestamp(number)}
+    )
+    sent = amqp.encode_message(1, amqp.Basic.Publish("", "q"), properties, b"x")
+    octets = make.pcap([*opening(), *talk(HELLO, sent)])
+    names = ["timestamp", "properties", "properties.timestamp", "headers.when:timestamp"]
+    names += ["properties_json", "flags", "error"]
+    reader = capture.read(io.BytesIO(octets), level="message", fields=names)
+    batches = list(reader)
+    row = batches[-1].to_pylist()[-1]
+    assert list(row) == names
+    for value in (row["properties"]["timestamp"], row[names[2]], row[names[3]]):
+        assert (type(value), value) == (types.Timestamp, number)
+    assert row["timestamp"].year == 2023
+    batch = pa.record_batch(batches[-1])
+    with pytest.raises(OverflowError, match="date value out of range"):
+        batch.to_pylist()
+    assert batch.column(names[2]).cast(pa.int64()).to_pylist()[-1] == number * 10**6
+    assert f'{{"$timestamp":{number}}}' in batch.column("properties_json").to_pylist()[-1]
+    numpy = pytest.importorskip("numpy")
+    column = batches[-1].to_numpy("properties.timestamp")
+    assert column[-1] == numpy.datetime64(number, "s")
+    with pytest.raises(KeyError, match="no column 'nothing'"):
+        batches[-1].to_numpy("nothing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 from collections import Counter, defaultdict
 from itertools import product
@@ -326,3 +327,17 @@ def test_message_bytes(step: int) -> None:
         delivery = found[frames.index(b"".join(parts))]
         assert (delivery["error"] is None) == (parts == transfers)
         assert b"".join(frames).endswith(b"".join(transfers) + after)
+
+
+def test_times_beyond_the_calendar_in_python() -> None:
+    """A batch gives milliseconds, as the wire has them."""
+    number = v1.Timestamp(300_000_000_000_007)
+    sent = v1.Message(b"x", creation_time=number, application_properties={"when": number}).encode()
+    said = AMQP + opening() + v1.encode(0, v1.Begin(0, 0, 10, 10)) + attach() + transfer(sent)
+    names = ["properties", "application_properties.when:timestamp", "timestamp"]
+    octets = io.BytesIO(make.pcap(talk(said)))
+    *_, batch = capture.read(octets, level="message", protocol="1.0", fields=names)
+    row = batch.to_pylist()[-1]
+    for value in (row["properties"]["creation_time"], row[names[1]]):
+        assert (type(value), value) == (v1.Timestamp, number)
+    assert row["timestamp"].year == 2023

@@ -266,6 +266,24 @@ cdef class CaptureBatch:
         """Rows with an error, as far as the column error was asked for."""
         return 0 if self.frames is None else self.frames.table.column[COL_ERROR].present
 
+    def to_numpy(self, str column not None):
+        """A column as an array of NumPy, as batch.Columns.to_numpy gives it. It needs pyarrow.
+
+        Raises KeyError where there is no such column.
+        """
+        from amqpcodec._arrays import column_to_numpy
+        return column_to_numpy(self, column)
+
+    def to_pylist(self):
+        """The rows as dicts. It needs pyarrow, whose own to_pylist this is but for timestamps.
+
+        A timestamp is an aware datetime, or beyond year 9999, where Python's calendar ends and
+        pyarrow's to_pylist raises OverflowError, the number of the wire: ``types.Timestamp``
+        (seconds) or, of AMQP 1.0, ``v1_0.Timestamp`` (milliseconds).
+        """
+        from amqpcodec._arrays import rows_to_pylist
+        return rows_to_pylist(self)
+
     def __arrow_c_schema__(self):
         """The Arrow schema, of a struct, in a PyCapsule."""
         return schema_capsule(self.columns)

@@ -33,4 +33,3 @@ cdef class Columns:
     cdef int n
     cdef tuple columns
     cdef tuple open_messages    # see decode_columns
-    cdef readonly bint _milliseconds    # of AMQP 1.0, whose timestamps have them

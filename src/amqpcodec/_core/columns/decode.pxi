@@ -15,7 +15,6 @@ cdef Columns new_columns(Request request, int64_t limit):
     cdef int i
     out.table = table_new(request.n, limit)
     out.n = request.n_out
-    out._milliseconds = request.plan.v1 != NULL
     out.order = <int*>calloc(<size_t>max(out.n, 1), sizeof(int))
     if out.table == NULL or out.order == NULL:
         raise MemoryError
