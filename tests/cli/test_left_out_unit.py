@@ -53,3 +53,35 @@ def test_nothing_on_the_ports(run, tmp_path, command):
     result = run(*arguments(command, path, tmp_path))
     assert f"{path}: no frame of AMQP" in result.err
     assert "--ports 5673" in result.err
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["dissect", "--limit", "2"], "--limit 2"),
+        (["dissect", "--limit", "0", "--level", "message"], "--limit 0"),
+        (["show", "2"], "frame 2"),
+    ],
+    ids=lambda words: str(words[0]),
+)
+def test_a_file_that_is_not_read_to_the_end(run, tmp_path, words, reason):
+    """It is said, with what was left out until then, and how many files were not opened."""
+    path, other = tmp_path / "mixed.pcapng", tmp_path / "other.pcapng"
+    for each in (path, other):
+        each.write_bytes(mixed())
+    result = run(*words, path)
+    assert f"amqpcodec: {path}: not read to the end ({reason} was reached)\n" in result.err
+    assert f"{path}: 9 packets were left out, of link types that are not read" in result.err
+    assert result.status == 0
+    result = run(*words, path, other, "--no-chain")
+    assert f"({reason} was reached), and 1 more of the files not at all\n" in result.err
+    assert f"{other}: " not in result.err
+
+
+def test_a_file_that_is_read_to_the_end_is_not_said_to_be_left(run, tmp_path):
+    path = tmp_path / "mixed.pcapng"
+    path.write_bytes(mixed())
+    for words in (["dissect"], ["dissect", "--limit", "999"], ["show", "999"]):
+        assert "not read to the end" not in run(*words, path).err
+    sort = run("dissect", "--limit", "1", "--sort", "-channel", path)
+    assert "not read to the end" not in sort.err, "all rows were compared"

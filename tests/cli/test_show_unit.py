@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import pytest
 
@@ -21,7 +22,9 @@ from tests.paths import shared_dir
 
 def parts(run, *arguments: object) -> dict[str, dict]:
     result = run("show", *arguments, "--format", "json")
-    assert (result.status, result.err) == (0, "")
+    assert result.status == 0
+    unread = r"(amqpcodec: .*: not read to the end \(frame .* was reached\)\n)?"
+    assert re.fullmatch(unread, result.err)
     return {row["name"]: row for row in map(json.loads, result.lines)}
 
 
@@ -61,6 +64,7 @@ def test_on_a_terminal(good, columns):
     status, got = on_terminal("show", 5, good, columns=columns)
     assert status == 0
     lines = [ESCAPE.sub("", line) for line in got.splitlines()]
+    lines = [line for line in lines if "amqpcodec: " not in line]  # of stderr
     assert max(map(len, lines)) <= columns
     (exchange,) = (line for line in lines if "exchange: orders" in line)
     assert "00 3c 00" in "".join(lines)

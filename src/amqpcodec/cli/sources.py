@@ -71,6 +71,8 @@ class Reading:
         self.live = False
         #: What is read as it comes, if it is such.
         self.growing: Pipe | None = None
+        #: The group that is read, and its reader.
+        self._current: tuple[Group, capture.Reader] | None = None
         if getattr(options, "interface", None):
             self.found: list[Group] = [Group([Path(options.interface)])]
         else:
@@ -162,6 +164,7 @@ class Reading:
                 reader = group.opened(make, lambda file: self.stop.watched(self.bar.watch(file)))
             if reader is None:
                 return
+            self._current = group, reader
             reader.unbuffered = self.live
             self.resets = []
             for each in reader:
@@ -179,8 +182,22 @@ class Reading:
             raise Unreadable(error.strerror or str(error), USAGE) from None
         except ValueError as error:
             raise Problem(str(error)) from None
+        self._current = None
         if not self.stop.pressed:
             group.warn(reader, str(self.counts) if self.counts.read else "")
+
+    def stop_early(self, reason: str) -> None:
+        """Say that nothing more is read, and what is unusual about the files as far as they were.
+
+        To be called before the batches of a group are left. reason: what was reached.
+        """
+        if self._current is None or self.stop.pressed:
+            return
+        group, reader = self._current
+        others = len(self.found) - 1 - self.found.index(group)
+        more = f", and {others:,} more of the files not at all" if others else ""
+        complain(f"{group}: not read to the end ({reason} was reached){more}")
+        group.warn(reader)
 
     def _growing(self, group: Group, stack: contextlib.ExitStack) -> Pipe | None:
         """What is to be read as it comes, if it is such."""
@@ -214,6 +231,7 @@ class Reading:
                     self.counts.shown += kept.num_rows
                     write(kept, self.live)
                 if ordering.done:
+                    self.stop_early(f"--limit {ordering.limit}")
                     break
             if ordering.done or self.stop.pressed:
                 break

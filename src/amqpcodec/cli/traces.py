@@ -72,6 +72,9 @@ def dissect_traces(options: argparse.Namespace) -> int:
                     for kept in ordering.add(fitting(window.rows(batch), wanted)):
                         output.write(kept.select(names))
                     if ordering.done:
+                        complain(
+                            f"{file}: not read to the end (--limit {options.limit} was reached)"
+                        )
                         break
             except OSError as error:
                 complain(f"{file}: {error.strerror or error}")

@@ -83,6 +83,7 @@ def _find(
             clock.begin(batch.column("timestamp"))
             if number is not None:
                 if before < number <= before + batch.num_rows:
+                    reading.stop_early(f"frame {_named(options.number)}")
                     return _row(batch, number - before - 1), number
             else:
                 at_place = pc.and_(
@@ -91,6 +92,7 @@ def _find(
                 )
                 rows = batch.filter(at_place)
                 if rows.num_rows:
+                    reading.stop_early(f"frame {_named(options.number)}")
                     return _row(rows, 0), before
             before += batch.num_rows
     return None, before
