@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import os
 import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
+
+from ._positioned import PositionedFile
 
 __all__ = ["AHEAD", "RANGE", "RangeFile", "retried"]
 
@@ -63,7 +63,7 @@ class _Range(NamedTuple):
     done: Future[None]
 
 
-class RangeFile(io.RawIOBase):
+class RangeFile(PositionedFile):
     """Reads a file of a known size, some ranges ahead of what is asked for once it is read on.
 
     The memory of a range is used again for another one: fresh memory takes as long as fetching.
@@ -74,13 +74,13 @@ class RangeFile(io.RawIOBase):
     ) -> None:
         """fetch: fills a room from an offset on, in any thread: how many bytes it is. size, step:
         bytes."""
+        super().__init__()
         self.name = name
         self.size = size
         #: Bytes from the start: for now little is wanted after it, and nothing is read ahead.
         self.until = size
         self._fetch = fetch
         self._whole = min(step, size)
-        self._at = 0
         self._start = 0  # of what is here
         self._here = memoryview(b"")
         self._length = 0  # of the range that is here, or of the last one that was asked for
@@ -88,23 +88,8 @@ class RangeFile(io.RawIOBase):
         self._free: list[bytearray] = []
         self._pool: ThreadPoolExecutor | None = None
 
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def tell(self) -> int:
-        """Bytes from the start."""
-        return self._at
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """As files have it."""
-        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size}[whence]
-        self._at = max(0, base + offset)
-        return self._at
+    def _end(self) -> int:
+        return self.size
 
     def readinto(self, room: Any) -> int:
         """As many bytes as are wanted, or all that are left."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Iterable
 from threading import Lock
@@ -10,6 +9,7 @@ from typing import IO, Any
 
 from ._errors import ReaderExhausted, refuse_fork
 from ._files import Source, has_position, source_name
+from ._positioned import PositionedFile
 from ._storage import Located, Storage, locate_each
 
 __all__ = ["RepeatableSources"]
@@ -89,40 +89,25 @@ class _View:
         return shared.file.read(size) or b""
 
 
-class _SeekableView(io.RawIOBase):
+class _SeekableView(PositionedFile):
     """An open file, read at a position of the view's own."""
 
     def __init__(self, shared: _OpenFile, start: int) -> None:
+        super().__init__(start)
         self._shared = shared
-        self._at = start
         self.name = source_name(shared.file)
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def tell(self) -> int:
-        """Bytes from the start of the file."""
-        return self._at
 
     def fileno(self) -> int:
         """That of the file, whose position a fork shares."""
         return self._shared.file.fileno()
 
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """As files have it."""
-        if whence == os.SEEK_END:
-            with self._shared.lock:
-                place = self._shared.file.tell()
-                self._at = self._shared.file.seek(offset, whence)
-                self._shared.file.seek(place)
-        else:
-            self._at = offset + (self._at if whence == os.SEEK_CUR else 0)
-        return self._at
+    def _end(self) -> int:
+        file = self._shared.file
+        with self._shared.lock:
+            place = file.tell()
+            end = file.seek(0, os.SEEK_END)
+            file.seek(place)
+        return end
 
     def readinto(self, room: Any) -> int:
         """As files have it."""
