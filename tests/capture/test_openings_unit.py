@@ -218,6 +218,10 @@ def test_copies_that_differ_are_counted() -> None:
     # the same bytes again are none
     same = [make.client(1009, first), make.client(1009, first), make.client(1021, second)]
     assert stats(*packets, *same)["conflicting_bytes"] == 0
+    # after the frame became a row, no bytes of it are there to compare
+    late = [make.client(1009, body), make.client(1009, forged)]
+    counted = stats(*packets, *late)
+    assert (counted["retransmitted_bytes"], counted["conflicting_bytes"]) == (12, 0)
     # among segments that wait, the first captured of those that begin at a place
     waiting = [make.client(1021, second), make.client(1021, b"\0" * len(second))]
     found = [*waiting, make.client(1009, first)]

@@ -20,6 +20,8 @@ from ._storage import Located, Storage, locate
 #: Bytes read at once: so many stay in the processor's cache until they are used.
 PIECE = 1 << 18
 PACKED_PIECE = 1 << 16
+#: Bytes that are decompressed at once where a packed file is damaged.
+BEFORE_DAMAGE = 1 << 12
 
 #: Pieces that a thread reads ahead at once, and how often it does so.
 TOGETHER = 4
@@ -81,9 +83,27 @@ class _Part:
         self._file = file
         self._first = first
         self._left = size
+        self._begin = at, size
+        self._small: int | None = None
+
+    def again(self, small: int) -> _Part | None:
+        """The same part from its beginning, or None where the file does not seek.
+
+        small: byte of the file from which on every read gives one byte.
+        """
+        try:
+            place = self._file.tell() - len(self._first) - (self.at - self._begin[0])
+            self._file.seek(place)
+        except (AttributeError, OSError):
+            return None
+        part = _Part(self._file, at=self._begin[0], size=self._begin[1])
+        part._small = small
+        return part
 
     def read(self, n: int) -> bytes:
         """At most n bytes."""
+        if self._small is not None:
+            n = min(n, max(1, self._small - self.at))
         if self._first:
             part, self._first = self._first[:n], self._first[n:]
         else:
@@ -251,14 +271,27 @@ class Pieces:
             raise ImportError(
                 f"captures compressed with {codec} need pyarrow: pip install 'amqpcodec[arrow]'"
             ) from None
-        self._part = part
-        packed = pa.PythonFile(part, mode="r")
-        try:
-            with pa.CompressedInputStream(packed, codec) as unpacked:
-                while piece := unpacked.read(PACKED_PIECE):
-                    yield piece
-        except OSError as error:
-            self.fault = LARGE_WINDOW if "too much memory" in str(error) else CUT
+        done = 0
+        # Arrow gives nothing of a call that fails: what was decompressed within it comes from ever
+        # smaller calls, the last ones of which read a byte and give a byte.
+        for step in (PACKED_PIECE, BEFORE_DAMAGE, 1):
+            self._part = part
+            skip = done
+            try:
+                with pa.CompressedInputStream(pa.PythonFile(part, mode="r"), codec) as unpacked:
+                    while piece := unpacked.read(min(skip, PACKED_PIECE) or step):
+                        if skip:
+                            skip -= len(piece)
+                            continue
+                        done += len(piece)
+                        yield piece
+                return
+            except OSError as error:
+                self.fault = LARGE_WINDOW if "too much memory" in str(error) else CUT
+            again = part.again(part.at - 2 * PACKED_PIECE)
+            if again is None:
+                return
+            part = again
 
     def _unpack(self, part: _Part) -> Iterator[bytes]:
         self._part = part
@@ -271,8 +304,12 @@ class Pieces:
                 if not raw:
                     self.fault = None if fresh else CUT
                     return
-            if fresh and raw[:1] != b"\x1f":
-                return  # padding after the last member
+            if fresh and raw[:1] != b"\x1f":  # padding after the last member
+                raw = raw.lstrip(b"\0")
+                if raw[:1] not in (b"", b"\x1f"):
+                    self.fault = CUT
+                    return
+                continue
             before = member.copy()
             try:
                 piece = member.decompress(raw, PIECE)
@@ -346,10 +383,25 @@ class Ahead:
 def _up_to_damage(member: Any, raw: bytes) -> bytes:
     """What can be unpacked: zlib gives nothing of a call that fails, so calls must be small."""
     out = []
+    before = member
     try:
-        while raw and not member.eof:
-            out.append(member.decompress(raw, 128))
+        while not member.eof:
+            before = member.copy()
+            piece = member.decompress(raw, 128)
+            out.append(piece)
             raw = member.unconsumed_tail
+            if not raw and not piece:
+                return b"".join(out)
+        return b"".join(out)
+    except zlib.error:
+        member = before
+    # Within those 128 bytes: a byte in, and what it gives byte by byte.
+    try:
+        for at in range(max(len(raw), 1)):
+            piece = member.decompress(raw[at : at + 1], 1)
+            while piece or member.unconsumed_tail:
+                out.append(piece)
+                piece = member.decompress(member.unconsumed_tail, 1)
     except zlib.error:
         pass
     return b"".join(out)

@@ -681,8 +681,10 @@ def read(
 
     Where TCP sends a byte again, the first copy counts that was captured in its turn; of segments
     that wait for a missing one, the copy whose segment begins first, and then the one that was
-    captured first. Other bytes in a later copy are counted (conflicting_bytes of stats()). A first
-    segment of one byte, before frames begin, is a keep-alive's and no row.
+    captured first. conflicting_bytes of stats() counts other bytes in a later copy, as long as the
+    copy before it waits for the rest of its frame or its turn: of frames that are rows already no
+    bytes are kept to compare. A first segment of one byte, before frames begin, is a keep-alive's
+    and no row.
 
     A capture that is damaged or cut gives what is before the damage; ``damaged`` of what this
     returns says where it is. A CaptureWarning counts packets of link types that are not read, and
