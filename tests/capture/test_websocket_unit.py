@@ -297,3 +297,26 @@ def test_the_other_side_of_one_that_is_left_out(protocol: str, said: list[bytes]
     octets = make.pcap(packets([*NOT_TEXT, answer]))
     assert [row["frame"] for row in rows(octets, protocol=protocol)] == said[:1]
     assert stats(octets, protocol=protocol)["skipped_bytes"] >= len(said[1])
+
+
+WHOLE, PART, JUNK = bytearray(b"\x82\x05hello"), bytearray(b"\x82\x05hell"), bytearray(b"\xff" * 9)
+
+
+@pytest.mark.parametrize(
+    ("data", "at"),
+    [
+        (WHOLE, 0),
+        (JUNK + WHOLE, 9),
+        (JUNK + WHOLE + PART, 9),
+        (PART, -1),  # one alone may be anything
+        (JUNK + PART, -1),
+        (WHOLE + JUNK, -1),
+        (WHOLE * 3 + JUNK, -1),
+        (JUNK + WHOLE * 4 + JUNK, 9),  # by chance no four of them follow each other
+        (JUNK, -1),
+        (bytearray(), -1),
+    ],
+)
+def test_where_frames_go_on_after_a_gap(data, at):
+    """Frames of a server, which are not masked, and what may stand before and after them."""
+    assert _websocket._first_frame(data, SERVER) == at
