@@ -181,6 +181,7 @@ GAP, OVERLAP = 1 << 24, 1 << 16
         # Bytes come again, and new ones behind them: only where all of it is later.
         (MIDDLE, (4_000, 6_000, False), NOT, CLEARLY),
         (MIDDLE, (4_000, 5_000, False), NOT, PERHAPS),
+        (MIDDLE, (4_999, 5_000, False), NOT, PERHAPS),
         (MIDDLE, (1_001, 5_000, False), NOT, PERHAPS),
         ((1_000, 900_000, False), (900_000 - OVERLAP, 900_000, False), NOT, PERHAPS),
         ((1_000, 900_000, False), (899_999 - OVERLAP, 900_000, False), NOT, NOT),
