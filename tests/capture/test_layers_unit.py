@@ -46,6 +46,37 @@ def test_bytes_that_wait_are_bounded():
     assert fed(tls, [(CLIENT, record), (SERVER, record)]) == []
 
 
+def test_a_gap_before_the_hello_of_its_direction_ends_both():
+    talker = Talker()
+    hello = talker.talk([])[0]
+    for sides, side, expected in (
+        ([], CLIENT, [(CLIENT, None), (SERVER, None)]),
+        ([hello], SERVER, [(CLIENT, None), (SERVER, None)]),
+        ([hello], CLIENT, [(CLIENT, 10)]),
+    ):
+        tls, reasons = tls_of(talker)
+        fed(tls, sides)
+        assert sorted(tls.lost(side, 10)) == expected
+        assert reasons == [_tls.NO_HANDSHAKE] * (len(expected) - 1) * 2
+
+
+def test_application_data_in_clear_end_both_directions():
+    talker = Talker(ssl.TLSVersion.TLSv1_2)
+    tls, reasons = tls_of(talker)
+    fed(tls, talker.talk([])[:2])
+    assert sorted(fed(tls, [(CLIENT, RECORD + b"\0\5hello")])) == [(CLIENT, None), (SERVER, None)]
+    assert reasons == [_tls.NO_HANDSHAKE] * 2
+
+
+@pytest.mark.parametrize(("size", "items"), [(18_432, []), (18_433, [(CLIENT, None)])])
+def test_a_record_has_two_kilobytes_more_than_its_content_may_have(size: int, items: list[Any]):
+    """RFC 5246, 6.2.3: 2^14 + 2048 bytes at most."""
+    talker = Talker()
+    tls, _ = tls_of(talker)
+    fed(tls, talker.talk([])[:1])
+    assert fed(tls, [(CLIENT, RECORD + size.to_bytes(2, "big") + bytes(100))]) == items
+
+
 def test_large_handshake_messages_are_passed_over():
     messages = _handshake.Messages()
     size = (_handshake.LARGEST + 1).to_bytes(3, "big")

@@ -12,7 +12,7 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
-from amqpcodec.capture._link import CLEARLY, NOT, PERHAPS, Ends, Link, goes_on
+from amqpcodec.capture._link import CLEARLY, NOT, PERHAPS, Ends, Link, goes_on, link_ends
 from amqpcodec.capture._order import Found
 from tests.capture import mangle
 from tests.capture import recording as make
@@ -216,6 +216,36 @@ def test_a_file_that_goes_on_may_begin_five_seconds_before_the_end():
     times = (5 * 10**9 - 1, 5 * 10**9)
     files = [Ends(found._replace(time=time), time, head, {}) for time in times]
     assert [goes_on(known, file) for file in files] == [NOT, CLEARLY]
+
+
+def test_files_that_a_later_one_joins_are_one_chain_by_their_times():
+    """Whatever their names; and none of them is reported as one that does not go on."""
+    ends = [
+        Ends(Found(name, name, time, False), time + 1, head, tail)
+        for name, time, head, tail in (
+            ("b.pcap", 0, {b"one": BEFORE}, {b"one": BEFORE}),
+            ("a.pcap", 10, {b"two": BEFORE}, {b"two": BEFORE}),
+            ("c.pcap", 20, dict.fromkeys((b"one", b"two"), (5_000, 6_000, False)), {}),
+        )
+    ]
+    assert link_ends(ends[:2]).reasons == {"a.pcap": "no connection of b.pcap goes on in it"}
+    groups = link_ends(ends)
+    assert [[found.name for found in group] for group in groups.groups] == [
+        ["b.pcap", "a.pcap", "c.pcap"]
+    ]
+    assert groups.reasons == {}
+
+
+def test_files_that_are_read_alone_are_reported_once(tmp_path: Path):
+    middle = PARTS[60:]
+    reader = capture.Reader(
+        write(tmp_path, records(middle[:40]), records(middle[40:])), chain=False
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for end in (False, False, True):
+            assert sum(len(batch) for batch in reader.read(end=end)) >= 0
+    assert [each.category for each in caught] == [capture.CaptureWarning]
 
 
 def judged(tail: dict, head: dict) -> tuple[int, int]:

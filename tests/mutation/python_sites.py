@@ -24,7 +24,7 @@ SOURCES = (
     "session/**/*.py",
     "capture/**/*.py",
     "cli/replay/*.py",
-    *(f"spark/{name}.py" for name in ("journal", "kept", "index", "ranges", "steps", "stream")),
+    *(f"spark/{name}.py" for name in ("journal", "kept", "ranges", "steps", "stream")),
 )
 
 OPERATORS = tuple(
@@ -104,6 +104,7 @@ def with_line(text: str, changed: str, site: Site) -> Site:
     tail = sum(map(len, old[len(old) - same :])) if same else 0
     end = len(text) - tail
     line = told(text, before, end - 1, changed[before : len(changed) - tail - 1])
+    line = line.replace("( ", "(").replace("[ ", "[")  # cosmic-ray sets a space before a number
     change = Change(
         site.change.line, site.change.function, line, site.change.begin, site.change.end, ""
     )

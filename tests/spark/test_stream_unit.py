@@ -243,6 +243,21 @@ def test_available_now_takes_what_is_there(tmp_path: Path) -> None:
     same(query.rows, one_pass([tmp_path / path.name for path in files]))
 
 
+def test_files_whose_packets_have_one_time(tmp_path: Path) -> None:
+    """As those of a clock that counts seconds: they still go on in one another."""
+    files = rotated(RECORDING, tmp_path, 3)
+    for path in files:
+        data, at = bytearray(path.read_bytes()), 24
+        while at < len(data):
+            size = int.from_bytes(data[at + 8 : at + 12], "little")
+            data[at : at + 8] = bytes((0, 0, 0, 0x60)) + bytes(4)
+            at += 16 + size
+        path.write_bytes(data)
+    query = Query(tmp_path, tmp_path / "states")
+    query.go()
+    same(query.rows, one_pass(files))
+
+
 def test_a_late_file_is_read_alone(tmp_path: Path, caplog: Any) -> None:
     spool = tmp_path / "spool"
     spool.mkdir()
