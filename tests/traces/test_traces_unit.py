@@ -6,7 +6,7 @@ import base64
 import gzip
 import io
 import json
-import warnings
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -210,26 +210,59 @@ def test_sizes_of_pieces_and_packed_files(tmp_path: Path, monkeypatch: Any) -> N
     assert found == [{**row, "file": str(path)} for row in expected]
 
 
-def test_a_packed_file_that_is_cut_or_too_large_ends_with_an_error() -> None:
-    packed = gzip.compress(LOG * 100)
-    whole = rows(packed)
-    for data, options, why in (
-        (packed[:-20], {}, "the compressed file is damaged or cut"),
-        (
-            packed,
-            {"max_decompressed_bytes": len(LOG) * 50},
-            f"larger than max_decompressed_bytes={len(LOG) * 50} ",
-        ),
-    ):
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            found = rows(data, **options)
-        assert [why in str(each.message) for each in told] == [True] * len(options)
-        assert len(found) < len(whole) + 2 - len(options)
-        assert found[:90] == whole[:90]
-        assert why in found[-1]["error"]
-        assert [row["error"] for row in found[:-1]] == [None] * (len(found) - 1)
-    assert rows(packed, max_decompressed_bytes=len(LOG) * 100, max_compression_ratio=0) == whole
+def compress_exactly(data: bytes) -> bytes:
+    """gzip without compression, whose cuts are cuts of the data whatever zlib is there."""
+    packer = zlib.compressobj(level=0, wbits=31)
+    return packer.compress(data) + packer.flush()
+
+
+JSON_LOG = logs.json_line("published", b"one") + logs.json_line("received", b"two")
+
+
+@pytest.mark.parametrize("log", [LOG, JSON_LOG], ids=["text", "json"])
+def test_a_compressed_file_that_is_cut_ends_with_an_error(log: bytes) -> None:
+    complete = rows(log * 3)
+    packed = compress_exactly(log * 3)
+    counts, remainders = set(), set()
+    for size in range(len(packed) - 9, len(packed) - 9 - len(log) - 5, -5):
+        *records, last = rows(packed[:size])
+        assert "the compressed file is damaged or cut" in last["error"]
+        # no record is shown that lacks some of its bytes, and none twice
+        assert records == complete[: len(records)]
+        assert last["body"] is None
+        end = last["offset"] + len(last["record"])
+        assert (log * 3)[last["offset"] : end] == last["record"]
+        counts.add(len(records))
+        remainders.add(last["record"])
+    assert len(counts) >= 3
+    assert len(remainders) > 50
+
+
+@pytest.mark.parametrize("log", [LOG, JSON_LOG], ids=["text", "json"])
+def test_a_compressed_file_that_becomes_too_large_ends_with_an_error(log: bytes) -> None:
+    complete = rows(log * 3)
+    packed = gzip.compress(log * 3)
+    for size in range(len(log), len(log) * 2, 5):
+        with pytest.warns(
+            capture.CaptureWarning, match=f"larger than max_decompressed_bytes={size} "
+        ):
+            *records, last = rows(packed, max_decompressed_bytes=size)
+        assert f"larger than max_decompressed_bytes={size} " in last["error"]
+        assert records == complete[: len(records)]
+        assert len(records) >= 1
+    assert rows(packed, max_decompressed_bytes=len(log) * 3, max_compression_ratio=0) == complete
+
+
+def test_a_record_that_is_too_long_in_a_compressed_file_that_is_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_read, "RECORD_LIMIT", 5000)
+    for size in (10_000, 400_000):
+        packed = compress_exactly(LOG + logs.text(b"published", b"x" * size))
+        found = rows(packed[:-100])
+        assert [row["error"] for row in found[:2]] == [None, None]
+        assert "the compressed file is damaged or cut" in found[-1]["error"]
+        assert all(len(row["record"] or b"") <= 5001 for row in found)
 
 
 def test_a_payload_that_looks_like_a_line_of_the_log() -> None:

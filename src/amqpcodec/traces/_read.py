@@ -91,11 +91,18 @@ class Reader:
     def _records(self) -> Iterator[tuple[int, bytes, Any]]:
         """(offset, the record, what reads it); at last, why the file could not be unpacked."""
         source = Pieces(locate(self._source, Storage()), unpacking=self._unpacking)
-        yield from self._of(iter(source))
+        for offset, record, parse, separated in self._of(iter(source)):
+            if separated or source.fault is None:
+                yield offset, record, parse
+            elif len(record) <= RECORD_LIMIT:
+                # how much of the last record is missing is unknown, even where it can be parsed
+                yield offset, record, _refusing(source.fault)
+                return
         if source.fault is not None:
             yield source.unpacked, b"", _refusing(source.fault)
 
-    def _of(self, pieces: Iterator[bytes | memoryview]) -> Iterator[tuple[int, bytes, Any]]:
+    def _of(self, pieces: Iterator[bytes | memoryview]) -> Iterator[tuple[int, bytes, Any, bool]]:
+        """(offset, the record, what reads it, whether a separator follows it)."""
         first = bytes(next(pieces, b""))
         found = _format_of(first) if self._format == "auto" else self._format
         if found is None:
@@ -103,13 +110,13 @@ class Reader:
                 return
             raise ValueError(f"no trace of RabbitMQ: {source_name(self._source) or 'the file'}")
         if found == "json":
-            for offset, line in _cut(first, pieces, re.compile(rb"\n"), 0):
+            for offset, line, separated in _cut(first, pieces, re.compile(rb"\n"), 0):
                 if line.strip():
-                    yield offset, line, _rows.of_json
+                    yield offset, line, _rows.of_json, separated
             return
-        for offset, record in _cut(first, pieces, _BETWEEN, _LONGEST):
+        for offset, record, separated in _cut(first, pieces, _BETWEEN, _LONGEST):
             if record.strip():
-                yield offset, record.removesuffix(b"\n"), _rows.of_text
+                yield offset, record.removesuffix(b"\n"), _rows.of_text, separated
 
 
 def _refusing(text: str) -> Callable[[bytes], dict[str, Any]]:
@@ -134,8 +141,10 @@ def _row(record: bytes, parse: Any) -> dict[str, Any]:
 
 def _cut(
     first: bytes, pieces: Iterator[bytes | memoryview], between: re.Pattern[bytes], held: int
-) -> Iterator[tuple[int, bytes]]:
-    """(offset, what stands between two matches); of what is too long, the beginning.
+) -> Iterator[tuple[int, bytes, bool]]:
+    """(offset, what stands between two matches, True); of what is too long, the beginning.
+
+    What stands after the last match comes with False: only the end of the file ends it.
 
     held: bytes at the end of what was read that may be a part of a match.
     """
@@ -146,7 +155,7 @@ def _cut(
         start = 0
         while (found := between.search(data, looked)) is not None:
             if whole:
-                yield offset + start, bytes(data[start : found.start()])
+                yield offset + start, bytes(data[start : found.start()]), True
             start = looked = found.end()
             whole = True
         offset += start
@@ -154,14 +163,14 @@ def _cut(
         looked = max(0, len(data) - held)
         if len(data) > RECORD_LIMIT + held:
             if whole:
-                yield offset, bytes(data[: RECORD_LIMIT + 1])
+                yield offset, bytes(data[: RECORD_LIMIT + 1]), True
             gone = len(data) - held
             offset += gone
             del data[:gone]
             looked, whole = 0, False
         if pieces is _END:
             if whole and data:
-                yield offset, bytes(data)
+                yield offset, bytes(data), False
             return
         piece = next(pieces, None)
         if piece is None:
@@ -225,7 +234,7 @@ def read(
         format: "auto" (by the first bytes), "json" or "text".
         max_decompressed_bytes, max_compression_ratio: what a compressed file may become, as
             capture.read has it. One that would become more, or is damaged, ends with a row with an
-            error.
+            error, which has in record what is there of the last record.
 
     Raises:
         ValueError: the file is no trace; an argument is unknown.
