@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 
-from amqpcodec import batch
+from amqpcodec import _encode, batch, v0_9_1, v1_0
 from tests.columns.arrow_structs import RawArray, RawSchema, raw, raw_schema
 from tests.columns.batch_rows import pa
 from tests.support import amqp091_wire as w
@@ -168,3 +169,30 @@ def test_one_lie_is_refused_or_harmless(name: str) -> None:
             undo()  # else it was taken over, and is no more
     assert refused >= 10
     assert pa.array(call(Holder(array))).equals(expected)
+
+
+@pytest.mark.parametrize("length", [2**56, 2**60, 2**61 - 1, 2**63 - 1])
+@pytest.mark.parametrize("name", ["binary", "large_binary", "binary_view", "dictionary"])
+def test_more_values_than_any_memory_holds(name: str, length: int) -> None:
+    """Sums of the memory that they would take do not wrap, and take no time."""
+    holder = Holder(GIVEN[name][1])
+    array = raw(holder.capsules[1])
+    array.length, true_length = length, array.length
+    start = time.process_time()
+    with pytest.raises((ValueError, MemoryError)):
+        batch.decode(holder)
+    assert time.process_time() - start < 1
+    array.length = true_length
+
+
+@pytest.mark.parametrize("protocol", [v0_9_1.PROTOCOL, v1_0.PROTOCOL], ids=["0-9-1", "1.0"])
+@pytest.mark.parametrize("length", [2**40, 2**61 - 1, 2**62])
+def test_more_null_rows_than_offsets_reach(protocol: Any, length: int) -> None:
+    """Nulls take no memory on the way in: an array may honestly have that many."""
+    holder = Holder(pa.RecordBatch.from_arrays([pa.nulls(2)], names=["body"]))
+    rows = raw(holder.capsules[1])
+    nulls = RawArray.from_address(pointers(rows.children)[0])
+    rows.length = nulls.length = nulls.null_count = length
+    with pytest.raises(ValueError, match="encode fewer rows at a time"):
+        _encode.encode_columns(protocol, holder, 131072, "PERMISSIVE", None, limit=100_000)
+    rows.length = nulls.length = nulls.null_count = 2

@@ -141,17 +141,21 @@ static inline int pool_lock(void) {
 
 /* The class of blocks with room for n bytes, and that room; POOL_CLASSES for those not kept. */
 static inline int pool_class(size_t n, size_t *room) {
-    size_t base = POOL_FIRST;
+    size_t base = POOL_FIRST, steps;
     int k = 0;
     while (k < POOL_CLASSES && base * 2 <= n) {
         base *= 2;
         k += 4;
     }
     *room = base;
-    while (*room < n) {
-        *room += base / 4;
-        k++;
+    if (n <= base) return k;
+    steps = ((n - base - 1) >> (8 + k / 4)) + 1; /* of a quarter of base */
+    if (k == POOL_CLASSES) { /* n may be what somebody claims: no loop, and no sum that wraps */
+        *room = n > SIZE_MAX - base ? n : base + base / 4 * steps;
+        return k;
     }
+    *room = base + base / 4 * steps;
+    k += (int)steps;
     return k < POOL_CLASSES ? k : POOL_CLASSES;
 }
 

@@ -65,7 +65,9 @@ cdef int read_chunk(const ArrowSchema* s, const ArrowArray* a, Chunk* to) except
             raise ValueError("the Arrow array has no indices")
     if a.length < 0 or a.offset < 0 or to.values.length < 0 or to.values.offset < 0 \
             or to.values.n_buffers < 3 or to.values.buffers == NULL \
-            or (to.values.n_buffers != 3 and to.way != GATHER_VIEWS):
+            or (to.values.n_buffers != 3 and to.way != GATHER_VIEWS) \
+            or max(a.length, to.values.length) > MOST_VALUES \
+            or max(a.offset, to.values.offset) > <int64_t>HIGHEST_INT64 - MOST_VALUES:
         raise ValueError("the Arrow array does not have the shape of a binary array")
     if to.values.length and to.values.buffers[1] == NULL:
         raise ValueError("the Arrow array has no offsets")

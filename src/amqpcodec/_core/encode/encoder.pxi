@@ -130,7 +130,7 @@ cdef inline void guess_size(Encoder* e, size_t used, int64_t rows) noexcept nogi
     """How large the messages will be in the end, from what so many are."""
     cdef Column* c = e.out
     if c.data_hint == 0 or rows & (rows - 1) == 0:
-        c.row_hint = e.total
+        c.row_hint = min(e.total, e.table.limit // 8)      # a frame takes 8 bytes; an array may claim any length
         c.data_hint = <size_t>min(<double>used / <double>rows * 1.07 * <double>e.total + 65536.0,
                                   <double>e.table.limit)
 
