@@ -74,7 +74,13 @@ java: $(DONE)/venv
 peers: $(DONE)/venv
 	@$(PY) -m scripts.bench_peers
 
-TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test clients lint arrow spark spec cli)
+# The oldest and the newest version of each client that drop-ins take.
+$(DONE)/versions: $(DONE)/with-clients tests/dropins/versions.toml tests/dropins/versions.py
+	@echo "installing the oldest and the newest version of each client"
+	@$(PY) -m tests.dropins.versions fetch --ends
+	@touch $@
+
+TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test clients lint arrow spark spec cli) $(DONE)/versions
 
 # Tests that need a broker.
 LIVE := tests/interop tests/dropins/live tests/v1/live tests/session/live tests/cli/live
@@ -93,7 +99,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test test-setup linear-test rooms-test newest-test debug-test broker-test compat docs fuzz memcheck sanitize mutants python-mutants coverage python-coverage \
+.PHONY: build demo test test-setup linear-test rooms-test newest-test versions-test debug-test broker-test compat docs fuzz memcheck sanitize mutants python-mutants coverage python-coverage \
 	python-coverage-report lint types generate check-generated wheel-check \
 	build-size bench bench-compat bench-scale bench-session clean distclean
 
@@ -124,6 +130,9 @@ else
 	    $(MAKE) --no-print-directory PYTHON="$$newest" VENV=.venv-newest rooms-test; \
 	fi
 endif
+
+versions-test: $(DONE)/built $(addprefix $(DONE)/with-,test clients)  ## every version of a client, with and without its drop-in: 100,000 cases each
+	$(PY) -m tests.dropins.versions compare $(ARGS)
 
 debug-test:  ## the same with Python's debug allocator: writes beyond a block, use after free
 	PYTHONMALLOC=debug $(MAKE) --no-print-directory rooms-test

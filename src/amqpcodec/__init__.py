@@ -46,7 +46,7 @@ from .negotiation import Negotiation, negotiate
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
-    from typing import BinaryIO
+    from typing import BinaryIO, Literal
 
 __version__ = "0.1.0.dev0"
 
@@ -118,7 +118,11 @@ def protocol(name: str, overlays: Iterable[str] = ()) -> ModuleType:
     return overlaid(module, version, names)
 
 
-def install(*clients: str, strict: bool = True) -> None:
+def install(
+    *clients: str,
+    strict: bool = True,
+    on_unknown: Literal["warn", "error", "skip"] = "warn",
+) -> None:
     """Make clients faster that are there already: ``amqpcodec.install("pika")``.
 
     Of several names all are installed or, where one is refused, none: the drop-ins are then what
@@ -128,11 +132,16 @@ def install(*clients: str, strict: bool = True) -> None:
         clients: names of packages; `amqpcodec.compat` says which there are.
         strict: False makes a header value that the client cannot read a `types.RawValue`; else it
             is the client's error, as without the drop-in.
+        on_unknown: what is done about a client that is none of the versions that were compared with
+            its drop-in (`docs/guide/drop-ins.md` lists them), or that was changed. "warn" compares
+            it now, uses what gives the client's own results and gives a `compat.CompatWarning` that
+            names what is left to the client; "error" raises `compat.CompatError`; "skip" gives the
+            warning and leaves this client as it is.
 
     Raises:
-        ValueError: no drop-in has this name.
-        amqpcodec.compat.CompatError: the client is missing, or not one that the drop-in fits; the
-            text names the first value that differs.
+        ValueError: no drop-in has this name, or `on_unknown` is another word.
+        amqpcodec.compat.CompatError: the client is missing, not one that the drop-in fits (the text
+            names the first value that differs), or not known and `on_unknown` is "error".
     """
     from .compat import drop_in
     from .compat._dropin import all_or_none
@@ -140,7 +149,7 @@ def install(*clients: str, strict: bool = True) -> None:
     modules = [drop_in(client) for client in clients]
     with all_or_none(one for module in modules for one in module.DROP_INS):
         for module in modules:
-            module.install(strict=strict)
+            module.install(strict=strict, on_unknown=on_unknown)
 
 
 def load_xml_spec(

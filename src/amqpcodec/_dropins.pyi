@@ -14,9 +14,12 @@ class ClientProfile:
         longstr: of LONGSTR_POLICIES. signed: longlong is signed.
         timestamp: of the property; "int" or one of CONVERSIONS.
         surrogates: text that is not UTF-8 only for its lone surrogates is text.
-        int_class: that of "long" values; it is also written with tag l.
+        int_class: that of "long" values; it is also written, with tag l or as `ints` says of 64
+            bits.
     Options for writing:
-        ints, decimals: names of their policies.
+        ints, decimals: names of their policies; "client" leaves them to the client.
+        negative_bytes: whether -128 to -1 are written as one byte, or left to the client.
+        datetimes: whether they are written, or left to the client.
         float_tag, bytes_tag, bytearray_tag: what that type is in a table, or None where the client
             refuses it.
         tuples: whether a tuple is an array.
@@ -51,6 +54,8 @@ class ClientProfile:
         empty_absent: bool,
         int_class: type | None = ...,
         surrogates: bool = ...,
+        negative_bytes: bool = ...,
+        datetimes: bool = ...,
     ) -> None: ...
 
 @final
@@ -210,11 +215,15 @@ class PikaCodec(DropIn):
 class CheckedMethod:
     """A method of pamqp and what its `validate` asks, field by field (names of CHECKS).
 
-    defaults: the values of a new instance.
+    defaults: the values of a new instance. name_bytes: those that names may have.
     """
 
     def __init__(
-        self, method: BoundMethod, checks: tuple[str, ...], defaults: tuple[object, ...]
+        self,
+        method: BoundMethod,
+        checks: tuple[str, ...],
+        defaults: tuple[object, ...],
+        name_bytes: bytes,
     ) -> None: ...
 
 @final
@@ -260,6 +269,8 @@ class AmqpCodec(DropIn):
     amqp.transport. judge: called with a class of transports, gives a guard of it, and its slot
     `_read_buffer` and the numbers of the errors that it takes for nothing to read; None for both if
     its work is not known.
+    locks: whether frame_writer has a lock. empty_bodies: whether it writes the header of an empty
+    body that does not fit one frame.
     again: reads a frame by py-amqp's own code, from bytes that were taken of a socket already, and
     what it said then (bytes or an exception).
     """
@@ -283,6 +294,8 @@ class AmqpCodec(DropIn):
         transports: ModuleType,
         judge: Callable[[type], tuple[Guard, Any, tuple[int, ...] | None]],
         again: Callable[[Any, bytes, Any], Any],
+        locks: bool = ...,
+        empty_bodies: bool = ...,
     ) -> None: ...
     def loads(self, format: str | bytes, buf: bytes, offset: int) -> tuple[list[Any], int]:
         """As amqp.serialization.loads: (list of arguments, offset after them)."""
@@ -332,7 +345,7 @@ def pamqp_reader(
 ) -> Callable[[bytes], tuple[int, Any]]:
     """A function of pamqp.decode: bytes to (bytes consumed, value).
 
-    conversion: of the values that profiles know; None: a tag says it; "short text": a shortstr.
+    conversion: of the values that profiles know; None: a tag says it.
     """
 
 def pamqp_writer(codec: PamqpCodec, name: str, stock: Callable[..., Any]) -> Callable[[Any], bytes]:

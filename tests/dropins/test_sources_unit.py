@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -88,9 +89,45 @@ def test_the_installed_version_is_known(client: str) -> None:
     package = CLIENTS.get(client, client)
     pytest.importorskip(package)
     sources = _sources.Sources(client)
-    paths = [path for paths in KNOWN[client].values() for path in paths]
+    paths = list(KNOWN[client].functions)
     assert paths
     assert sources.why_not(paths) is None
+    for path in paths:  # one by one, as in a file that somebody changed elsewhere
+        assert _sources.digest(path) in KNOWN[client].functions[path]
+    modules = {path.partition(":")[0] for path in paths}
+    assert set(KNOWN[client].files) == modules
+    for name in modules:
+        assert _sources.file_digest(name) in KNOWN[client].files[name]
+
+
+def test_a_function_of_a_known_file_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file is known, and it is another function of the same module."""
+    data: Any = pytest.importorskip("pika.data")
+    sources = _sources.Sources("pika")
+    path = "pika.data:decode_table"
+    assert sources.why_not([path]) is None
+    monkeypatch.setattr(data, "decode_table", data.decode_value)
+    assert "source" in str(sources.why_not([path]))
+    monkeypatch.setattr(data, "decode_table", lambda *_given: None)
+    assert "not the client's own" in str(sources.why_not([path]))
+    assert sources.why_not([path], patched=True) is None
+    monkeypatch.delattr(data, "decode_table")
+    assert sources.why_not([path]) == f"there is no {path}"
+
+
+def test_a_file_is_hashed_again_when_it_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    path = tmp_path / "hashed_file.py"
+    found = []
+    for text in (b"a = 1\n", b"a = 1\r\n", b"a = 22\n"):
+        path.write_bytes(text)
+        found.append(_sources.file_digest("hashed_file"))
+    assert found[0] == found[1] != found[2]
+    path.unlink()
+    assert _sources.file_digest("hashed_file") is None
+    assert _sources.file_digest("sys") is None
 
 
 @pytest.mark.parametrize("client", sorted(CLIENTS))
@@ -99,7 +136,7 @@ def test_functions_that_the_interpreter_adds_are_no_sources(
 ) -> None:
     """Since 3.14 a module with annotations has a function `__annotate__`."""
     pytest.importorskip(CLIENTS[client])
-    for path in (path for paths in KNOWN[client].values() for path in paths):
+    for path in KNOWN[client].functions:
         name, _, inside = path.partition(":")
         if inside == "*":
             module = import_module(name)
@@ -155,11 +192,12 @@ def test_a_changed_value_function_is_compared(tmp_path: Path) -> None:
 
 
 def test_a_value_function_with_other_results_is_refused(tmp_path: Path) -> None:
-    folder = changed("pika", tmp_path, ("data.py", "b'D'", "b'%'"))
+    change = ("data.py", "value = value.decode('utf8')", "value = value.decode('latin-1')")
+    folder = changed("pika", tmp_path, change)
     found = said("pika", folder, SEAMS)
     assert found["whose"] == ["theirs"] * 3
     (refused,) = found["refused"]
-    assert "written Decimal" in refused
+    assert "The first: read tag" in refused
 
 
 @pytest.mark.parametrize(
@@ -239,8 +277,8 @@ def test_names_of_a_body() -> None:
 def test_the_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pika")
     main = import_module("amqpcodec.compat.__main__").main
-    assert main(["pika"]) == 0
-    printed = capsys.readouterr().out
-    for paths in KNOWN["pika"].values():
-        for path, its in paths.items():
-            assert f'"{path}": "{its}",' in printed
+    assert main(["sources", "pika"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    for part, known in (("files", KNOWN["pika"].files), ("functions", KNOWN["pika"].functions)):
+        assert found[part].keys() == known.keys()
+        assert all(its in known[key] for key, its in found[part].items())

@@ -10,9 +10,10 @@ or ``amqpcodec.install("pika")``. There is one module a client, ``pika``, ``pamq
 aiormq, aio-pika and amqpstorm), ``amqp`` (py-amqp, under kombu and Celery) and, of AMQP 1.0,
 ``azure`` (azure-eventhub, azure-servicebus and rstream: those of them that are there). Each has
 
-- ``install(strict=True)``: put the compiled codec into the client's seams. Imports the client, so
-  it may stand before or after the client's own import. Twice is once. ``strict=False``: a header
-  value that the client could not read is an `amqpcodec.types.RawValue` instead of an error.
+- ``install(strict=True, on_unknown="warn")``: put the compiled codec into the client's seams.
+  Imports the client, so it may stand before or after the client's own import. Twice is once.
+  ``strict=False``: a header value that the client could not read is an `amqpcodec.types.RawValue`
+  instead of an error.
 - ``uninstall()``: put the client's own objects back.
 - ``calls()``: how often the compiled codec was entered since it was installed.
 - ``fallbacks()``: how many of these calls were left to the client's own code, by reason: unusual,
@@ -23,10 +24,14 @@ aiormq, aio-pika and amqpstorm), ``amqp`` (py-amqp, under kombu and Celery) and,
 A client may be patched before and after the installation: what rests on that is left to its own
 code. ``docs/guide/drop-ins.md`` says what is not noticed.
 
-A version of a client that is not known here gives a `CompatWarning` where it passes a comparison
-with the client's own functions: values of every type and width, frames of every method. A client
-that gives another value, or has not the seams, raises `CompatError` and stays as it is; the text
-names the first value that differs. ``amqpcodec.install("pika", "pamqp")`` installs both or none.
+Ranges of versions are known here: pika 1.2 to 1.4, pamqp 3.2 to 4.0, py-amqp 5.1 to 5.4. Another
+version is compared with the client's own functions when it is installed: values of every type and
+width, frames of every method. A tag, a type or a method that differs is left to the client, and a
+`CompatWarning` names it with the first value that differs. A client that differs otherwise, or has
+not the seams, raises `CompatError` and stays as it is. ``on_unknown="error"`` refuses what is not
+known, ``"skip"`` leaves it as it is. ``amqpcodec.install("pika", "pamqp")`` installs both or none.
+
+``python -m amqpcodec.compat check`` prints what the drop-ins do for the clients that are there.
 """
 
 from __future__ import annotations

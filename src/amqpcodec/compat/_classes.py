@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable
 from importlib import import_module
-from inspect import getattr_static
 from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import Any, Generic, NamedTuple
 
 from amqpcodec import _dropins
 
-from ._sources import calls_its_like
+from ._sources import calls_its_like, member
 
 #: What would change how instances are made, or what setting an attribute means.
 _SPECIAL = ("__new__", "__setattr__", "__getattribute__", "__delattr__", "__del__")
@@ -89,8 +88,7 @@ def plain_check(
                 if name in members and not is_shipped(members[name], base, name):
                     return False
             for name in fields:
-                member = members.get(name)
-                descriptor = type(member)
+                descriptor = type(members.get(name))
                 if descriptor is not MemberDescriptorType and hasattr(descriptor, "__set__"):
                     return False
         return True
@@ -238,7 +236,7 @@ def direct_names(cls: Any, fields: Collection[str]) -> tuple[str, ...]:
 
     Slots are, and where changes are called back, attributes of a dict; else these meet whatever the
     class has."""
-    slots = all(type(getattr_static(cls, name, None)) is MemberDescriptorType for name in fields)
+    slots = all(type(member(cls, name)) is MemberDescriptorType for name in fields)
     return tuple(fields) if slots or _dropins.guards_call_back() else ()
 
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import lru_cache, partial
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 __all__ = [
     "INTS",
@@ -24,10 +24,12 @@ __all__ = [
     "argument_differences",
     "compare",
     "frame_differences",
+    "function_differences",
     "header_frames",
     "method_frames",
     "outcome",
     "refuse",
+    "split",
     "value_differences",
     "variant_differences",
 ]
@@ -43,11 +45,14 @@ class Difference(NamedTuple):
         subject: the value, with the bytes or the class that it was read from or written by.
         client: what comes of it without the drop-in, as text.
         drop_in: what comes of it with the drop-in, as text.
+        part: the part of a profile that it is of: "tag b" for values that are read, the name of a
+            type for values that are written, or "".
     """
 
     subject: str
     client: str
     drop_in: str
+    part: str = ""
 
     def __str__(self) -> str:
         return f"{self.subject}: the client gives {self.client}, the drop-in {self.drop_in}"
@@ -65,6 +70,24 @@ def refuse(differences: Iterable[Difference]) -> None:
     """Raise for the first difference, where there is one."""
     for difference in differences:
         raise DiffersError(difference)
+
+
+_T = TypeVar("_T")
+
+
+def split(
+    methods: Iterable[_T], differences: Callable[[_T], Iterable[Difference]]
+) -> tuple[list[_T], list[tuple[_T, Difference]]]:
+    """(methods without a difference, the others with the first one)."""
+    same: list[_T] = []
+    others: list[tuple[_T, Difference]] = []
+    for method in methods:
+        for difference in differences(method):
+            others.append((method, difference))
+            break
+        else:
+            same.append(method)
+    return same, others
 
 
 # --- frames -------------------------------------------------------------------------------------
@@ -181,7 +204,7 @@ def _shorten(text: str, place: int = 0) -> str:
 
 
 def compare(
-    subject: str, client: Callable[[], Any], drop_in: Callable[[], Any]
+    subject: str, client: Callable[[], Any], drop_in: Callable[[], Any], part: str = ""
 ) -> Iterator[Difference]:
     """The difference between what both give, if there is one: values by their repr, exceptions by
     class and text."""
@@ -189,7 +212,7 @@ def compare(
     if theirs != ours:
         pairs = enumerate(zip(theirs, ours, strict=False))
         place = next((place for place, (one, other) in pairs if one != other), 0)
-        yield Difference(_shorten(subject), _shorten(theirs, place), _shorten(ours, place))
+        yield Difference(_shorten(subject), _shorten(theirs, place), _shorten(ours, place), part)
 
 
 def frame_differences(
@@ -263,10 +286,13 @@ def variant_differences(
     read: Callable[[bytes], Any],
     differences: Callable[[bytes], Iterable[Difference]],
     frames: list[list[bytes]],
+    alone: bool = True,
 ) -> Iterator[Difference]:
-    """What differs in frames by variant; those of the first the codec has to read by itself."""
+    """What differs in frames by variant; `alone`: the codec has to read those of the first by
+    itself, because nothing that is in them is left to the client."""
     before = codec.fallbacks
-    if any(not outcome(partial(read, raw))[0] for raw in frames[0]) or codec.fallbacks != before:
+    failed = any(not outcome(partial(read, raw))[0] for raw in frames[0])
+    if alone and (failed or codec.fallbacks != before):
         yield Difference(f"read frame {frames[0][0].hex()}", "a result", "none of its own")
     yield from chain.from_iterable(map(differences, chain(*frames)))
 
@@ -368,14 +394,27 @@ def value_differences(
         yield from _tag_differences(bytes([tag]), read, their_read)
     for value in chain(_VALUES, values):
         for one in (value, [value], {"k": value}):
-            subject = f"written {type(value).__name__} {value!r}"
-            yield from compare(subject, partial(their_write, one), partial(write, one))
+            part = type(value).__name__
+            subject = f"written {part} {value!r}"
+            yield from compare(subject, partial(their_write, one), partial(write, one), part)
+
+
+def function_differences(
+    name: str, drop_in: Callable[[Any], Any], client: Callable[[Any], Any], reads: bool
+) -> Iterator[Difference]:
+    """What a function from bytes to a value, or from a value to bytes, does otherwise."""
+    plain, containers = _payloads()
+    # Some versions never end where an array or a table is shorter than its length says.
+    payloads = containers if name in ("field_table", "field_array") else plain
+    for given in payloads if reads else _VALUES:
+        subject = f"{name}({given!r})"
+        yield from compare(subject, partial(client, given), partial(drop_in, given))
 
 
 def _tag_differences(
     tag: bytes, read: Callable[[bytes], Any], their_read: Callable[[bytes], Any]
 ) -> Iterator[Difference]:
-    name = f"tag {tag.decode('latin-1')!r}"
+    letter = tag.decode("latin-1")
     some = [tag + payload for payload in _FIRST_PAYLOADS]
     if any(outcome(partial(one, raw))[0] for raw in some for one in (read, their_read)):
         # Some versions never end where an array or a table is shorter than its length says.
@@ -386,5 +425,5 @@ def _tag_differences(
             some += [item, item + bytes(8), b"A" + _pack_table(item)]
             some.append(b"F" + _pack_table(b"\1k" + item))
     for raw in some:
-        subject = f"read {name}, bytes {raw.hex()}"
-        yield from compare(subject, partial(their_read, raw), partial(read, raw))
+        subject = f"read tag {letter!r}, bytes {raw.hex()}"
+        yield from compare(subject, partial(their_read, raw), partial(read, raw), f"tag {letter}")

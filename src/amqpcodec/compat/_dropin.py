@@ -14,13 +14,26 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from types import FunctionType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from ._compare import DiffersError
 from ._sources import Sources
 
-__all__ = ["CompatError", "CompatWarning", "DropIn", "Install", "Seam", "all_or_none"]
+__all__ = [
+    "CompatError", "CompatWarning", "DropIn", "Install", "OnUnknown", "Report", "Seam",
+    "all_or_none", "check_on_unknown",
+]  # fmt: skip
+
+#: What is done about a client that was not compared with its drop-in beforehand.
+OnUnknown = Literal["warn", "error", "skip"]
+
+
+def check_on_unknown(on_unknown: str) -> None:
+    """Raise ValueError for another word."""
+    if on_unknown not in ("warn", "error", "skip"):
+        raise ValueError(f"on_unknown is 'warn', 'error' or 'skip', not {on_unknown!r}")
 
 
 class CompatError(RuntimeError):
@@ -34,8 +47,13 @@ class CompatWarning(UserWarning):
 class Install(Protocol):
     """Put a drop-in in place of the client's codec."""
 
-    def __call__(self, strict: bool = True) -> None:
-        """strict: False makes a header value that the client cannot read a `types.RawValue`."""
+    def __call__(self, strict: bool = True, *, on_unknown: OnUnknown = "warn") -> None:
+        """strict: False makes a header value that the client cannot read a `types.RawValue`.
+
+        on_unknown: what is done about a client that is none of the versions that were compared with
+        the drop-in, or was changed: "warn" compares it, uses what gives the client's own results
+        and warns; "error" raises `CompatError`; "skip" warns and leaves the client as it is.
+        """
 
 
 class Seam(NamedTuple):
@@ -89,12 +107,33 @@ class Seam(NamedTuple):
 
 
 class Built(NamedTuple):
-    """A drop-in made for the client that is there. paths: of all else that it rests on."""
+    """A drop-in made for the client that is there.
+
+    left: what is the client's own work because it differs: what it is, and why, in words.
+    """
 
     codec: Any
     seams: list[Seam]
     guards: Any
-    paths: tuple[str, ...] = ()
+    left: tuple[tuple[str, str], ...] = ()
+
+
+class Report(NamedTuple):
+    """What is compiled of a client and what is left to it.
+
+    Args:
+        client: name of the package.
+        version: of the client.
+        known: whether this version was compared with the drop-in beforehand.
+        compiled: the client's functions whose work the drop-in does.
+        left: what stays the client's own work, and why, in words.
+    """
+
+    client: str
+    version: str
+    known: bool
+    compiled: tuple[str, ...]
+    left: tuple[str, ...]
 
 
 class DropIn:
@@ -103,36 +142,42 @@ class DropIn:
     Args:
         client: name of the package.
         build: called with strict; raises AttributeError or KeyError where a seam is missing.
-        distribution: where the version is asked of what was installed, not of the package.
-        known: the client's name in the table of known sources, where that is another one.
+        paths: of all that the drop-in rests on beside its seams (`_sources.py`).
+        distribution: where the version is asked of what was installed, not of the package; also
+            its name in the table of known sources.
     """
 
     def __init__(
         self,
         client: str,
         build: Callable[[bool], Built],
+        paths: tuple[str, ...],
         distribution: str | None = None,
-        known: str | None = None,
     ) -> None:
         self.client = client
         self.distribution = distribution
-        self.sources = Sources(known or client)
+        self.sources = Sources(distribution or client)
         self.versions = self.sources.versions
+        self.paths = paths
         self.build = build
         self._lock = threading.RLock()
         self._built: Built | None = None
+        self._report: tuple[bool, tuple[str, ...], tuple[str, ...]] = (False, (), ())
         self._before: list[tuple[Seam, Any]] = []
         self._calls = 0  # of codecs that were installed before, as the next one
         self._reasons: Counter[str] = Counter()
 
-    def install(self, strict: bool = True) -> None:
+    def install(self, strict: bool = True, *, on_unknown: OnUnknown = "warn") -> None:
         """Put the compiled codec into the seams of the client, which is imported; see
         `amqpcodec.compat`.
 
         Raises:
-            CompatError: the client is missing, has not what the drop-in replaces, or gives other
-                values than the drop-in; the first of these is named.
+            CompatError: the client is missing, has not what the drop-in replaces, gives other
+                values than the drop-in (the first of these is named), or is not known and
+                `on_unknown` is "error".
+            ValueError: `on_unknown` is another word.
         """
+        check_on_unknown(on_unknown)
         with self._lock:
             if self._built is not None:
                 self._built.codec.lenient = not strict
@@ -145,7 +190,13 @@ class DropIn:
                 raise CompatError(
                     f"the drop-in for {self.client} needs {self.client}, which is not installed"
                 ) from error
-            version = self.version()
+            known = self.is_known()
+            if not known and on_unknown != "warn":
+                text = self._unknown()
+                if on_unknown == "error":
+                    raise CompatError(f"{text}. Nothing was changed.")
+                warnings.warn(f"{text}: it is left as it is", CompatWarning, stacklevel=3)
+                return
             try:
                 built = self.build(strict)
                 theirs = [seam for seam in built.seams if not seam.untouched(self.client)]
@@ -157,16 +208,24 @@ class DropIn:
                 ]
             except DiffersError as error:
                 raise CompatError(
-                    f"{self.client} {version} gives other values than this drop-in, which was made "
-                    f"for {', '.join(self.versions)} as released. The first: {error}. Nothing was "
-                    f"changed: install such a version, or use {self.client} without the drop-in."
+                    f"{self.client} {self.version()} gives other values than this drop-in, which "
+                    f"was made for {', '.join(self.versions)} as released. The first: {error}. "
+                    "Nothing was changed: install such a version, or use "
+                    f"{self.client} without the drop-in."
                 ) from error
             except (AttributeError, ImportError, KeyError, TypeError) as error:
                 raise CompatError(
-                    f"{self.client} {version} does not have what this drop-in replaces "
+                    f"{self.client} {self.version()} does not have what this drop-in replaces "
                     f"({error}); known is {', '.join(self.versions)}. Nothing was changed."
                 ) from error
-            for text in self._told(built, version, theirs, left):
+            said = [*self._seams_left(built, theirs, left)]
+            if not known:
+                parts = [f"{what} is left to {self.client}: {why}" for what, why in built.left]
+                used = "only what gives the client's own results in a comparison is used"
+                warnings.warn(
+                    ". ".join([f"{self._unknown()}: {used}", *parts]), CompatWarning, stacklevel=3
+                )
+            for text in said:
                 warnings.warn(text, CompatWarning, stacklevel=3)
             built.codec.raises = os.environ.get("AMQPCODEC_DROPINS_RAISE") == "1"
             self._before = before
@@ -186,6 +245,9 @@ class DropIn:
                 built.guards.release()
                 raise
             self._built = built
+            left_parts = (f"{what}: {why}" for what, why in built.left)
+            compiled = tuple(repr(seam) for seam, _ in before)
+            self._report = known, compiled, (*left_parts, *said)
 
     def _left(self, seams: list[Seam]) -> dict[str, list[Seam]]:
         """Those of the seams that stay the client's own, by the reason."""
@@ -196,18 +258,19 @@ class DropIn:
                 left.setdefault(why, []).append(seam)
         return left
 
-    def _told(
-        self, built: Built, version: str, theirs: list[Seam], left: dict[str, list[Seam]]
-    ) -> Iterator[str]:
-        """What a user should know of an installation."""
-        why = self.sources.why_not(built.paths, patched=True)
-        if version not in self.versions:
-            yield (
+    def _unknown(self) -> str:
+        """Why this client is not known, in words."""
+        if self._release() not in self.versions:
+            return (
                 f"this drop-in knows {self.client} {', '.join(self.versions)}, and this is "
-                f"{version}: only what gives the client's own results in a first comparison is used"
+                f"{self.version()}"
             )
-        elif why is not None:
-            yield f"{why}: only what gives the client's own results in a first comparison is used"
+        return str(self.sources.why_not(self.paths, patched=True))
+
+    def _seams_left(
+        self, built: Built, theirs: list[Seam], left: dict[str, list[Seam]]
+    ) -> Iterator[str]:
+        """What a user should know of the client's functions that stay."""
         for seam in theirs:
             yield (
                 f"{seam} is not {self.client}'s own: it stays what somebody made it, and what goes "
@@ -224,10 +287,15 @@ class DropIn:
                 "is not faster"
             )
 
-    def is_known(self, *paths: str) -> bool:
+    def is_known(self) -> bool:
         """Whether this is a version, and these are sources, that were compared with the drop-in."""
-        known = self.sources.why_not(paths, patched=True) is None
-        return known and self.version() in self.versions
+        known = self._release() in self.versions
+        return known and self.sources.why_not(self.paths, patched=True) is None
+
+    def _release(self) -> str:
+        """The version that the package says, which costs nothing; or else what was installed."""
+        said = getattr(importlib.import_module(self.client), "__version__", None)
+        return self.version() if said is None else str(said)
 
     def version(self) -> str:
         """That of the client."""
@@ -239,6 +307,13 @@ class DropIn:
             except metadata.PackageNotFoundError:
                 pass
         return str(getattr(importlib.import_module(self.client), "__version__", "unknown"))
+
+    def report(self) -> Report | None:
+        """What is compiled and what is left to the client; None: the drop-in is not installed."""
+        with self._lock:
+            if self._built is None:
+                return None
+            return Report(self.client, self.version(), *self._report)
 
     def uninstall(self) -> None:
         """Put back what stood in the client's seams; what somebody else changed since stays."""
@@ -280,6 +355,13 @@ class DropIn:
                 for attribute, value in list(vars(module).items()):
                     if id(value) in ours:
                         setattr(module, attribute, ours[id(value)])
+
+    def is_there(self) -> bool:
+        """Whether the client can be imported."""
+        try:
+            return find_spec(self.client) is not None
+        except ModuleNotFoundError:  # not even the package around it
+            return False
 
     def installed(self) -> bool:
         """Whether the drop-in is installed now."""

@@ -1,36 +1,78 @@
 """Sources of a client's functions: what a drop-in knows them by.
 
 A drop-in does the work of functions without calling them. Which ones it knows is a table
-(`_known.py`): a client's version, and hashes of the sources of its functions. Not of their
-bytecode, which another version of Python compiles otherwise.
+(`_known.py`) of hashes: of the files of a client's versions, and of the sources of its functions.
+Not of their bytecode, which another version of Python compiles otherwise.
 
 A path in the table says what was hashed: ``pika.frame:Frame._marshal`` is one function,
 ``pamqp.decode:*`` all functions of a module but those of names such as ``__annotate__``, which
 CPython adds by itself since 3.14, ``pika.spec`` a module's whole file.
 
-What is not known is used only as far as it can be compared: functions from bytes to values and
-back, and classes, that give the client's own results in a first comparison. The seams of all others
-(methods of connections, what joins frames to messages) stay the client's own.
+A module whose file is known has known functions, as long as they are those that the file defines:
+that is the fast way, which every version of the table goes. In other files, functions are known
+one by one. What is not known is used only as far as it can be compared: functions from bytes to
+values and back, and classes, that give the client's own results in a first comparison. The seams of
+all others (methods of connections, what joins frames to messages) stay the client's own.
 
-``python -m amqpcodec.compat pika`` prints the hashes of the client that is installed.
+``python -m amqpcodec.compat sources pika`` prints the hashes of the client that is installed.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
-import inspect
-import textwrap
-from collections.abc import Iterable
-from functools import lru_cache
+import os
+import sys
+from collections.abc import Iterable, Iterator
 from importlib import import_module
-from inspect import getattr_static
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ._known import KNOWN
 
-__all__ = ["Sources", "calls_its_like", "digest", "names_used", "source"]
+__all__ = ["Sources", "calls_its_like", "digest", "file_digest", "member", "names_used", "source"]
+
+#: (file, size, time of its last change) -> its hash.
+_FILES: dict[tuple[str, int, int], str] = {}
+
+
+def member(cls: Any, name: str) -> Any:
+    """What a class or one above it has under a name, descriptors as they are; else None."""
+    for base in cls.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    return None
+
+
+def _shorten(hashed: bytes) -> str:
+    return hashlib.sha256(hashed).hexdigest()[:16]
+
+
+def file_digest(name: str) -> str | None:
+    """The hash of a module's file, however its lines end; None: it cannot be read."""
+    path = getattr(import_module(name), "__file__", None)
+    if path is None:
+        return None
+    try:
+        status = os.stat(path)
+        key = (path, status.st_size, status.st_mtime_ns)
+        if key not in _FILES:
+            with open(path, "rb") as file:
+                _FILES[key] = _shorten(file.read().replace(b"\r\n", b"\n"))
+    except OSError:
+        return None
+    return _FILES[key]
+
+
+def _is_defined(function: Any, module: ModuleType, name: str) -> bool:
+    """Whether a function is the one that its module's file defines under a name."""
+    if isinstance(function, staticmethod | classmethod):
+        function = function.__func__
+    return (
+        type(function) is FunctionType
+        and function.__globals__ is vars(module)
+        and function.__code__.co_qualname == name
+        and function.__code__.co_filename == module.__file__
+    )
 
 
 def source(function: Any) -> str | None:
@@ -39,17 +81,17 @@ def source(function: Any) -> str | None:
     That is: indentation of the whole, blanks at the ends of lines, empty lines, how lines
     end. None: it is neither, or there is no file (a client of .pyc files alone).
     """
+    import inspect
+    import textwrap
+
     if isinstance(function, staticmethod | classmethod):
         function = function.__func__
     if type(function) is FunctionType:
-        return _source(function.__code__)
-    return _source(function) if isinstance(function, ModuleType) else None
-
-
-@lru_cache(maxsize=2048)
-def _source(thing: Any) -> str | None:
+        function = function.__code__
+    elif not isinstance(function, ModuleType):
+        return None
     try:
-        text = inspect.getsource(thing)
+        text = inspect.getsource(function)
     except (OSError, TypeError, SyntaxError):
         return None
     lines = (line.rstrip() for line in textwrap.dedent(text).splitlines())
@@ -57,24 +99,26 @@ def _source(thing: Any) -> str | None:
 
 
 def calls_its_like(function: Any, name: str) -> bool:
-    """Whether a method may call those of its name in classes above: its source has `super` or
-    `.name(` in it, or cannot be read."""
-    text = source(function)
-    return text is None or "super" in text or f".{name}(" in text
+    """Whether a method may call those of its name in classes above: it uses `super` or this name,
+    or it is no function of Python."""
+    used = names_used(function)
+    return used is None or "super" in used or name in used
 
 
 def names_used(function: Any) -> set[str] | None:
-    """Names and attributes that a function's body uses; None: its source cannot be read."""
-    text = source(function)
-    if text is None:
+    """Names and attributes that a function uses; None: it is no function of Python."""
+    if isinstance(function, staticmethod | classmethod):
+        function = function.__func__
+    if type(function) is not FunctionType:
         return None
-    try:
-        (defined,) = ast.parse(text).body
-    except (SyntaxError, ValueError):
-        return None
-    nodes = [node for each in getattr(defined, "body", ()) for node in ast.walk(each)]
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return names | {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return set(_names(function.__code__))
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from (*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _names(each)
 
 
 class PatchedError(LookupError):
@@ -101,16 +145,18 @@ def digest(path: str) -> str | None:
             and not (attribute.startswith("__") and attribute.endswith("__"))
         ]
         texts = [text for text in map(source, functions) if text is not None]
-        whole = bool(texts) and len(texts) == len(functions)
-        text = "\n".join(texts) if whole else None
+        complete = bool(texts) and len(texts) == len(functions)
+        text = "\n".join(texts) if complete else None
     else:
         found: Any = module
         for part in inside.split(".") if inside else ():
-            found = getattr_static(found, part)
+            if part not in vars(found):
+                raise AttributeError(part)
+            found = vars(found)[part]
         if inside and getattr(found, "__globals__", None) is not vars(module):
             raise PatchedError(path)
         text = source(found)
-    return None if text is None else hashlib.sha256(text.encode()).hexdigest()[:16]
+    return None if text is None else _shorten(text.encode())
 
 
 class Sources:
@@ -121,11 +167,8 @@ class Sources:
     """
 
     def __init__(self, client: str) -> None:
-        self.versions = tuple(KNOWN[client])
-        self.known: dict[str, set[str]] = {}
-        for paths in KNOWN[client].values():
-            for path, its in paths.items():
-                self.known.setdefault(path, set()).add(its)
+        self.known = KNOWN[client]
+        self.versions = self.known.versions
 
     def why_not(self, paths: Iterable[str], patched: bool = False) -> str | None:
         """Why the work of these functions cannot be done here, in words; None: it can.
@@ -134,6 +177,8 @@ class Sources:
             rests on it never holds.
         """
         for path in paths:
+            if self._is_of_known_file(path):
+                continue
             try:
                 found = digest(path)
             except (ImportError, AttributeError):
@@ -144,6 +189,28 @@ class Sources:
                 return f"{path} is not the client's own"
             if found is None:
                 return f"the source of {path} cannot be read, so that nothing says what it does"
-            if found not in self.known.get(path, ()):
+            if found not in self.known.functions.get(path, ()):
                 return f"the source of {path} is not one that this drop-in was compared with"
         return None
+
+    def _is_of_known_file(self, path: str) -> bool:
+        """Whether the file of a version defines what a path says, and nobody changed it since."""
+        name, _, inside = path.partition(":")
+        try:
+            if file_digest(name) not in self.known.files.get(name, ()):
+                return False
+        except ImportError:
+            return False
+        module = sys.modules[name]
+        if inside == "*":
+            return all(
+                _is_defined(value, module, attribute)
+                for attribute, value in list(vars(module).items())
+                if type(value) is FunctionType
+                and value.__module__ == name
+                and not (attribute.startswith("__") and attribute.endswith("__"))
+            )
+        found: Any = module
+        for part in inside.split(".") if inside else ():
+            found = vars(found).get(part) if hasattr(found, "__dict__") else None
+        return not inside or _is_defined(found, module, inside)

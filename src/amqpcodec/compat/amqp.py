@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
 from importlib import import_module
-from inspect import getattr_static
 from itertools import chain, product
-from types import MemberDescriptorType
+from types import MemberDescriptorType, SimpleNamespace
 from typing import Any
 
 from amqpcodec import _dropins, v0_9_1
@@ -30,20 +29,22 @@ from ._compare import (
 )
 from ._dropin import Built, DropIn, Install, Seam
 from ._known import KNOWN
+from ._profiles import Profile, conversions, fit
+from ._sources import member
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
 
 __dir__ = listing(__name__)
 
 #: Those whose every format, property, tag and error was compared with the drop-in.
-VERSIONS: tuple[str, ...] = tuple(KNOWN["amqp"])
+VERSIONS: tuple[str, ...] = KNOWN["amqp"].versions
 
+#: Table values that py-amqp's versions agree on; the others are asked of the one that is there.
 _READ = {
-    "t": "bool", "b": "int8", "B": "uint8", "s": "int16", "U": "int16", "u": "uint16",
-    "I": "int32", "i": "uint32", "l": "int64", "L": "int64", "f": "float", "d": "double",
-    "D": "decimal quotient", "S": "text", "x": "bytes", "A": "array",
-    "F": "table", "T": "naive", "V": "void",
+    "t": "bool", "f": "float", "d": "double", "S": "text", "x": "bytes", "A": "array",
+    "F": "table", "V": "void",
 }  # fmt: skip
+_ASKED = "bBsUuIilLDT"
 
 #: py-amqp's names of properties that have another one in the specification.
 _RENAMED: dict[str, str] = {"headers": "application_headers", "reserved": "cluster_id"}
@@ -96,15 +97,13 @@ _ARGUMENTS: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 
 
-def _profile(read_item: Callable[[bytes, int], Any]) -> Any:
-    """py-amqp's own way with values. Before 5.4.1 the tags b and B had each other's sign, before
-    5.4.2 a name that is not UTF-8 was an error."""
-    read = dict(_READ)
-    if outcome(lambda: read_item(b"b\xff", 0)) == (True, (255, 2)):
-        read["b"], read["B"] = read["B"], read["b"]
+def _profile(read_item: Callable[[bytes, int], Any]) -> Profile:
+    """py-amqp's own way with values. Before 5.4.2 a name that is not UTF-8 was an error."""
     takes_any_name, _ = outcome(lambda: read_item(b"F\0\0\0\3\1\xffV", 0))
-    return _dropins.ClientProfile(
-        read,
+    answers, left = conversions(lambda raw: read_item(raw, 0), _ASKED)
+    return Profile(
+        _READ | answers,
+        left,
         bad_names="bytes" if takes_any_name else "refused",
         bad_text="refused",
         longstr="text",
@@ -187,6 +186,7 @@ class _Client:
         stock["frame_writer"] = self.framing.frame_writer
         stock["read_frame"] = self.transport._AbstractTransport.read_frame
         self.stock = stock
+        self.profile = _profile(stock["_read_item"])
         self.guards = Guards("amqp", _WATCHED)
 
     def codec(self, strict: bool) -> Any:
@@ -199,8 +199,7 @@ class _Client:
             raise TypeError("amqp.Message.PROPERTIES are others")
         properties = _dropins.BoundMethod(None, group["index"], 0, fields, (None,) * len(fields))
         slots = all(
-            type(getattr_static(self.message, name, None)).__name__ == "member_descriptor"
-            for name in _PARTS
+            type(member(self.message, name)).__name__ == "member_descriptor" for name in _PARTS
         )
         known = slots and self._is_made_as_known()
         making, heading, filling, taking = self._message_guards(known)
@@ -210,13 +209,23 @@ class _Client:
         headers.add(self.stock["PROPERTY_CLASSES"], [group["index"]])
         writing = self.guards.of_module(self.serialization, (*_READS, "PROPERTY_CLASSES"))
         writing.add_list(self.message.PROPERTIES)
-        profile = _profile(self.stock["_read_item"])
         return _dropins.AmqpCodec(
-            profile, self.stock, reading, writing, not strict, properties, names, message,
-            heading, filling, headers, self.message.PROPERTIES, self.framing,
+            self.profile.make(), self.stock, reading, writing, not strict, properties, names,
+            message, heading, filling, headers, self.message.PROPERTIES, self.framing,
             {key[0] << 16 | key[1]: key for key in self.framing._CONTENT_METHODS},
             self.transport, self._judge(), _again(self.stock["read_frame"]),
+            hasattr(self.framing, "threading"), self._writes_empty_bodies(),
         )  # fmt: skip
+
+    def _writes_empty_bodies(self) -> bool:
+        """Whether py-amqp writes a header where a body is empty and the frames do not fit one
+        write; before 5.4.2 it writes the method alone."""
+        written: list[bytes] = []
+        connection = SimpleNamespace(frame_max=16, bytes_sent=0)
+        transport = SimpleNamespace(write=written.append)
+        writer = self.stock["frame_writer"](connection, transport)
+        worked, _ = outcome(lambda: writer(1, 1, (60, 40), b"", self.message("")))
+        return worked and len(written) == 2
 
     def _message_guards(self, known: bool) -> list[Any]:
         """Guards of what messages rest on when a method comes, a header, a body, and on writing."""
@@ -247,9 +256,9 @@ class _Client:
 
         def judge(cls: Any) -> tuple[Any, Any, tuple[int, ...] | None]:
             guard = _dropins.Guard(cls, _TRANSPORT)
-            read = getattr_static(cls, "_read", None)
-            received = getattr_static(cls, "_quick_recv", None)
-            kept = getattr_static(cls, "_read_buffer", None)
+            read = member(cls, "_read")
+            received = member(cls, "_quick_recv")
+            kept = member(cls, "_read_buffer")
             known = (
                 cls.__getattribute__ is object.__getattribute__
                 and cls.__setattr__ is object.__setattr__
@@ -282,8 +291,7 @@ class _Client:
         return parts == [(1, 2), b"args", {}, [], 0, 0, False, None, "", None]
 
     def differences(self, codec: Any) -> Iterator[Difference]:
-        """What py-amqp reads or writes otherwise than the codec."""
-        yield from self._value_differences(codec)
+        """Properties and arguments that py-amqp reads or writes otherwise than the codec."""
         group = next(one for one in v0_9_1.PROTOCOL.table["classes"] if one["name"] == "basic")
         # Of a header frame: what follows the size of the body.
         frames = header_frames(group["index"], [field[1] for field in group["properties"]])
@@ -293,6 +301,7 @@ class _Client:
             lambda raw: codec.decode_properties_basic(raw, 0),
             partial(self._property_differences, codec),
             properties,
+            not self.profile.left,
         )
         layouts = [map("".join, product(_FORMATS, repeat=length)) for length in (1, 2, 3)]
         for layout in ("oBlLbbsSF", *chain(*layouts)):
@@ -300,7 +309,7 @@ class _Client:
                 arguments = [values[one] for one in layout]
                 yield from self._argument_differences(codec, layout, arguments)
 
-    def _value_differences(self, codec: Any) -> Iterator[Difference]:
+    def value_differences(self, codec: Any) -> Iterator[Difference]:
         read, write = self.stock["_read_item"], self.stock["_write_item"]
 
         def written(function: Any, value: Any) -> bytes:
@@ -349,9 +358,12 @@ class _Client:
 
 def _build(strict: bool) -> Built:
     client = _Client()
-    codec = client.codec(strict)
-    if not _DROP_IN.is_known(*_PATHS):
+    if not _DROP_IN.is_known():
+        client.profile.left += fit(
+            client.profile, lambda: client.value_differences(client.codec(True))
+        )
         refuse(client.differences(client.codec(True)))
+    codec = client.codec(strict)
     serialization, framing = client.serialization, client.framing
     channel = import_module("amqp.abstract_channel")
     sasl = import_module("amqp.sasl")
@@ -393,10 +405,10 @@ def _build(strict: bool) -> Built:
         Seam(init, "__defaults__", defaults, (*_HANDLING, *_WRITING)),
         Seam(base, "read_frame", _dropins.pyamqp_reader(codec), _READ_FRAME),
     ]
-    return Built(codec, seams, client.guards, _PATHS)
+    return Built(codec, seams, client.guards, tuple(client.profile.left))
 
 
-_DROP_IN = DropIn("amqp", _build)
+_DROP_IN = DropIn("amqp", _build, _PATHS)
 DROP_INS = (_DROP_IN,)
 # Connections that are there already keep the frame reader and writer that they have.
 install: Install = _DROP_IN.install

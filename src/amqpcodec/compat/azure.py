@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +18,7 @@ from amqpcodec import _dropins, _dropins_v1
 from .._public import listing
 from ._classes import Guards
 from ._compare import Difference, compare, outcome, refuse
-from ._dropin import Built, CompatError, CompatWarning, DropIn, Seam, all_or_none
+from ._dropin import Built, CompatError, CompatWarning, DropIn, OnUnknown, Seam, all_or_none
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
 
@@ -322,11 +321,11 @@ def _drop_in(distribution: str) -> DropIn:
     def build(_strict: bool) -> Built:
         client = _Client(package)
         codec = client.codec()
-        if not found.is_known(*paths):
+        if not found.is_known():
             refuse(client.differences(codec))
-        return Built(codec, client.seams(codec), client.guards, paths)
+        return Built(codec, client.seams(codec), client.guards)
 
-    found = DropIn(package, build, distribution=distribution, known=distribution)
+    found = DropIn(package, build, paths, distribution=distribution)
     return found
 
 
@@ -334,28 +333,29 @@ _DROP_INS: dict[str, DropIn] = {name: _drop_in(name) for name in CLIENTS}
 DROP_INS = tuple(_DROP_INS.values())
 
 
-def _is_there(distribution: str) -> bool:
-    try:
-        return find_spec(CLIENTS[distribution]) is not None
-    except ModuleNotFoundError:  # not even the package around it
-        return False
-
-
-def install(strict: bool = True, clients: Collection[str] | None = None) -> None:
+def install(
+    strict: bool = True,
+    clients: Collection[str] | None = None,
+    *,
+    on_unknown: OnUnknown = "warn",
+) -> None:
     """Put the compiled codec under azure-eventhub, azure-servicebus and rstream, which are
     imported; see `amqpcodec.compat`.
 
     Args:
         strict: as the other drop-ins have it; there is nothing here that it could change.
         clients: names of distributions, which must be there; else all of the three that are.
+        on_unknown: what is done about one that was not compared beforehand: as `amqpcodec.install`
+            has it.
 
     Raises:
         CompatError: none of them is there, or one that was named is missing, or what is there has
-            not what the drop-in replaces or gives other values; then none is installed by this
-            call.
-        ValueError: no drop-in here is for a client of that name.
+            not what the drop-in replaces, gives other values, or is not known and `on_unknown` is
+            "error"; then none is installed by this call.
+        ValueError: no drop-in here is for a client of that name, or `on_unknown` is another word.
     """
-    wanted = list(clients) if clients is not None else [name for name in CLIENTS if _is_there(name)]
+    there = (name for name, one in _DROP_INS.items() if one.is_there())
+    wanted = list(there if clients is None else clients)
     if unknown := set(wanted) - set(CLIENTS):
         raise ValueError(f"no drop-in for {', '.join(sorted(unknown))} here")
     if not wanted:
@@ -364,9 +364,9 @@ def install(strict: bool = True, clients: Collection[str] | None = None) -> None
     with all_or_none(_DROP_INS[name] for name in wanted):
         for name in wanted:
             try:
-                _DROP_INS[name].install(strict)
+                _DROP_INS[name].install(strict, on_unknown=on_unknown)
             except CompatError as error:
-                if clients is not None or len(refused) + 1 == len(wanted):
+                if on_unknown == "error" or clients is not None or len(refused) + 1 == len(wanted):
                     raise
                 refused.append(error)
         for refusal in refused:

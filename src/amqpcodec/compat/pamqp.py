@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from decimal import Decimal
 from functools import partial
 from importlib import import_module
 from itertools import chain
@@ -18,15 +19,18 @@ from ._compare import (
     Difference,
     argument_differences,
     frame_differences,
+    function_differences,
     header_frames,
     method_frames,
     outcome,
     refuse,
+    split,
     value_differences,
     variant_differences,
 )
 from ._dropin import Built, DropIn, Install, Seam
 from ._known import KNOWN
+from ._profiles import Profile, conversions, fit
 from ._sources import names_used
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
@@ -34,17 +38,17 @@ __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
 __dir__ = listing(__name__)
 
 #: Those whose every method, property, tag and error was compared with the drop-in.
-VERSIONS: tuple[str, ...] = tuple(KNOWN["pamqp"])
+VERSIONS: tuple[str, ...] = KNOWN["pamqp"].versions
 
 #: What reading and writing rest on: all of it can be compared.
-_PATHS = tuple(path for paths in KNOWN["pamqp"].values() for path in paths)
+_PATHS = tuple(KNOWN["pamqp"].functions)
 
+#: Table values that pamqp's versions agree on; the others are asked of the one that is there.
 _READ = {
-    "t": "bool", "b": "int8", "B": "uint8", "s": "int16", "u": "uint16", "I": "int32",
-    "i": "uint32", "l": "int64", "L": "int64", "f": "float", "d": "double",
-    "D": "decimal product", "S": "text", "x": "bytearray", "A": "array", "F": "table",
-    "T": "aware or ms", "V": "void", "\0": "void",
+    "t": "bool", "f": "float", "d": "double", "S": "text", "x": "bytearray", "A": "array",
+    "F": "table", "V": "void", "\0": "void",
 }  # fmt: skip
+_ASKED = "bBsuIilLDT"
 
 #: pamqp's name of a wire type, by number.
 _TYPES = ("bit", "octet", "short", "long", "longlong", "shortstr", "longstr", "timestamp", "table")
@@ -71,13 +75,13 @@ _NOT_WRITTEN = (
 #: The switch of pamqp.encode for old brokers, which is asked for at every call.
 _SWITCH = ("DEPRECATED_RABBITMQ_SUPPORT",)
 
-#: Functions of pamqp.decode, and what they read.
+#: Functions of pamqp.decode, and what they read: a conversion, or that of a tag.
 _READERS: dict[str, str | None] = {
-    "boolean": "bool", "byte_array": "bytearray", "decimal": "decimal product",
+    "boolean": "bool", "byte_array": "bytearray", "decimal": "tag D",
     "double": "double", "floating_point": "float", "long_int": "int32", "long_uint": "uint32",
     "long_long_int": "int64", "long_str": "text", "octet": "uint8", "short_int": "int16",
     "short_uint": "uint16", "short_short_int": "int8", "short_short_uint": "uint8",
-    "short_str": "short text", "timestamp": "aware or ms", "embedded_value": None,
+    "short_str": "short text", "timestamp": "tag T", "embedded_value": None,
     "field_array": "array", "field_table": "table",
 }  # fmt: skip
 
@@ -88,16 +92,30 @@ _WRITERS = (
 )  # fmt: skip
 
 
-def _profile(ints: str) -> Any:
-    return _dropins.ClientProfile(
-        dict(_READ),
+def _profile(read: Any, write: Any) -> Profile:
+    """pamqp's own way with values, of `embedded_value` and `encode_table_value`.
+
+    Before 4.0.0 ints from -128 to -1 are refused, and digits are counted in the text of a Decimal.
+    """
+
+    def read_value(raw: bytes) -> tuple[Any, int]:
+        end, value = read(raw)
+        return value, end
+
+    answers, left = conversions(read_value, _ASKED)
+    takes_negative_bytes, _ = outcome(lambda: write(-1))
+    _, tiny = outcome(lambda: write(Decimal("1E-10")))
+    return Profile(
+        _READ | answers,
+        left,
         bad_names="refused",
         bad_text="refused",
         longstr="text or bytes",
         signed=True,
-        timestamp="aware or ms",
-        ints=ints,
-        decimals="scaled",
+        timestamp=answers.get("T", "aware or ms"),
+        ints="smallest",
+        negative_bytes=takes_negative_bytes,
+        decimals="scaled" if tiny == b"D\x0a\0\0\0\1" else "plain",
         float_tag="f",
         bytes_tag=None,
         bytearray_tag="x",
@@ -196,6 +214,7 @@ class _Client:
             "marshal": self.frame.marshal,
             "unmarshal": self.frame.unmarshal,
         }
+        self.profile = _profile(self.decode.embedded_value, self.encode.encode_table_value)
         self.guards = Guards("pamqp", _WATCHED)
 
     def codec(self, methods: list[Any], properties: Any, strict: bool) -> Any:
@@ -211,17 +230,27 @@ class _Client:
             self._add_frames(guard, "unmarshal", _NOT_READ)
         for guard in (writing, of_body[1], of_heartbeat[1]):
             self._add_frames(guard, "marshal", _NOT_WRITTEN)
+        name_bytes = self._name_bytes()
         checks = []
         for bound, made in methods:
             worked, asked = outcome(partial(_checks, made))
             if worked:
                 defaults = tuple(getattr(made, name) for name in type(made).__slots__)
-                checks.append(_dropins.CheckedMethod(bound, tuple(asked), defaults))
+                checks.append(_dropins.CheckedMethod(bound, tuple(asked), defaults, name_bytes))
+        deprecated = "client" if self.profile.options["ints"] == "client" else "smallest signed"
         return _dropins.PamqpCodec(
-            _profile("smallest"), _profile("smallest signed"), self.stock,
+            self.profile.make(), self.profile.make(ints=deprecated), self.stock,
             reading, writing, [bound for bound, _ in methods], not strict, checks, properties,
             (header, body, heartbeat), self.encode, self.exceptions,
         )  # fmt: skip
+
+    def _name_bytes(self) -> bytes:
+        """What names of exchanges, queues and hosts may have: no blank before 3.3.0, for one."""
+        patterns = [pattern.match for pattern in set(self.constants.DOMAIN_REGEX.values())]
+        # Between others: $ also matches before a line end at the end.
+        return bytes(
+            code for code in range(128) if all(match(f"a{chr(code)}a") for match in patterns)
+        )
 
     def _add_frames(self, guard: Any, name: str, but: Collection[str]) -> None:
         """Let a guard rest on what frames of all types go through."""
@@ -265,6 +294,21 @@ class _Client:
         if found is None:
             raise TypeError("pamqp.commands.Basic.Properties has other attributes")
         return methods, found[0], frames
+
+    def readers(self, codec: Any) -> Iterator[tuple[str, Any]]:
+        """Functions in the place of pamqp.decode's, of what the profile reads."""
+        for name, conversion in _READERS.items():
+            if conversion is not None and conversion.startswith("tag "):
+                conversion = self.profile.read.get(conversion[4:])
+                if conversion is None:
+                    continue
+            reader = _dropins.pamqp_reader(codec, name, conversion, getattr(self.decode, name))
+            yield name, reader
+
+    def writers(self, codec: Any) -> Iterator[tuple[str, Any]]:
+        """Functions in the place of pamqp.encode's."""
+        for name in _WRITERS:
+            yield name, _dropins.pamqp_writer(codec, name, getattr(self.encode, name))
 
     def value_differences(self, codec: Any) -> Iterator[Difference]:
         """Values that pamqp reads or writes otherwise than the codec."""
@@ -313,35 +357,49 @@ def _flat(value: Any) -> Any:
 def _build(strict: bool) -> Built:
     client = _Client()
     methods, properties, headers = client.candidates()
-    if not _DROP_IN.is_known(*_PATHS):
-        trial = client.codec([each[:2] for each in methods], properties, True)
-        differs = partial(
-            variant_differences, trial, trial.unmarshal, partial(client.frame_differences, trial)
+    left = client.profile.left
+    known = _DROP_IN.is_known()
+    if not known:
+        bound_methods = [one[:2] for one in methods]
+        left += fit(
+            client.profile,
+            lambda: client.value_differences(client.codec(bound_methods, properties, True)),
         )
-        refuse(client.value_differences(trial))
+        trial = client.codec(bound_methods, properties, True)
+        differs = partial(
+            variant_differences,
+            trial,
+            trial.unmarshal,
+            partial(client.frame_differences, trial),
+            alone=not left,
+        )
         refuse(differs(headers))
-        methods = [
-            one
-            for one in methods
-            if not any(chain(differs(one[2]), client.argument_differences(trial, type(one[1]))))
-        ]
+        methods, others = split(
+            methods,
+            lambda one: chain(differs(one[2]), client.argument_differences(trial, type(one[1]))),
+        )
+        left += [(type(one[1]).__qualname__, str(found)) for one, found in others]
     codec = client.codec([each[:2] for each in methods], properties, strict)
     frame, encode, decode = client.frame, client.encode, client.decode
     seams = [
         Seam(frame, "marshal", codec.marshal),
         Seam(frame, "unmarshal", codec.unmarshal),
     ]
-    for name, conversion in _READERS.items():
-        reader = _dropins.pamqp_reader(codec, name, conversion, getattr(decode, name))
-        seams.append(Seam(decode, name, reader))
-    for name in _WRITERS:
-        writer = _dropins.pamqp_writer(codec, name, getattr(encode, name))
-        seams.append(Seam(encode, name, writer))
-    return Built(codec, seams, client.guards, _PATHS)
+    functions = [Seam(decode, *one) for one in client.readers(codec)]
+    functions += [Seam(encode, *one) for one in client.writers(codec)]
+    if not known:
+        functions, differ = split(
+            functions,
+            lambda seam: function_differences(
+                seam.name, seam.put, seam.current(), seam.holder is decode
+            ),
+        )
+        left += [(repr(seam), str(found)) for seam, found in differ]
+    return Built(codec, seams + functions, client.guards, tuple(left))
 
 
 # pamqp 4.0.1 says of itself that it is 4.0.0
-_DROP_IN = DropIn("pamqp", _build, distribution="pamqp")
+_DROP_IN = DropIn("pamqp", _build, _PATHS, distribution="pamqp")
 DROP_INS = (_DROP_IN,)
 install: Install = _DROP_IN.install
 uninstall: Callable[[], None] = _DROP_IN.uninstall

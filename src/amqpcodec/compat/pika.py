@@ -22,25 +22,24 @@ from ._compare import (
     method_frames,
     outcome,
     refuse,
+    split,
     value_differences,
     variant_differences,
 )
 from ._dropin import Built, DropIn, Install, Seam
 from ._known import KNOWN
+from ._profiles import Profile, conversions, fit
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
 
 __dir__ = listing(__name__)
 
 #: Those whose every method, property, tag and error was compared with the drop-in.
-VERSIONS: tuple[str, ...] = tuple(KNOWN["pika"])
+VERSIONS: tuple[str, ...] = KNOWN["pika"].versions
 
 #: Table values that pika's versions agree on; the others are asked of the one that is there.
-_READ = {
-    "t": "bool", "b": "int8", "B": "uint8", "s": "int16", "U": "int16", "u": "uint16",
-    "I": "int32", "i": "uint32", "D": "decimal product", "S": "text", "x": "bytes",
-    "A": "array", "F": "table", "T": "aware", "V": "void",
-}  # fmt: skip
+_READ = {"t": "bool", "S": "text", "x": "bytes", "A": "array", "F": "table", "V": "void"}
+_ASKED = "bBsUuIilLDT"
 
 #: What a class must have of its own for its frames to be made and written without it.
 _WATCHED = ("encode", "decode", "_marshal", "marshal")
@@ -72,24 +71,29 @@ def _large(data: Any) -> Any:
     return type(data.decode_value(b"l\0\0\0\1\0\0\0\0", 0)[0])
 
 
-def _profile(data: Any) -> Any:
-    """pika's own way with values. Floats are cut and refused up to a version after 1.4.4."""
-    read = dict(_READ)
+def _profile(data: Any) -> Profile:
+    """pika's own way with values. Floats are cut and refused up to a version after 1.4.4. Before
+    1.4.0 some versions have tags of their own for large ints."""
     large = _large(data)
-    read["l"] = read["L"] = "int64" if large is int else "long"
+    int_class = None if large is int else large
+    answers, left = conversions(lambda raw: data.decode_value(raw, 0), _ASKED, int_class)
+    read = _READ | answers
     half = data.decode_value(b"d\x3f\xf8\0\0\0\0\0\0", 0)[0]  # 1.5
     read["f"], read["d"] = ("float", "double") if half == 1.5 else ("float cut", "double cut")
     pieces: list[bytes] = []
     written, _ = outcome(lambda: data.encode_value(pieces, 1.5))
-    return _dropins.ClientProfile(
+    numbers: list[bytes] = []
+    outcome(lambda: data.encode_value(numbers, -(2**40)))
+    return Profile(
         read,
-        int_class=None if large is int else large,
+        left,
+        int_class=int_class,
         bad_names="bytes",
         bad_text="bytes",
         longstr="bytes",
         signed=False,
         timestamp="int",
-        ints="I l",
+        ints="I l L" if b"".join(numbers)[:1] == b"L" else "I l",
         decimals="normal",
         float_tag=b"".join(pieces)[:1].decode() if written else None,
         bytes_tag="x",
@@ -199,8 +203,8 @@ class _Client:
         for name in ("marshal_method", "marshal_header", "marshal_body"):
             writing.add_function(self.stock[name])
         return _dropins.PikaCodec(
-            self.profile, self.stock, reading, writing, methods, not strict, frames, properties,
-            frame,
+            self.profile.make(), self.stock, reading, writing, methods, not strict, frames,
+            properties, frame,
         )  # fmt: skip
 
     def candidates(
@@ -291,20 +295,29 @@ def _flat(frame: Any) -> Any:
 def _build(strict: bool) -> Built:
     client = _Client()
     methods, (properties, headers) = client.candidates()
-    if not _DROP_IN.is_known(*_PATHS):
-        trial = client.codec([bound for bound, _ in methods], properties, True)
-        differs = partial(
-            variant_differences, trial, trial.decode_frame, partial(client.frame_differences, trial)
+    left = client.profile.left
+    if not _DROP_IN.is_known():
+        bound_methods = [bound for bound, _ in methods]
+        left += fit(
+            client.profile,
+            lambda: client.value_differences(client.codec(bound_methods, properties, True)),
         )
-        refuse(client.value_differences(trial))
+        trial = client.codec(bound_methods, properties, True)
+        differs = partial(
+            variant_differences,
+            trial,
+            trial.decode_frame,
+            partial(client.frame_differences, trial),
+            alone=not left,
+        )
         refuse(differs(headers))
-        methods = [
-            (bound, raws)
-            for bound, raws in methods
-            if not any(chain(differs(raws), client.argument_differences(trial, raws[0][0])))
-        ]
+        methods, others = split(
+            methods,
+            lambda one: chain(differs(one[1]), client.argument_differences(trial, one[1][0][0])),
+        )
+        left += [(one[0].cls.cls.__qualname__, str(found)) for one, found in others]
     codec = client.codec([bound for bound, _ in methods], properties, strict)
-    return Built(codec, _seams(client, codec), client.guards, _PATHS)
+    return Built(codec, _seams(client, codec), client.guards, tuple(left))
 
 
 def _seams(client: _Client, codec: Any) -> list[Seam]:
@@ -329,7 +342,7 @@ def _seams(client: _Client, codec: Any) -> list[Seam]:
     return seams
 
 
-_DROP_IN = DropIn("pika", _build)
+_DROP_IN = DropIn("pika", _build, _PATHS)
 DROP_INS = (_DROP_IN,)
 install: Install = _DROP_IN.install
 uninstall: Callable[[], None] = _DROP_IN.uninstall

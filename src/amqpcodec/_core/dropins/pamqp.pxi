@@ -10,33 +10,26 @@ cdef enum:
 cdef dict CHECKS = {
     "": CHECK_NOTHING, "default": CHECK_DEFAULT, "name": CHECK_NAME, "long name": CHECK_LONG_NAME,
 }
-cdef uint8_t[256] NAME_BYTES
-
-
-cdef void name_bytes_ready() noexcept:
-    cdef const char* others = b"-_.:@#,/+ "
-    cdef int c
-    for c in range(256):
-        NAME_BYTES[c] = c'a' <= c <= c'z' or c'A' <= c <= c'Z' or c'0' <= c <= c'9'
-    for c in range(<int>strlen(others)):
-        NAME_BYTES[<uint8_t>others[c]] = True
-
-name_bytes_ready()
-
 
 @cython.final
 cdef class CheckedMethod:
     """A method of pamqp and what its `validate` asks, field by field (names of CHECKS).
 
-    defaults: the values of a new instance.
+    defaults: the values of a new instance. name_bytes: those that names may have.
     """
 
     cdef BoundMethod method
     cdef tuple defaults
     cdef uint8_t check[MAX_FIELDS]
+    cdef uint8_t name_byte[256]         # whether names may have it
 
-    def __cinit__(self, BoundMethod method not None, tuple checks not None, tuple defaults not None):
+    def __cinit__(self, BoundMethod method not None, tuple checks not None, tuple defaults not None,
+                  bytes name_bytes not None):
         cdef int i
+        cdef uint8_t c
+        memset(self.name_byte, 0, sizeof(self.name_byte))
+        for c in name_bytes:
+            self.name_byte[c] = True
         self.method = method
         self.defaults = defaults
         memset(self.check, CHECK_NOTHING, MAX_FIELDS)
@@ -61,7 +54,7 @@ cdef class CheckedMethod:
                     or n > (127 if self.check[i] == CHECK_NAME else 255)):
                 not_ours("unusual value")
             for k in range(n):
-                if not NAME_BYTES[p[k]]:
+                if not self.name_byte[p[k]]:
                     not_ours("unusual value")
         return 0
 
@@ -378,12 +371,10 @@ cdef dict WRITE_FORMS = {
 def pamqp_reader(PamqpCodec codec not None, str name not None, str conversion, stock not None):
     """A function of pamqp.decode: bytes to (bytes consumed, value).
 
-    conversion: of the values that profiles know; None: a tag says it; "short text": a shortstr.
+    conversion: of the values that profiles know; None: a tag says it.
     """
     cdef int read = READ_NOTHING, shape = SHAPE_UNKNOWN
-    if conversion == "short text":
-        shape = SHAPE_SHORT
-    elif conversion is not None:
+    if conversion is not None:
         read, shape = CONVERSIONS[conversion]
 
     @cython.binding(True)

@@ -56,14 +56,18 @@ cdef enum:
     READ_I32
     READ_U32
     READ_I64
+    READ_U64
     READ_LONG               # a 64-bit integer as the client's own subclass of int
+    READ_UNSIGNED_LONG      # the same without a sign
     READ_FLOAT
     READ_DOUBLE
     READ_FLOAT_CUT          # cut to an integer
     READ_DOUBLE_CUT
     READ_DECIMAL_PRODUCT    # Decimal(n) * Decimal(10) ** -scale: the scale is kept
-    READ_DECIMAL_QUOTIENT   # Decimal(n) / Decimal(10 ** scale): it is not
+    READ_DECIMAL_UNSIGNED   # the same of a number without a sign
+    READ_DECIMAL_QUOTIENT   # Decimal(n) / Decimal(10 ** scale): the scale is not kept
     READ_TEXT
+    READ_SHORT_TEXT         # UTF-8 only
     READ_BYTES
     READ_BYTEARRAY
     READ_TABLE
@@ -76,10 +80,13 @@ cdef enum:
 cdef dict CONVERSIONS = {
     "bool": (READ_BOOL, 1), "int8": (READ_I8, 1), "uint8": (READ_U8, 1), "int16": (READ_I16, 2),
     "uint16": (READ_U16, 2), "int32": (READ_I32, 4), "uint32": (READ_U32, 4),
-    "int64": (READ_I64, 8), "long": (READ_LONG, 8), "float": (READ_FLOAT, 4),
+    "int64": (READ_I64, 8), "uint64": (READ_U64, 8), "long": (READ_LONG, 8),
+    "unsigned long": (READ_UNSIGNED_LONG, 8), "float": (READ_FLOAT, 4),
     "double": (READ_DOUBLE, 8), "float cut": (READ_FLOAT_CUT, 4),
     "double cut": (READ_DOUBLE_CUT, 8), "decimal product": (READ_DECIMAL_PRODUCT, 5),
+    "unsigned decimal product": (READ_DECIMAL_UNSIGNED, 5),
     "decimal quotient": (READ_DECIMAL_QUOTIENT, 5), "text": (READ_TEXT, SHAPE_LONG),
+    "short text": (READ_SHORT_TEXT, SHAPE_SHORT),
     "bytes": (READ_BYTES, SHAPE_LONG), "bytearray": (READ_BYTEARRAY, SHAPE_LONG),
     "table": (READ_TABLE, SHAPE_TABLE), "array": (READ_ARRAY, SHAPE_ARRAY),
     "aware": (READ_AWARE, 8), "aware or ms": (READ_AWARE_MS, 8), "naive": (READ_NAIVE, 8),
@@ -90,18 +97,23 @@ cdef dict CONVERSIONS = {
 cdef enum:
     INT_TWO = 0             # I where it fits 32 bits, else l
     INT_TWO_SYMMETRIC       # I from -(2**31-1) on, else L
+    INT_THREE               # I where it fits 32 bits, else L below 0 and l above
     INT_SMALLEST            # the first that holds it of b s u I i l
     INT_SMALLEST_SIGNED     # of b s I l
+    INT_CLIENT              # left to the client
     DECIMAL_NORMAL          # trailing zeros dropped first
     DECIMAL_DIGITS          # its digits; no exponent above 0
     DECIMAL_SCALED          # its digits, an exponent above 0 multiplied out
+    DECIMAL_PLAIN           # the same where `str` has no E, else left to the client
+    DECIMAL_CLIENT          # left to the client
 
 cdef dict INT_POLICIES = {
-    "I l": INT_TWO, "I L symmetric": INT_TWO_SYMMETRIC, "smallest": INT_SMALLEST,
-    "smallest signed": INT_SMALLEST_SIGNED,
+    "I l": INT_TWO, "I L symmetric": INT_TWO_SYMMETRIC, "I l L": INT_THREE,
+    "smallest": INT_SMALLEST, "smallest signed": INT_SMALLEST_SIGNED, "client": INT_CLIENT,
 }
 cdef dict DECIMAL_POLICIES = {
     "normal": DECIMAL_NORMAL, "digits": DECIMAL_DIGITS, "scaled": DECIMAL_SCALED,
+    "plain": DECIMAL_PLAIN, "client": DECIMAL_CLIENT,
 }
 
 
@@ -126,9 +138,12 @@ cdef class ClientProfile:
         longstr: of LONGSTR_POLICIES. signed: longlong is signed.
         timestamp: of the property; "int" or one of CONVERSIONS.
         surrogates: text that is not UTF-8 only for its lone surrogates is text.
-        int_class: that of "long" values; it is also written with tag l.
+        int_class: that of "long" values; it is also written, with tag l or as `ints` says of 64
+            bits.
     Options for writing:
-        ints, decimals: names of their policies.
+        ints, decimals: names of their policies; "client" leaves them to the client.
+        negative_bytes: whether -128 to -1 are written as one byte, or left to the client.
+        datetimes: whether they are written, or left to the client.
         float_tag, bytes_tag, bytearray_tag: what that type is in a table, or None where the client
             refuses it.
         tuples: whether a tuple is an array.
@@ -147,6 +162,7 @@ cdef class ClientProfile:
     cdef bint signed, surrogates
     cdef int timestamp              # 0: an int
     cdef int ints
+    cdef bint negative_bytes, datetimes
     cdef int decimals
     cdef uint8_t float_tag, bytes_tag, bytearray_tag
     cdef bint tuples, bytes_names, in_order, bytes_text, none_text, any_bits, empty_absent
@@ -157,7 +173,7 @@ cdef class ClientProfile:
                   str bytearray_tag,
                   bint tuples, Py_ssize_t longest_name, bint bytes_names, bint in_order,
                   bint bytes_text, bint none_text, bint any_bits, bint empty_absent, int_class=None,
-                  bint surrogates=False):
+                  bint surrogates=False, bint negative_bytes=True, bint datetimes=True):
         memset(self.shape, SHAPE_UNKNOWN, 256)
         memset(self.conversion, READ_NOTHING, 256)
         for tag, name in read.items():
@@ -170,6 +186,8 @@ cdef class ClientProfile:
         self.surrogates = surrogates
         self.timestamp = 0 if timestamp == "int" else CONVERSIONS[timestamp][0]
         self.ints = INT_POLICIES[ints]
+        self.negative_bytes = negative_bytes
+        self.datetimes = datetimes
         self.decimals = DECIMAL_POLICIES[decimals]
         self.float_tag = ord(float_tag) if float_tag else 0
         self.bytes_tag = ord(bytes_tag) if bytes_tag else 0

@@ -48,6 +48,8 @@ cdef class AmqpCodec(DropIn):
     amqp.transport. judge: called with a class of transports, gives a guard of it, and its slot
     `_read_buffer` and the numbers of the errors that it takes for nothing to read; None for both if
     its work is not known.
+    locks: whether frame_writer has a lock. empty_bodies: whether it writes the header of an empty
+    body that does not fit one frame.
     again: reads a frame by py-amqp's own code, from bytes that were taken of a socket already, and
     what it said then (bytes or an exception).
     """
@@ -59,6 +61,7 @@ cdef class AmqpCodec(DropIn):
     cdef Guard heading, filling, headers
     cdef object framing, property_list, again
     cdef dict contents
+    cdef bint locks, empty_bodies
     # The class of transports that was seen last:
     cdef object transports, judge
     cdef object transport
@@ -76,7 +79,8 @@ cdef class AmqpCodec(DropIn):
                   tuple names not None, BoundClass message not None, Guard heading, Guard filling,
                   Guard headers not None, object property_list,
                   object framing not None, dict contents not None, object transports not None,
-                  object judge not None, object again not None):
+                  object judge not None, object again not None, bint locks=True,
+                  bint empty_bodies=True):
         self.set_up(profile, stock, reading, writing, [], lenient)
         self.properties = properties
         self.names = tuple([_intern(name) for name in names])
@@ -87,6 +91,8 @@ cdef class AmqpCodec(DropIn):
         self.headers = headers
         self.property_list = property_list
         self.framing = framing
+        self.locks = locks
+        self.empty_bodies = empty_bodies
         self.contents = contents
         self.transports = transports
         self.judge = judge

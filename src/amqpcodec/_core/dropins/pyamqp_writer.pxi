@@ -12,6 +12,7 @@ cdef extern from "Python.h":
     int PyErr_CheckSignals() except -1
     object PyMemoryView_FromObject(object o)
 
+import threading as _threading
 from _thread import LockType as _LockType
 
 
@@ -22,6 +23,7 @@ cdef class FrameWriter:
     cdef AmqpCodec codec
     cdef object connection, transport, write
     cdef Count sent             # frames, which the connection counts
+    cdef bint locks             # whether py-amqp's own writer has a lock: none before 5.4.0
     cdef object other           # a lock of gevent's or another's own, or None
     cdef PyThread_type_lock lock
     cdef object theirs          # py-amqp's own writer, once it was needed
@@ -36,9 +38,10 @@ cdef class FrameWriter:
         self.sent = new_count(connection, BYTES_SENT)
         self.transport = transport
         self.write = transport.write
+        self.locks = codec.locks
         # Asked for when a connection is made: gevent and eventlet may have changed it since.
-        lock = codec.framing.threading.Lock()
-        self.other = None if type(lock) is _LockType else lock
+        lock = _threading.Lock() if self.locks else None
+        self.other = None if lock is None or type(lock) is _LockType else lock
 
     def __dealloc__(self):
         if self.lock != NULL:
@@ -46,6 +49,9 @@ cdef class FrameWriter:
 
     def write_frame(self, type_, channel, method_sig, args, content):
         """Write the frames of a method and its content to the transport."""
+        if not self.locks:
+            self.put(type_, channel, method_sig, args, content)
+            return
         if self.other is not None:
             self.other.acquire()
         elif not PyThread_acquire_lock(self.lock, NOWAIT_LOCK):
@@ -170,6 +176,8 @@ cdef class FrameWriter:
                     memcpy(w, PyBytes_AS_STRING(body), size)
                     w[size] = FRAME_END
                 return PyMemoryView_FromObject(out)
+            if size == 0 and not codec.empty_bodies:
+                not_ours("unusual value")
             pieces = [PyBytes_FromStringAndSize(<const char*>b.start, <Py_ssize_t>head),
                       PyBytes_FromStringAndSize(<const char*>b.start + head,
                                                 <Py_ssize_t>(tail - head))]

@@ -57,6 +57,14 @@ cdef object profile_text(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCa
     return owned(text) if text != NULL else text_or_bytes(t, s, n)
 
 
+cdef object short_text(const uint8_t* s, Py_ssize_t n, TextCache* cache):
+    """Text of at most 255 bytes; falls back on bytes that are not UTF-8."""
+    cdef PyObject* text = text_of_utf8(cache, s, n)
+    if text == NULL:
+        not_ours("unusual bytes")
+    return owned(text)
+
+
 cdef object profile_name(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCache* cache):
     cdef PyObject* text = text_of_utf8(cache, s, n)
     if text != NULL:
@@ -75,6 +83,9 @@ cdef object profile_value(ClientProfile t, const uint8_t** at, TextCache* cache)
     if shape >= 0:
         at[0] = p + shape
         return profile_scalar(t, conversion, p, cache)
+    if shape == SHAPE_SHORT:
+        at[0] = p + 1 + p[0]
+        return short_text(p + 1, p[0], cache)
     n = load32(p)
     p += 4
     at[0] = p + n
@@ -99,6 +110,10 @@ cdef object profile_scalar(ClientProfile t, int conversion, const uint8_t* p, Te
         return <int64_t>load64(p)
     elif conversion == READ_LONG:
         return t.int_class(<int64_t>load64(p))
+    elif conversion == READ_U64:
+        return load64(p)
+    elif conversion == READ_UNSIGNED_LONG:
+        return t.int_class(load64(p))
     elif conversion == READ_I16:
         return <int16_t>load16(p)
     elif conversion == READ_I8:
@@ -119,6 +134,8 @@ cdef object profile_scalar(ClientProfile t, int conversion, const uint8_t* p, Te
         return cut_to_int(t, <double>bits_to_float(load32(p)))
     elif conversion == READ_DECIMAL_PRODUCT:
         return Decimal(<int32_t>load32(p + 1)) * POWERS_PRODUCT[p[0]]
+    elif conversion == READ_DECIMAL_UNSIGNED:
+        return Decimal(load32(p + 1)) * POWERS_PRODUCT[p[0]]
     elif conversion == READ_DECIMAL_QUOTIENT:
         return Decimal(<int32_t>load32(p + 1)) / POWERS_QUOTIENT[p[0]]
     elif conversion == READ_VOID:
@@ -264,9 +281,13 @@ cdef int lenient_items(ClientProfile t, const uint8_t* p, const uint8_t* end, in
         size = left     # of the value and its tag
         if shape >= 0:
             size = <size_t>shape + 1
-        elif shape != SHAPE_UNKNOWN and left >= 5:
+        elif shape == SHAPE_SHORT and left >= 2:
+            size = <size_t>p[1] + 2
+        elif shape != SHAPE_UNKNOWN and shape != SHAPE_SHORT and left >= 5:
             size = <size_t>load32(p + 1) + 5
-        if shape == SHAPE_UNKNOWN or size > left or (shape < 0 and left < 5):
+        else:
+            shape = SHAPE_UNKNOWN       # of unknown extent
+        if shape == SHAPE_UNKNOWN or size > left:
             size = left
             value = lenient_raw(start, size)
         elif (shape == SHAPE_TABLE or shape == SHAPE_ARRAY) and depth < DEPTH_LIMIT:

@@ -16,7 +16,7 @@ cdef enum:
 cdef int profile_int(Buffer* b, ClientProfile t, object v) except -1:
     cdef int overflow = 0
     cdef long long n = PyLong_AsLongLongAndOverflow(v, &overflow)
-    if overflow:
+    if overflow or t.ints == INT_CLIENT:
         not_ours("unusual value")
     if t.ints == INT_TWO:
         if -2147483648 <= n <= 2147483647:
@@ -26,6 +26,12 @@ cdef int profile_int(Buffer* b, ClientProfile t, object v) except -1:
         if -2147483647 <= n <= 2147483647:
             return put_int(b, c'I', <uint64_t>n, 4)
         return put_int(b, c'L', <uint64_t>n, 8)
+    if t.ints == INT_THREE:
+        if -2147483648 <= n <= 2147483647:
+            return put_int(b, c'I', <uint64_t>n, 4)
+        return put_int(b, c'L' if n < 0 else c'l', <uint64_t>n, 8)
+    if -128 <= n < 0 and not t.negative_bytes:
+        not_ours("unusual value")
     if -128 <= n <= 127:
         return put_int(b, c'b', <uint64_t>n, 1)
     if -32768 <= n <= 32767:
@@ -79,7 +85,7 @@ cdef int profile_decimal(Buffer* b, ClientProfile t, object v) except -1:
     cdef int64_t digits = 0, exponent = 0
     cdef bint negative = False, point = False
     cdef Py_UCS4 c
-    if _getcontext().prec < EXACT_DIGITS:
+    if t.decimals == DECIMAL_CLIENT or _getcontext().prec < EXACT_DIGITS:
         not_ours("unusual value")
     if t.decimals == DECIMAL_NORMAL:
         v = v.normalize()
@@ -97,7 +103,7 @@ cdef int profile_decimal(Buffer* b, ClientProfile t, object v) except -1:
             negative = True
         elif c == u'.':
             point = True
-        elif c == u'E' or c == u'e':
+        elif (c == u'E' or c == u'e') and t.decimals != DECIMAL_PLAIN:
             exponent += int(text[i + 1:])
             break
         else:
@@ -172,6 +178,7 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
     cdef uint64_t seconds = 0
+    cdef int64_t number
     cdef double d
     if cls is str:
         if not utf8_bytes(<PyObject*>v, &p, &n):
@@ -197,7 +204,7 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
         return profile_bytes(b, t.bytes_tag, PyBytes_AS_STRING(v), PyBytes_GET_SIZE(v))
     if cls is bytearray:
         return profile_bytes(b, t.bytearray_tag, PyByteArray_AS_STRING(v), len(<bytearray>v))
-    if cls is Datetime:
+    if cls is Datetime and t.datetimes:
         profile_seconds(v, &seconds)
         return put_int(b, c'T', seconds, 8)
     if cls is Decimal:
@@ -205,8 +212,9 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
     if cls is _RawValue and v.tag is not None:
         put_bytes(b, PyBytes_AS_STRING(<bytes>v.tag.encode("latin-1")), 1)
         return put_bytes(b, PyBytes_AS_STRING(<bytes>v.octets), <size_t>PyBytes_GET_SIZE(v.octets))
-    if cls is t.int_class:
-        return put_int(b, c'l', <uint64_t><long long>v, 8)
+    if cls is t.int_class and t.ints != INT_CLIENT:
+        number = v
+        return put_int(b, c'L' if number < 0 and t.ints == INT_THREE else c'l', <uint64_t>number, 8)
     if (plain_u64(<PyObject*>v, &seconds)
             and (t.int_class is None or not isinstance(v, t.int_class))):
         return profile_int(b, t, int(v))
@@ -264,8 +272,8 @@ cdef inline int put_profile_pair(Buffer* b, ClientProfile t, PyObject* name, PyO
         store32(w + 1, <uint32_t>m)
         copy_bytes(w + 5, p, <size_t>m)
         return 0
-    if (t.ints <= INT_TWO_SYMMETRIC and exact_small(value, &small)
-            and (t.ints == INT_TWO or small > -2147483647 - 1)):
+    if (t.ints <= INT_THREE and exact_small(value, &small)
+            and (t.ints != INT_TWO_SYMMETRIC or small > -2147483647 - 1)):
         w = buffer_extend(b, 5)
         w[0] = c'I'
         store32(w + 1, <uint32_t>small)

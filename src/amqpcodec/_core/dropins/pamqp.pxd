@@ -1,3 +1,0 @@
-# What other files use of pamqp.pxi.
-
-cdef uint8_t[256] NAME_BYTES

@@ -1,0 +1,195 @@
+"""How the client that is there reads and writes values, found out by asking its own functions.
+
+Versions of a client differ in the sign of a tag, in the zone of times, in the tag of large numbers.
+A `Profile` begins with what the versions agree on, and a few calls of the client tell the rest.
+What a version does in no way that the core knows leaves the profile: such values, and the tables
+that hold them, are then read and written by the client.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from amqpcodec import _dropins
+
+from ._compare import Difference, DiffersError, outcome
+
+__all__ = ["Profile", "conversions", "fit"]
+
+#: Type that is written -> the option that leaves it to the client.
+_OPTIONS: dict[str, tuple[str, Any]] = {
+    "int": ("ints", "client"),
+    "long": ("ints", "client"),
+    "Decimal": ("decimals", "client"),
+    "datetime": ("datetimes", False),
+    "float": ("float_tag", None),
+    "bytes": ("bytes_tag", None),
+    "bytearray": ("bytearray_tag", None),
+}
+
+
+class Profile:
+    """What a `ClientProfile` is made of, and which parts of it are left to the client.
+
+    Args:
+        read: tag -> name of a conversion.
+        left: what is left to the client already, as `fit` says it.
+        options: the others that `ClientProfile` takes.
+    """
+
+    def __init__(
+        self, read: dict[str, str], left: Iterable[tuple[str, str]] = (), **options: Any
+    ) -> None:
+        self.read = read
+        self.left = list(left)
+        self.options = options
+
+    def make(self, **options: Any) -> Any:
+        """The compiled form; options here take the place of those that the profile has."""
+        return _dropins.ClientProfile(self.read, **self.options | options)
+
+    def leave(self, part: str) -> bool:
+        """Leave a part of a `Difference` to the client; False: that is not possible."""
+        if part in ("tag A", "tag F"):
+            return False
+        if part.startswith("tag "):
+            return self.read.pop(part[4:], None) is not None
+        if part not in _OPTIONS:
+            return False
+        name, value = _OPTIONS[part]
+        if name in self.options and self.options[name] == value:
+            return False
+        self.options[name] = value
+        return True
+
+
+def fit(profile: Profile, differences: Callable[[], Iterator[Difference]]) -> list[tuple[str, str]]:
+    """Leave all parts of a profile to the client that differ from it: their names, and of each the
+    first difference in words.
+
+    Args:
+        differences: of the client and a codec that is made of the profile as it is then.
+
+    Raises:
+        DiffersError: something differs that is no part of a profile.
+    """
+    first: dict[str, Difference] = {}
+    for found in differences():
+        first.setdefault(found.part, found)
+    left = [(_name(part), str(found)) for part, found in first.items() if profile.leave(part)]
+    # What differed in an array or a table was mostly an item of it, which is left now.
+    if first:
+        for found in differences():
+            raise DiffersError(found)
+    return left
+
+
+def _name(part: str) -> str:
+    return f"reading {part}" if part.startswith("tag ") else f"writing {part}"
+
+
+# --- questions to the client --------------------------------------------------------------------
+
+#: A function of the client from a tag and bytes to (value, bytes of both).
+Read = Callable[[bytes], tuple[Any, int]]
+
+
+def _whole(read: Read, raw: bytes) -> tuple[Any, int] | None:
+    """The value of bytes that the client reads to their end."""
+    worked, found = outcome(lambda: read(raw))
+    return found if worked and found[1] == len(raw) else None
+
+
+def _integer(read: Read, tag: bytes, int_class: type | None) -> str | None:
+    """The conversion of a tag for integers: its width, its sign, its class."""
+    worked, found = outcome(lambda: read(tag + b"\xff" * 8))
+    if not worked:
+        return None
+    value, end = found
+    width = end - 1
+    unsigned = value == (1 << 8 * width) - 1
+    if width not in (1, 2, 4, 8) or not (unsigned or value == -1):
+        return None
+    if int_class is not None and type(value) is int_class:
+        return ("unsigned long" if unsigned else "long") if width == 8 else None
+    return f"{'u' * unsigned}int{8 * width}" if type(value) is int else None
+
+
+def _short_text(read: Read, tag: bytes, _int_class: type | None) -> str | None:
+    found = _whole(read, tag + b"\2ab")
+    return "short text" if found is not None and found[0] == "ab" else None
+
+
+#: repr of Decimals that a client reads of -1 without, and of 100 with 2 digits after the point.
+_DECIMALS = {
+    ("Decimal('-1')", "Decimal('1.00')"): "decimal product",
+    ("Decimal('4294967295')", "Decimal('1.00')"): "unsigned decimal product",
+    ("Decimal('-1')", "Decimal('1')"): "decimal quotient",
+}
+
+
+def _decimal(read: Read, tag: bytes, _int_class: type | None) -> str | None:
+    raws = (b"\0\xff\xff\xff\xff", b"\2\0\0\0\x64")
+    found = [_whole(read, tag + raw) for raw in raws]
+    one, other = (repr(each and each[0]) for each in found)
+    return _DECIMALS.get((one, other))
+
+
+def _time(read: Read, tag: bytes, _int_class: type | None) -> str | None:
+    """The conversion of times: with a zone or not, and whether large numbers are milliseconds."""
+    found = _whole(read, tag + struct.pack(">Q", 1_700_000_000))
+    if found is None:
+        return None
+    if _whole(read, tag + struct.pack(">Q", 1_700_000_000_000)) is not None:
+        return "aware or ms" if found[0].tzinfo else None
+    return "aware" if found[0].tzinfo else "naive"
+
+
+_Question = Callable[[Read, bytes, type | None], str | None]
+_QUESTIONS: dict[str, tuple[_Question, ...]] = {
+    **dict.fromkeys("bBsUuIilL", (_integer, _short_text)),
+    "D": (_decimal,),
+    "T": (_time,),
+}
+
+
+#: What follows a tag that fits no conversion, to say what the client makes of it.
+_EXAMPLES = (b"\0\xff\xff\xff\xff", b"\xff" * 8, b"\2ab", b"\0\0\0\0e\x53\xf1\0", b"")
+
+
+def conversions(
+    read: Read, tags: Iterable[str], int_class: type | None = None
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """(Tag -> conversion, of those that the client reads in a way that the core has; what of the
+    others is left to the client, as `fit` says it).
+
+    Args:
+        read: the client's function.
+        tags: of bBsUuIilLDT, those that some version reads.
+        int_class: that of the client's own integers of 64 bits.
+    """
+    answers: dict[str, str] = {}
+    left: list[tuple[str, str]] = []
+    for tag in tags:
+        for question in _QUESTIONS[tag]:
+            answer = question(read, tag.encode(), int_class)
+            if answer is not None:
+                answers[tag] = answer
+                break
+        else:
+            left += _no_conversion(read, tag)
+    return answers, left
+
+
+def _no_conversion(read: Read, tag: str) -> Iterator[tuple[str, str]]:
+    """What a client reads of a tag that fits no conversion; nothing where it does not read it."""
+    for example in _EXAMPLES:
+        raw = tag.encode() + example
+        worked, found = outcome(partial(read, raw))
+        if worked:
+            text = f"the client gives {found[0]!r}, which is none of the drop-in's conversions"
+            yield f"reading tag {tag}", f"read tag {tag!r}, bytes {raw.hex()}: {text}"
+            return

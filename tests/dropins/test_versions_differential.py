@@ -1,0 +1,55 @@
+"""Old and new versions of clients give the same with and without their drop-ins.
+
+Here the oldest and the newest version of each client, where `python -m tests.dropins.versions
+fetch` installed them; `python -m tests.dropins.versions compare` asks all versions more.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.dropins.versions import MATRIX, all_versions, ends, folder, python
+
+CASES = 400
+ASK = """
+import json, time, warnings
+import {client}
+warnings.simplefilter("error")
+from tests.dropins.case import run
+from amqpcodec.compat import {client} as dropin
+start = time.process_time()
+dropin.install()
+spent = time.process_time() - start
+report = dropin._DROP_IN.report()
+dropin.uninstall()
+warnings.simplefilter("default")
+found = run({client!r}, {cases}, 0)
+print(json.dumps([report.version, report.known, len(report.compiled), report.left, spent,
+                  found.calls, [str(one) for one in found.differences[:5]]]))
+"""
+#: Functions that are compiled, in every version.
+COMPILED = {"amqp": 18, "pamqp": 39, "pika": 13}
+
+
+@pytest.mark.parametrize(("client", "version"), ends())
+def test_a_version_is_known_and_gives_its_own_values(client: str, version: str) -> None:
+    if not folder(client, version).is_dir():
+        pytest.skip(f"{client} {version} is not there: python -m tests.dropins.versions fetch")
+    done = python(client, version, "-c", ASK.format(client=client, cases=CASES))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found[:4] == [version, True, COMPILED[client], []]
+    spent, calls, differences = found[4:]
+    assert differences == []
+    assert calls > CASES / 4
+    assert spent < 0.1  # of which 15 ms are the aim on a quiet machine
+
+
+def test_every_version_is_known() -> None:
+    from amqpcodec.compat._known import KNOWN
+
+    for client, versions in MATRIX.items():
+        assert KNOWN[client].versions == versions
+    assert len(set(all_versions())) == len(all_versions()) > 20

@@ -1,0 +1,176 @@
+"""`python -m tests.dropins.versions`: the versions of clients that drop-ins are compared with.
+
+`fetch` installs each version into a folder of its own; `compare` runs the differential tests on
+each and prints a table; `known` writes the table of known sources from them. versions.toml lists
+the versions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from tests.paths import REPO
+
+#: Client -> its versions, the oldest first.
+MATRIX: dict[str, tuple[str, ...]] = {
+    client: tuple(entry["versions"])
+    for client, entry in tomllib.loads(
+        Path(__file__).with_name("versions.toml").read_text(encoding="utf-8")
+    ).items()
+}
+KNOWN = REPO / "src" / "amqpcodec" / "compat" / "_known.py"
+
+
+def all_versions() -> list[tuple[str, str]]:
+    """(client, version) of the matrix."""
+    return [(client, version) for client, versions in MATRIX.items() for version in versions]
+
+
+def ends() -> list[tuple[str, str]]:
+    """The oldest and the newest version of each client."""
+    return [(client, versions[i]) for client, versions in MATRIX.items() for i in (0, -1)]
+
+
+def folder(client: str, version: str) -> Path:
+    """Where a version is, or will be, installed."""
+    base = os.environ.get("AMQPCODEC_CLIENTS") or str(REPO / ".cache" / "clients")
+    return Path(base) / f"{client}-{version}"
+
+
+def fetch(versions: Iterable[tuple[str, str]]) -> None:
+    """Install those that are not there; each without what it depends on, which the tests have."""
+    for client, version in versions:
+        place = folder(client, version)
+        if place.is_dir():
+            continue
+        partial = place.with_name(f".{place.name}.{os.getpid()}")
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
+        subprocess.run(
+            [*command, "--target", str(partial), f"{client}=={version}"], check=True, timeout=300
+        )
+        partial.rename(place)
+
+
+def python(client: str, version: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with this version of a client."""
+    path = os.pathsep.join([str(folder(client, version)), str(REPO / "src"), str(REPO)])
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=7200,
+        check=False,
+    )
+
+
+# --- the table of known sources -----------------------------------------------------------------
+
+
+def _entries(kind: str, found: dict[str, list[str]]) -> Iterator[str]:
+    yield f"        {kind}{{"
+    for key, hashes in found.items():
+        texts = [f'"{one}"' for one in dict.fromkeys(hashes)]
+        line = f'            "{key}": ({", ".join(texts)}{"," * (len(texts) == 1)}),'
+        if len(line) <= 100:
+            yield line
+            continue
+        yield f'            "{key}": ('
+        yield from (f"                {text}," for text in texts)
+        yield "            ),"
+    yield "        },"
+
+
+def _known(client: str, versions: Sequence[str]) -> Iterator[str]:
+    files: dict[str, list[str]] = {}
+    functions: dict[str, list[str]] = {}
+    for version in versions:
+        done = python(client, version, "-m", "amqpcodec.compat", "sources", client)
+        found = json.loads(done.stdout)
+        for table, part in ((files, "files"), (functions, "functions")):
+            for key, value in found[part].items():
+                table.setdefault(key, []).extend([value] if value else [])
+    yield f'    "{client}": Known('
+    texts = [f'"{version}"' for version in versions]
+    yield f"        ({', '.join(texts)}{',' * (len(texts) == 1)}),"
+    yield from _entries("", files)
+    yield from _entries("", functions)
+    yield "    ),"
+
+
+def write_known() -> None:
+    """Write `_known.py` anew: the matrix from its folders, other clients as they are installed."""
+    from amqpcodec.compat._known import KNOWN as BEFORE
+
+    text = KNOWN.read_text(encoding="utf-8")
+    head = text[: text.index("KNOWN: dict[str, Known] = {")]
+    lines = ["KNOWN: dict[str, Known] = {"]
+    for client, known in BEFORE.items():
+        lines += _known(client, MATRIX.get(client, known.versions))
+    KNOWN.write_text(head + "\n".join([*lines, "}", ""]), encoding="utf-8")
+
+
+# --- differential tests -------------------------------------------------------------------------
+
+
+def compare(versions: Iterable[tuple[str, str]], cases: int, seed: int) -> bool:
+    """Compare each version with and without its drop-in; print a table.
+
+    Returns:
+        Whether all are the same.
+    """
+    same = True
+    print("| client | version | compiled | left | cases | differ | hang | seconds |")
+    print("|---|---|---|---|---|---|---|---|")
+    for client, version in versions:
+        start = time.monotonic()
+        done = python(client, version, "-m", "amqpcodec.compat", "check", client)
+        parts = done.stdout.partition("left to ")[2].splitlines()[1:]
+        compiled = re.search(r"compiled: (\d+)", done.stdout)
+        count = compiled[1] if compiled else "refused"
+        arguments = ("--cases", str(cases), "--seed", str(seed), "--quiet")
+        done = python(client, version, "-m", "tests.dropins.fuzz", client, *arguments)
+        found = re.search(r"([\d,]+) cases .*?([\d,]+) differences", done.stdout)
+        hang = re.search(r"HangError ([\d,]*\d)", done.stdout)
+        row = [client, version, count, str(len(parts))]
+        row += [found[1], found[2]] if found else ["0", "?"]
+        row += [hang[1] if hang else "0", f"{time.monotonic() - start:.0f}"]
+        print(f"| {' | '.join(row)} |", flush=True)
+        if done.returncode:
+            same = False
+            print(done.stdout[-6000:], done.stderr[-3000:], sep="\n", file=sys.stderr)
+    return same
+
+
+def main() -> int:
+    """Exit status 1 where a version differs."""
+    parser = argparse.ArgumentParser(prog="python -m tests.dropins.versions", description=__doc__)
+    parser.add_argument("command", choices=["fetch", "known", "compare"])
+    parser.add_argument("clients", nargs="*", metavar="CLIENT[==VERSION]")
+    parser.add_argument("--ends", action="store_true", help="the oldest and the newest only")
+    parser.add_argument("--cases", type=int, default=100_000, help="of each version")
+    parser.add_argument("--seed", type=int, default=0, help="of the first case")
+    options = parser.parse_args()
+    versions = ends() if options.ends else all_versions()
+    if options.clients:
+        chosen = set(options.clients)
+        versions = [one for one in versions if one[0] in chosen or "==".join(one) in chosen]
+    fetch(versions)
+    if options.command == "known":
+        write_known()
+    elif options.command == "compare":
+        return 0 if compare(versions, options.cases, options.seed) else 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
