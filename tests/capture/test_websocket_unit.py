@@ -313,6 +313,7 @@ WHOLE, PART, JUNK = bytearray(b"\x82\x05hello"), bytearray(b"\x82\x05hell"), byt
         (WHOLE + JUNK, -1),
         (WHOLE * 3 + JUNK, -1),
         (JUNK + WHOLE * 4 + JUNK, 9),  # by chance no four of them follow each other
+        (bytearray(b"\x82\0") * 5, -1),  # nor is one without data a sign
         (JUNK, -1),
         (bytearray(), -1),
     ],

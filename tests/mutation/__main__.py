@@ -30,6 +30,7 @@ CORE = Suite(
     equivalent=Path(__file__).with_name("equivalent.toml"),
     least=95,
     seconds=20,
+    limit=60,
 )
 
 if __name__ == "__main__":

@@ -29,7 +29,8 @@ class Suite:
     """What is mutated, and what judges it.
 
     folder_of: the folder of tests/ that runs first for a site. seconds: of the processor, after
-    which a test hangs that took no time without a mutant. plan: what the plugin needs besides.
+    which a test hangs that took no time without a mutant. limit: seconds of tests for a mutant
+    that none of them kills. plan: what the plugin needs besides.
     """
 
     build: Callable[[int, int], Build]
@@ -38,6 +39,7 @@ class Suite:
     equivalent: Path
     least: float
     seconds: int
+    limit: float
     plan: Callable[[Build], Mapping[str, Any]] = lambda built: {}
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -135,7 +137,7 @@ def main(suite: Suite, program: str, description: str | None) -> int:
         "--tests", nargs="+", metavar="PATH", default=suite.tests, help="by these tests alone"
     )
     parser.add_argument(
-        "--limit", type=float, default=60, metavar="SECONDS", help="of tests a mutant"
+        "--limit", type=float, default=suite.limit, metavar="SECONDS", help="of tests a mutant"
     )
     parser.add_argument("--report", action="store_true", help="of what earlier runs found alone")
     parser.add_argument(

@@ -124,6 +124,7 @@ PYTHON = Suite(
     equivalent=Path(__file__).with_name("python_equivalent.toml"),
     least=90,
     seconds=5,
+    limit=20,
     environment={"PYTHONDONTWRITEBYTECODE": "1"},
 )
 
