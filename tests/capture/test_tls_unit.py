@@ -92,12 +92,12 @@ def test_suites_are_those_of_the_registry():
     context.set_ciphers("ALL:@SECLEVEL=0")
     seen = set()
     for each in context.get_ciphers():
-        name, strength = each["name"], each["strength_bits"]
+        name, bits = each["name"], each["alg_bits"]
         if "AES" not in name and "CHACHA20" not in name:
             continue
         suite = _suites.SUITES[each["id"] & 0xFFFF]
         seen.add(suite)
-        assert suite.key * 8 == strength, name
+        assert suite.key * 8 == bits, name
         assert ("GCM" in name) == (suite.cipher == "gcm"), name
         assert ("CCM8" in name) == (suite.cipher == "ccm_8"), name
         assert ("CHACHA20" in name) == (suite.cipher == "chacha20"), name
