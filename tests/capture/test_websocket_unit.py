@@ -321,3 +321,19 @@ WHOLE, PART, JUNK = bytearray(b"\x82\x05hello"), bytearray(b"\x82\x05hell"), byt
 def test_where_frames_go_on_after_a_gap(data, at):
     """Frames of a server, which are not masked, and what may stand before and after them."""
     assert _websocket._first_frame(data, SERVER) == at
+
+
+@pytest.mark.parametrize(
+    ("head", "is_one"),
+    [
+        (b"\x82\x7d", True),
+        (b"\x82\x7e\x00\x7d", False),  # 125 bytes in the form of more
+        (b"\x82\x7e\x00\x7e", True),
+        (b"\x82\x7e\xff\xff", True),
+        (b"\x82\x7f\0\0\0\0\0\0\xff\xff", False),
+        (b"\x82\x7f\0\0\0\0\0\1\0\0", True),
+    ],
+)
+def test_a_length_is_written_in_the_fewest_bytes(head: bytes, is_one: bool):
+    """RFC 6455, 5.2: what says it otherwise is no place where frames go on."""
+    assert _websocket._is_plausible(bytearray(head), 0, SERVER) == is_one
