@@ -306,3 +306,12 @@ def test_a_file_of_no_bytes_is_an_empty_one(tmp_path: Any) -> None:
 )
 def test_what_stores_say_of_files(info: dict[str, Any], modified: float | None, tag: str) -> None:
     assert _storage._facts({"size": 7, "type": "file", **info}) == (7, modified, tag)
+
+
+def test_fsspec_takes_the_options_of_its_own_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """fs.NAME goes there as NAME; Hadoop's names, with points, do not."""
+    pytest.importorskip("fsspec")
+    monkeypatch.setattr("fsspec.core.url_to_fs", lambda uri, **options: (options, uri))
+    options = {"fs.anon": "true", "fs.token": "x", "fs.s3a.access.key": "a", "level": "frame"}
+    store, path = _storage._by_fsspec("memory://a", "memory", options)
+    assert (store.filesystem, path) == ({"anon": True, "token": "x"}, "memory://a")
