@@ -62,10 +62,10 @@ class Result:
 
     def line(self) -> str:
         """One line of the table."""
-        found = 0 if not self.failed else 1
+        finding_count = 0 if not self.failed else 1
         return (
             f"{self.name:<16}{self.executions:>14,}{self.edges:>9,}{self.quiet:>9.0f}"
-            f"{self.seconds:>9.0f}{found:>10}"
+            f"{self.seconds:>9.0f}{finding_count:>10}"
         )
 
     @property
@@ -95,13 +95,13 @@ def variables_of(target: Target) -> dict[str, str]:
     return variables
 
 
-def watch(result: Result, quiet: int, stop: Path, done: threading.Event) -> None:
+def watch(result: Result, quiet: int, stop: Path, finished: threading.Event) -> None:
     """Each second: is it time to end libFuzzer, which it does where the file `stop` is written?
 
     quiet: seconds after the last new edge; 0 for never. On a terminal a line a minute.
     """
     begin = shown = time.monotonic()
-    while not done.wait(1):
+    while not finished.wait(1):
         now = time.monotonic()
         if not result.inited:
             continue
@@ -142,15 +142,15 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool, quiet: int)
     begin = time.monotonic()
     result = Result(name, changed=begin)
     tail: list[str] = []
-    done = threading.Event()
+    finished = threading.Event()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1) as watching:
         stop = Path(folder) / "stop"
         command.insert(-1, f"-stop_file={stop}")
-        watching.submit(watch, result, quiet, stop, done)
+        watching.submit(watch, result, quiet, stop, finished)
         try:
             status = follow(command, variables, result, tail)
         finally:
-            done.set()
+            finished.set()
     result.seconds = time.monotonic() - begin
     result.quiet = time.monotonic() - result.changed
     result.interrupted = status in (INTERRUPTED, ENDED)
@@ -177,20 +177,20 @@ def follow(command: list[str], variables: dict[str, str], result: Result, tail: 
         assert process.stdout is not None
         for line in process.stdout:
             tail[:] = [*tail[-400:], line]
-            if found := re.match(r"#(\d+)\t.*? cov: (\d+) ", line):
-                result.executions = max(result.executions, int(found[1]))
-                if int(found[2]) > result.edges:
-                    result.edges, result.changed = int(found[2]), time.monotonic()
+            if match := re.match(r"#(\d+)\t.*? cov: (\d+) ", line):
+                result.executions = max(result.executions, int(match[1]))
+                if int(match[2]) > result.edges:
+                    result.edges, result.changed = int(match[2]), time.monotonic()
                 if "\tINITED " in line:
                     result.inited, result.changed = True, time.monotonic()
             elif "found LLVMFuzzerCustomMutator" in line:
                 result.mutated = True
-            elif found := re.search(r"INFO: Loaded (\d+) modules", line):
-                result.modules = int(found[1])
-            elif found := re.search(r"number_of_executed_units: (\d+)", line):
-                result.executions = int(found[1])
-            elif found := re.search(r"Test unit written to (\S+)", line):
-                result.finding = Path(found[1])
+            elif match := re.search(r"INFO: Loaded (\d+) modules", line):
+                result.modules = int(match[1])
+            elif match := re.search(r"number_of_executed_units: (\d+)", line):
+                result.executions = int(match[1])
+            elif match := re.search(r"Test unit written to (\S+)", line):
+                result.finding = Path(match[1])
     return process.returncode
 
 
@@ -235,10 +235,10 @@ def keep(names: list[str]) -> None:
             check=True,
             capture_output=True,
         )
-        kept = corpus.keep(name, smaller)
-        if not kept:
+        input_count = corpus.keep(name, smaller)
+        if not input_count:
             raise RuntimeError(f"{name}: libFuzzer merged no input of {inputs}")
-        print(f"{name}: {kept} inputs kept", flush=True)
+        print(f"{name}: {input_count} inputs kept", flush=True)
 
 
 def main() -> int:
@@ -302,9 +302,9 @@ def main() -> int:
                 del started[0]
         except KeyboardInterrupt:
             pool.shutdown(cancel_futures=True)  # those that run were interrupted as well
-            for each in started:
-                if not each.cancelled():
-                    show(each.result())
+            for future in started:
+                if not future.cancelled():
+                    show(future.result())
             return INTERRUPTED
     return 1 if bad else INTERRUPTED if ended else 0
 

@@ -30,16 +30,16 @@ def main() -> None:
         assert "fuzz" in str(_codec.__file__), _codec.__file__
     target = find(name)
     assert target.core == (name not in PLAIN)
-    whole = "--whole" in arguments
-    check = target.whole if whole else target.part
+    with_all_checks = "--whole" in arguments
+    check = target.check_all if with_all_checks else target.check
     for module in map(importlib.import_module, target.python):
         for function in vars(module).values():
-            for each in (
+            for member in (
                 function,
                 *(vars(function).values() if isinstance(function, type) else ()),
             ):
-                if isinstance(each, FunctionType) and each.__module__ == module.__name__:
-                    each.__code__ = atheris.instrument_func(each).__code__
+                if isinstance(member, FunctionType) and member.__module__ == module.__name__:
+                    member.__code__ = atheris.instrument_func(member).__code__
 
     rng: Random | None = None
 
@@ -57,10 +57,12 @@ def main() -> None:
         # libFuzzer starts this program again by its name to merge: a shell reads it.
         program = f"{shlex.quote(sys.executable)} -m tests.fuzz.child {name}"
         gc.freeze()  # what was imported stays: the collector need not look at it again
-        atheris.Setup([program, *arguments[whole:]], run, custom_mutator=mutate)
+        atheris.Setup([program, *arguments[with_all_checks:]], run, custom_mutator=mutate)
         if target.core:
-            found = ctypes.CDLL(importlib.import_module("atheris.custom_mutator").__file__)
-            address = ctypes.cast(found.LLVMFuzzerCustomMutator, ctypes.c_void_p).value
+            mutator_library = ctypes.CDLL(
+                importlib.import_module("atheris.custom_mutator").__file__
+            )
+            address = ctypes.cast(mutator_library.LLVMFuzzerCustomMutator, ctypes.c_void_p).value
             ctypes.c_void_p.in_dll(ctypes.CDLL(str(mutator())), "late_mutator").value = address
         atheris.Fuzz()
 

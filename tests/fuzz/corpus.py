@@ -41,19 +41,19 @@ def unpack(inputs: Iterable[bytes], folder: Path) -> None:
 def keep(target: str, folder: Path) -> int:
     """Write the inputs of a minimised folder to the repository; how many there were room for."""
     inputs = sorted({path.read_bytes() for path in folder.iterdir()}, key=lambda x: (len(x), x))
-    kept: list[bytes] = []
+    selected_inputs: list[bytes] = []
     size = 0
     for data in inputs:
         size += len(data)
-        if size > MOST_BYTES or len(kept) == MOST_INPUTS:
+        if size > MOST_BYTES or len(selected_inputs) == MOST_INPUTS:
             break
-        kept.append(data)
-    write(target, kept)
-    return len(kept)
+        selected_inputs.append(data)
+    write(target, selected_inputs)
+    return len(selected_inputs)
 
 
 def write(target: str, inputs: Iterable[bytes]) -> None:
     """Put these inputs, and no others, in a target's file."""
     FOLDER.mkdir(exist_ok=True)
-    whole = b"".join(len(data).to_bytes(4) + data for data in inputs if data)
-    path_of(target).write_bytes(lzma.compress(whole, preset=9 | lzma.PRESET_EXTREME))
+    concatenation = b"".join(len(data).to_bytes(4) + data for data in inputs if data)
+    path_of(target).write_bytes(lzma.compress(concatenation, preset=9 | lzma.PRESET_EXTREME))

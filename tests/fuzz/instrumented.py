@@ -37,10 +37,10 @@ class MissingError(Exception):
 def compiler() -> str:
     """The newest clang there is."""
     names = ["clang", *(f"clang-{number}" for number in range(30, 12, -1))]
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    if found is None:
+    path_of_clang = next((path for name in names if (path := shutil.which(name))), None)
+    if path_of_clang is None:
         raise MissingError("clang is missing: install your system's package of that name")
-    return found
+    return path_of_clang
 
 
 def has_runtime(clang: str) -> bool:
@@ -63,8 +63,8 @@ def checked_compiler() -> str:
 
 def runtime_package(clang: str) -> str:
     """Debian's package of the sanitizers' code."""
-    asked = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True, check=True)
-    return f"libclang-rt-{asked.stdout.split('.')[0].strip()}-dev"
+    process = subprocess.run([clang, "-dumpversion"], capture_output=True, text=True, check=True)
+    return f"libclang-rt-{process.stdout.split('.')[0].strip()}-dev"
 
 
 def install() -> None:
@@ -101,7 +101,7 @@ def apt(command: str, *packages: str) -> None:
 def newest_source() -> float:
     """When a source of the core last changed."""
     package = ROOT / "src" / "amqpcodec"
-    return max(path.stat().st_mtime for each in SOURCES for path in package.glob(each))
+    return max(path.stat().st_mtime for pattern in SOURCES for path in package.glob(pattern))
 
 
 def build(*, coverage: bool = True) -> Path:
@@ -127,9 +127,9 @@ def build(*, coverage: bool = True) -> Path:
     command = [sys.executable, "setup.py", "--quiet", "build_ext"]
     command += ["--build-lib", str(library), "--build-temp", str(cache / "temp")]
     command += ["--parallel", str(os.cpu_count() or 1)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise MissingError(f"the instrumented core does not build:\n{done.stderr[-4000:]}")
+    process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    if process.returncode:
+        raise MissingError(f"the instrumented core does not build:\n{process.stderr[-4000:]}")
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     assert list(folder.glob(f"_codec*{suffix}")), folder
     stamp.touch()

@@ -38,12 +38,12 @@ LIMIT = 3600
 
 def inputs(target: Target, changed: int, seed: int) -> Iterator[bytes]:
     """Its seeds and kept inputs, then so many inputs made of them."""
-    kept = [b"", *target.seeds(), *corpus.load(target.name)]
-    yield from kept
+    sources = [b"", *target.seeds(), *corpus.load(target.name)]
+    yield from sources
     if target.mutate is not None:
         rng = Random(seed)
         for _ in range(changed):
-            yield target.mutate(rng.choice(kept), rng)[: target.largest]
+            yield target.mutate(rng.choice(sources), rng)[: target.largest]
 
 
 def ask(name: str, changed: int, seed: int) -> None:
@@ -53,7 +53,7 @@ def ask(name: str, changed: int, seed: int) -> None:
         for data in inputs(target, changed, seed):
             count += 1
             try:
-                target.whole(data)
+                target.check_all(data)
             except Exception as error:
                 raise AssertionError(f"{name}: {error!r}\n{data.hex()}") from error
     print(count)
@@ -61,8 +61,8 @@ def ask(name: str, changed: int, seed: int) -> None:
 
 def frames(stack: Element | None) -> list[dict[str, str]]:
     """The frames of a stack, the innermost first."""
-    found = [] if stack is None else stack.findall("frame")
-    return [{part.tag: part.text or "" for part in frame} for frame in found]
+    elements = [] if stack is None else stack.findall("frame")
+    return [{part.tag: part.text or "" for part in frame} for frame in elements]
 
 
 def is_ours(error: Element) -> bool:
@@ -119,16 +119,16 @@ def check(name: str, changed: int, seed: int) -> bool:
             "ARROW_DEFAULT_MEMORY_POOL": "system",
             "AMQPCODEC_DROPINS_RAISE": "1",
         }
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=LIMIT
         )
-        found = findings(report) if done.returncode == 0 else [done.stderr]
+        finding_texts = findings(report) if process.returncode == 0 else [process.stderr]
     seconds = time.monotonic() - begin
-    count = int(done.stdout.split()[-1]) if done.returncode == 0 else 0
-    print(f"{name:<16}{count:>10,}{seconds:>9.0f}{len(found):>10}", flush=True)
-    for each in found[:SHOWN]:
-        print(each, file=sys.stderr)
-    return bool(found)
+    count = int(process.stdout.split()[-1]) if process.returncode == 0 else 0
+    print(f"{name:<16}{count:>10,}{seconds:>9.0f}{len(finding_texts):>10}", flush=True)
+    for finding in finding_texts[:SHOWN]:
+        print(finding, file=sys.stderr)
+    return bool(finding_texts)
 
 
 def install() -> None:
@@ -164,7 +164,7 @@ def main() -> int:
     print(f"{'target':<16}{'inputs':>10}{'time s':>9}{'findings':>10}", flush=True)
     with ThreadPoolExecutor(options.jobs) as pool:
         started = [pool.submit(check, name, options.changed, options.seed) for name in names]
-        return max(each.result() for each in started)
+        return max(future.result() for future in started)
 
 
 if __name__ == "__main__":

@@ -24,21 +24,21 @@ TAGS = b"tbBsuUIiIlLfdDSAFTVxn"
 VERSIONS = (V0_9_1, V0_9_1, V0_9, V0_8)
 DIALECTS = ("rabbitmq", "0-9-1")
 CHANNELS = (1, 1, 2, 0, 65535)
-METHODS = {each.name: tuple(each.facts.methods) for each in VERSIONS}
+METHODS = {protocol.name: tuple(protocol.facts.methods) for protocol in VERSIONS}
 #: Of each class with content: its number, and the methods that have it.
 CONTENT = {
-    each.name: [
+    protocol.name: [
         (class_id, names)
-        for class_id in each.facts.properties
+        for class_id in protocol.facts.properties
         if (
             names := [
                 name
-                for name, fact in each.facts.methods.items()
+                for name, fact in protocol.facts.methods.items()
                 if fact.class_id == class_id and fact.content
             ]
         )
     ]
-    for each in VERSIONS
+    for protocol in VERSIONS
 }
 
 
@@ -49,10 +49,10 @@ def below(rng: Random, limit: int) -> int:
 
 def lead(data: bytes, head: int, rng: Random) -> bytearray:
     """The choosing bytes, one of them changed now and then."""
-    found = bytearray(data[:head].ljust(head, b"\0"))
+    choosing = bytearray(data[:head].ljust(head, b"\0"))
     if head and rng.random() < 0.25:
-        found[below(rng, head)] = below(rng, 256)
-    return found
+        choosing[below(rng, head)] = below(rng, 256)
+    return choosing
 
 
 def edit(data: bytearray, rng: Random, start: int = 0) -> None:
@@ -126,9 +126,9 @@ def legacy(head: int) -> Mutator:
             at = below(rng, len(frames))
             frames[at], frames[-1] = frames[-1], frames[at]
         elif how == 10:
-            whole = bytearray(b"".join(frames))
-            edit(whole, rng)
-            return choosing + whole
+            stream = bytearray(b"".join(frames))
+            edit(stream, rng)
+            return choosing + stream
         elif place < len(frames) and len(frames[place]) >= 8 and frames[place][:4] != b"AMQP":
             frame = frames[place]
             payload = bytearray(frame[7:-1])
@@ -144,9 +144,9 @@ def plain(head: int) -> Mutator:
     """Of anything after so many choosing bytes."""
 
     def mutate(data: bytes, rng: Random) -> bytes:
-        choosing, rest = lead(data, head, rng), bytearray(data[head:])
+        choosing, remainder = lead(data, head, rng), bytearray(data[head:])
         for _ in range(1 + below(rng, 4)):
-            edit(rest, rng)
-        return bytes(choosing + rest)
+            edit(remainder, rng)
+        return bytes(choosing + remainder)
 
     return mutate

@@ -68,16 +68,16 @@ TUNNELS = tuple(wrap.TUNNELS.values())
 # ---- captures of their own
 
 
-def segments(rng: Random, said: Said, client: int, port: int) -> list[Part]:
+def segments(rng: Random, messages: Said, client: int, port: int) -> list[Part]:
     """A connection: its opening, what is said, its end; each of them at times."""
     hosts = ("fd00::1", "fd00::2") if rng.random() < 0.15 else ("10.0.0.1", "10.0.0.2")
     ends = (hosts[0], client), (hosts[1], port)
     place = [1001, 5001]
-    found = []
+    parts = []
 
     def add(side: int, flags: int, data: bytes = b"", back: int = 0) -> None:
         numbers = place[side] - back, place[1 - side], flags, data, make.START_NS
-        found.append(Part(ends[side], ends[1 - side], *numbers))
+        parts.append(Part(ends[side], ends[1 - side], *numbers))
         place[side] += len(data)
 
     if rng.random() < 0.85:
@@ -85,13 +85,13 @@ def segments(rng: Random, said: Said, client: int, port: int) -> list[Part]:
         if rng.random() < 0.9:
             add(1, make.SYN | make.ACK, back=1)
     if rng.random() < 0.5:
-        said = cut(said, rng.choices(SEGMENT_SIZES, (1, 2, 4, 4, 4, 3), k=2))[:120]
-    for side, data in said:
+        messages = cut(messages, rng.choices(SEGMENT_SIZES, (1, 2, 4, 4, 4, 3), k=2))[:120]
+    for side, data in messages:
         add(side, make.ACK, data)
     if rng.random() < 0.4:
         for side in (0, 1)[below(rng, 2) :]:
             add(side, make.RST if rng.random() < 0.3 else make.FIN | make.ACK)
-    return found
+    return parts
 
 
 def spoiled(rng: Random, parts: list[Part]) -> list[Part]:
@@ -131,14 +131,14 @@ def conversation(rng: Random) -> tuple[list[Part], bytes]:
     keys = b""
     for number in range((1, 1, 1, 2, 3)[below(rng, 5)]):
         port, how = 5672, rng.random()
-        if how < 0.12 and (known := talks.tls()):
-            said, keys = known[below(rng, len(known))]
+        if how < 0.12 and (tls_talks := talks.tls()):
+            messages, keys = tls_talks[below(rng, len(tls_talks))]
             port = (5672, 5671)[below(rng, 2)]
         elif how < 0.25:
-            said = talks.web(rng)
+            messages = talks.web(rng)
         else:
-            said = talks.plain(rng)
-        one = spoiled(rng, segments(rng, said, 40000 + below(rng, 2) * number, port))
+            messages = talks.plain(rng)
+        one = spoiled(rng, segments(rng, messages, 40000 + below(rng, 2) * number, port))
         at = below(rng, len(parts) + 1)
         if rng.random() < 0.5:
             parts[at:at] = one
@@ -153,33 +153,36 @@ def conversation(rng: Random) -> tuple[list[Part], bytes]:
 
 def frames(rng: Random, parts: list[Part], link: Callable[[bytes], bytes]) -> list[bytes]:
     """Frames of a link, some in tunnels, some in fragments."""
-    found = [ip_packet(rng, part) for part in parts]
+    ip_packets = [ip_packet(rng, part) for part in parts]
     tunnel = TUNNELS[below(rng, len(TUNNELS))] if rng.random() < 0.12 else None
     late = rng.random() < 0.5
     if tunnel and late:  # the outer packets are what fragments are made of
-        outer = [tunnel(packet) for packet in found]
-        found = [each[14:] if each[12:14] in (b"\x08\0", b"\x86\xdd") else each for each in outer]
-    if rng.random() < 0.1 and all(each[0] >> 4 in (4, 6) for each in found):
-        found = wrap.fragmented(found, below(rng, 1 << 16), 2 + below(rng, 20))
+        outer = [tunnel(packet) for packet in ip_packets]
+        ip_packets = [
+            packet_bytes[14:] if packet_bytes[12:14] in (b"\x08\0", b"\x86\xdd") else packet_bytes
+            for packet_bytes in outer
+        ]
+    if rng.random() < 0.1 and all(packet_bytes[0] >> 4 in (4, 6) for packet_bytes in ip_packets):
+        ip_packets = wrap.fragmented(ip_packets, below(rng, 1 << 16), 2 + below(rng, 20))
         if rng.random() < 0.5:
-            found = [each for each in found if rng.random() > 0.05]
+            ip_packets = [packet_bytes for packet_bytes in ip_packets if rng.random() > 0.05]
     if tunnel and not late:
-        return [tunnel(packet) for packet in found]
-    return [link(packet) if packet[0] >> 4 in (4, 6) else packet for packet in found]
+        return [tunnel(packet) for packet in ip_packets]
+    return [link(packet) if packet[0] >> 4 in (4, 6) else packet for packet in ip_packets]
 
 
 def records(rng: Random, packets: list[bytes]) -> list[make.Record]:
     """With times, and with a limit of what was captured, in some."""
     snap = 40 + below(rng, 300) if rng.random() < 0.1 else MOST
     step = (1_000_000, 0, -1000, 10**9)[below(rng, 4)]
-    found, room = [], MOST
+    packet_records, room = [], MOST
     for number, data in enumerate(packets):
-        kept = data[:snap]
-        room -= len(kept) + 32
+        captured = data[:snap]
+        room -= len(captured) + 32
         if room < 0:
             break
-        found.append(make.Record(kept, make.START_NS + number * step, len(data)))
-    return found
+        packet_records.append(make.Record(captured, make.START_NS + number * step, len(data)))
+    return packet_records
 
 
 def options(rng: Random, order: str) -> bytes:
@@ -221,16 +224,16 @@ def pcapng(rng: Random, parts: list[Part], keys: bytes) -> bytes:
     """One or more sections, their interfaces, and every kind of block."""
     order = "<>"[below(rng, 2)]
     out = make.section(order)
-    known = [LINKS[0], *(LINKS[below(rng, len(LINKS))] for _ in range(below(rng, 3)))]
+    links = [LINKS[0], *(LINKS[below(rng, len(LINKS))] for _ in range(below(rng, 3)))]
     described = b""
-    for link, _ in known:
+    for link, _ in links:
         snap = 60 + below(rng, 900) if rng.random() < 0.1 else 0
         described += make.interface(order, link, snap, options(rng, order))
     out += described
     if keys:
         out += secrets(order, keys)
-    index = below(rng, len(known))
-    for data, time_ns, wire in records(rng, frames(rng, parts, known[index][1])):
+    index = below(rng, len(links))
+    for data, time_ns, wire in records(rng, frames(rng, parts, links[index][1])):
         how = below(rng, 24)
         ticks = time_ns // 1000
         if how == 0 and index == 0:
@@ -240,11 +243,11 @@ def pcapng(rng: Random, parts: list[Part], keys: bytes) -> bytes:
             sizes = struct.pack(order + "II", len(data), wire)
             out += make.block(order, OLD, head + sizes + data)
         else:
-            made = make.enhanced(order, index, ticks, data, wire)
+            record_block = make.enhanced(order, index, ticks, data, wire)
             if how == 2:
-                body = made[8:-4] + options(rng, order)
-                made = make.block(order, ENHANCED, body)
-            out += made
+                body = record_block[8:-4] + options(rng, order)
+                record_block = make.block(order, ENHANCED, body)
+            out += record_block
         if how == 3:
             out += other_block(rng, order)
         elif how == 4 and rng.random() < 0.3:
@@ -255,8 +258,8 @@ def pcapng(rng: Random, parts: list[Part], keys: bytes) -> bytes:
 def pcap(rng: Random, parts: list[Part]) -> bytes:
     """A file of one link."""
     link, wrapped = LINKS[0] if rng.random() < 0.6 else LINKS[below(rng, len(LINKS))]
-    found = records(rng, frames(rng, parts, wrapped))
-    return make.pcap(found, link, "<>"[below(rng, 2)], nano=rng.random() < 0.3)
+    packet_records = records(rng, frames(rng, parts, wrapped))
+    return make.pcap(packet_records, link, "<>"[below(rng, 2)], nano=rng.random() < 0.3)
 
 
 def fresh(rng: Random) -> bytes:
@@ -290,11 +293,11 @@ class File:
     order: str
     head: bytes = b""
     items: list[Item] = field(default_factory=list)
-    rest: bytes = b""
+    trailer: bytes = b""
 
     def pack(self) -> bytes:
         """The bytes of it, with sizes that fit."""
-        return self.head + b"".join(map(self.pack_item, self.items)) + self.rest
+        return self.head + b"".join(map(self.pack_item, self.items)) + self.trailer
 
     def size(self, item: Item) -> int:
         """Bytes of a record or block."""
@@ -333,7 +336,7 @@ def take_apart(data: bytes) -> File | None:
         packet = bytearray(data[at + 16 : at + 16 + have])
         file.items.append(Item(-1, data[at : at + 8], packet, link, wire - have))
         at += 16 + have
-    file.rest = data[at:]
+    file.trailer = data[at:]
     return file
 
 
@@ -364,7 +367,7 @@ def _blocks(data: bytes) -> File:
             item = Item(kind, b"", packet, links[0], wire - len(packet))
         file.items.append(item)
         at += size
-    file.rest = data[at:]
+    file.trailer = data[at:]
     return file
 
 
@@ -409,9 +412,9 @@ def _after_tags(data: bytearray, at: int) -> int:
     return at
 
 
-def put_payload(item: Item, found: tuple[list[int], int], payload: bytes) -> int:
+def put_payload(item: Item, tcp_position: tuple[list[int], int], payload: bytes) -> int:
     """Another payload of a segment, in packets that fit; how many bytes it is longer."""
-    lengths, at = found
+    lengths, at = tcp_position
     start = at + (item.data[at + 12] >> 4) * 4
     more = len(payload) - max(len(item.data) - start, 0)
     for place in lengths:
@@ -432,11 +435,11 @@ LEGACY, V1 = mutators.legacy(1), v1_mutators.streams(0)
 def edit_payload(file: File, which: int, rng: Random) -> None:
     """What a segment carries: frames, or bytes. What follows moves with its end, or does not."""
     item = file.items[which]
-    found = find_tcp(item.data, item.link)
-    if found is None or item.missing:
+    tcp_position = find_tcp(item.data, item.link)
+    if tcp_position is None or item.missing:
         edit(item.data, rng)
         return
-    at = found[1]
+    at = tcp_position[1]
     payload = bytes(item.data[at + (item.data[at + 12] >> 4) * 4 :])
     how = below(rng, 5)
     if how == 0:
@@ -444,13 +447,13 @@ def edit_payload(file: File, which: int, rng: Random) -> None:
         edit(changed, rng)
         new = bytes(changed)
     elif how == 1:
-        said = v1_model.frame(rng) if payload[:2] == b"\0\0" else gen.any_frame(rng)
-        new = payload + said
+        frame = v1_model.frame(rng) if payload[:2] == b"\0\0" else gen.any_frame(rng)
+        new = payload + frame
     elif payload[:2] == b"\0\0" or payload[:5] == b"AMQP\3":
         new = V1(payload, rng)[:4000]
     else:
         new = LEGACY(bytes([below(rng, 4)]) + payload, rng)[1:4000]
-    more = put_payload(item, found, new)
+    more = put_payload(item, tcp_position, new)
     if more == 0 or rng.random() < 0.2:
         return
     ports = item.data[at : at + 4]
@@ -463,10 +466,10 @@ def edit_payload(file: File, which: int, rng: Random) -> None:
 def edit_tcp(file: File, which: int, rng: Random) -> None:
     """Numbers, flags and ports of a segment."""
     item = file.items[which]
-    found = find_tcp(item.data, item.link)
-    if found is None:
+    tcp_position = find_tcp(item.data, item.link)
+    if tcp_position is None:
         return
-    data, at, how = item.data, found[1], below(rng, 6)
+    data, at, how = item.data, tcp_position[1], below(rng, 6)
     if how < 3:
         far = (1, -1, 2, -7, 30, -30, 1 << 16, 1 << 31, -(1 << 20))[below(rng, 9)]
         add_sequence(data, at + 4 * (how == 2), far)
@@ -482,14 +485,14 @@ def edit_tcp(file: File, which: int, rng: Random) -> None:
 def overlap(file: File, which: int, rng: Random) -> None:
     """A part of a segment comes again, later: the same bytes, or others."""
     again = file.items[which].copy()
-    if found := find_tcp(again.data, again.link):
-        at = found[1]
+    if tcp_position := find_tcp(again.data, again.link):
+        at = tcp_position[1]
         payload = bytearray(again.data[at + (again.data[at + 12] >> 4) * 4 :])
         first = below(rng, len(payload) + 1)
         payload = payload[first : first + 1 + below(rng, len(payload) + 1)]
         if rng.random() < 0.5:
             edit(payload, rng)
-        put_payload(again, found, bytes(payload))
+        put_payload(again, tcp_position, bytes(payload))
         add_sequence(again.data, at, first)
     file.items.insert(which + below(rng, 5), again)
 
@@ -497,14 +500,14 @@ def overlap(file: File, which: int, rng: Random) -> None:
 def halve(file: File, which: int, rng: Random) -> None:
     """A segment becomes two, the second one first at times."""
     first = file.items[which]
-    found = find_tcp(first.data, first.link)
-    if found is None:
+    tcp_position = find_tcp(first.data, first.link)
+    if tcp_position is None:
         return
-    second, at = first.copy(), found[1]
+    second, at = first.copy(), tcp_position[1]
     payload = bytes(first.data[at + (first.data[at + 12] >> 4) * 4 :])
     middle = below(rng, len(payload) + 1)
-    put_payload(first, found, payload[:middle])
-    put_payload(second, found, payload[middle:])
+    put_payload(first, tcp_position, payload[:middle])
+    put_payload(second, tcp_position, payload[middle:])
     add_sequence(second.data, at, middle)
     file.items.insert(which + (rng.random() < 0.7), second)
 
@@ -519,8 +522,8 @@ def wrap_packet(file: File, which: int, rng: Random) -> None:
         item.data = bytearray(TUNNELS[below(rng, len(TUNNELS))](packet))
         return
     pieces = wrap.fragmented([packet], below(rng, 1 << 16), 2 + below(rng, 12))
-    made = [replace(item, data=bytearray(make.ethernet(piece))) for piece in pieces]
-    file.items[which : which + 1] = made
+    new_items = [replace(item, data=bytearray(make.ethernet(piece))) for piece in pieces]
+    file.items[which : which + 1] = new_items
 
 
 def reorder(file: File, which: int, rng: Random) -> None:
@@ -537,7 +540,9 @@ def reorder(file: File, which: int, rng: Random) -> None:
         items.insert(min(which + 1 + below(rng, 4), len(items)), items.pop(which))
     else:
         start = below(rng, len(items))
-        items[which:which] = [each.copy() for each in items[start : start + 1 + below(rng, 8)]]
+        items[which:which] = [
+            another.copy() for another in items[start : start + 1 + below(rng, 8)]
+        ]
 
 
 def splice(file: File, which: int, rng: Random) -> None:
@@ -545,13 +550,13 @@ def splice(file: File, which: int, rng: Random) -> None:
     other = take_apart(fresh(rng))
     if other is None:
         return
-    taken = other.items[: 1 + below(rng, 40)]
+    other_items = other.items[: 1 + below(rng, 40)]
     if bool(other.head) != bool(file.head) or other.order != file.order:
-        file.rest += other.pack()
+        file.trailer += other.pack()
         return
     if file.head:
-        taken = [each for each in taken if each.link == file.items[which].link]
-    file.items[which:which] = taken
+        other_items = [another for another in other_items if another.link == file.items[which].link]
+    file.items[which:which] = other_items
 
 
 def cut_packet(file: File, which: int, rng: Random) -> None:
@@ -559,20 +564,20 @@ def cut_packet(file: File, which: int, rng: Random) -> None:
     item = file.items[which]
     if rng.random() < 0.1:
         del file.items[which + 1 :]
-        file.rest = file.pack()[-1 - below(rng, 40) :]
+        file.trailer = file.pack()[-1 - below(rng, 40) :]
         file.items.pop()
     elif item.link >= 0:
-        kept = below(rng, len(item.data) + 1)
-        item.missing += len(item.data) - kept
-        del item.data[kept:]
+        captured_bytes = below(rng, len(item.data) + 1)
+        item.missing += len(item.data) - captured_bytes
+        del item.data[captured_bytes:]
 
 
 def edit_record(file: File, which: int, rng: Random) -> None:
     """Bytes of a packet's headers, or of a block; the time; a block or damage in between."""
     item, how = file.items[which], below(rng, 5)
     if how == 0 and not file.head:
-        made = _blocks(make.section(file.order) + other_block(rng, file.order)).items[1:]
-        file.items[which:which] = made
+        new_items = _blocks(make.section(file.order) + other_block(rng, file.order)).items[1:]
+        file.items[which:which] = new_items
     elif how == 1 and file.head:
         damage = bytearray(rng.randbytes(1 + below(rng, 60)))
         file.items.insert(which, Item(-1, b"", damage))

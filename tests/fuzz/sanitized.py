@@ -41,20 +41,20 @@ def package() -> Path:
 def preload() -> str:
     """The sanitizers' code, and what catches C++'s exceptions, of pyarrow for one."""
     names = (f"libclang_rt.asan-{os.uname().machine}.so", "libstdc++.so.6")
-    found = []
+    library_paths = []
     for name in names:
         command = [compiler(), f"-print-file-name={name}"]
         path = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
         if path == name:
             raise MissingError(f"clang has no {name}: install your system's package of it")
-        found.append(path)
-    return ":".join(found)
+        library_paths.append(path)
+    return ":".join(library_paths)
 
 
 def tests(arguments: list[str]) -> list[str]:
     """What pytest is to run: all of it unless an argument names a folder or file of tests."""
-    named = any(each.startswith("tests/") for each in arguments)
-    folders = [] if named else [f"tests/{folder}" for folder in FOLDERS]
+    has_paths = any(argument.startswith("tests/") for argument in arguments)
+    folders = [] if has_paths else [f"tests/{folder}" for folder in FOLDERS]
     live = [f"--ignore=tests/{folder}/live" for folder in FOLDERS]
     memory = [
         f"--ignore={path.relative_to(ROOT)}"

@@ -179,10 +179,10 @@ class Talk:
 # --- the promises of an input ---------------------------------------------------------------------
 
 
-def talk_of(kind: type[Talk], data: bytes, *, cut: bool = False) -> Talk:
+def talk_of(kind: type[Talk], data: bytes, *, in_pieces: bool = False) -> Talk:
     """The talk of an input, to its end. cut: its flights come in pieces."""
     script = Script(data)
-    talk = kind(script, pieces_of(data) if cut else None)
+    talk = kind(script, pieces_of(data) if in_pieces else None)
     while script:
         talk.step()
         if talk.engine.closed and talk.steps > 3:
@@ -199,7 +199,7 @@ def quick(kind: type[Talk], data: bytes) -> None:
 def run(kind: type[Talk], data: bytes) -> None:
     """Also: chunking changes nothing, and what was sent can be read."""
     talk = talk_of(kind, data)
-    same(talk, talk_of(kind, data, cut=True))
+    same(talk, talk_of(kind, data, in_pieces=True))
     decoder = talk.module.Decoder(0)
     frames = list(decoder.feed(b"".join(talk.sent)))
     assert decoder.pending == 0
@@ -222,23 +222,23 @@ def pieces_of(data: bytes) -> Random:
 
 def mutate(data: bytes, rng: Random) -> bytes:
     """Steps repeated, moved, dropped or changed; the head stays at times."""
-    made = bytearray(data or b"\0")
+    script = bytearray(data or b"\0")
     for _ in range(1 + below(rng, 3)):
-        place = below(rng, len(made)) if made else 0
+        place = below(rng, len(script)) if script else 0
         size = 1 + below(rng, 24)
         how = below(rng, 6)
         if how == 0:
-            made[place:place] = bytes(rng.getrandbits(8) for _ in range(size))
+            script[place:place] = bytes(rng.getrandbits(8) for _ in range(size))
         elif how == 1:
-            made[place:place] = made[place : place + size]
+            script[place:place] = script[place : place + size]
         elif how == 2:
-            del made[place : place + size]
+            del script[place : place + size]
         elif how == 3:
-            other = below(rng, len(made)) if made else 0
-            made[place:place] = made[other : other + size]
-        elif made:
-            made[place] = below(rng, 256) if how == 4 else below(rng, 8)
-    return bytes(made)
+            other = below(rng, len(script)) if script else 0
+            script[place:place] = script[other : other + size]
+        elif script:
+            script[place] = below(rng, 256) if how == 4 else below(rng, 8)
+    return bytes(script)
 
 
 def random_scripts(seed: int, count: int, size: int) -> Iterable[bytes]:

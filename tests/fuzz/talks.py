@@ -43,23 +43,23 @@ def login(rng: Random) -> bytes:
         (NAMES[below(rng, len(NAMES))], gen.value(rng, below(rng, 4))) for _ in range(below(rng, 4))
     ]
     if rng.random() < 0.5:
-        given = {
+        arguments = {
             "client_properties": w.table(*entries),
             "mechanism": b"PLAIN",
             "response": b"\0u\0p",
         }
-        return w.method_frame("connection.start-ok", channel=0, **given)
+        return w.method_frame("connection.start-ok", channel=0, **arguments)
     return gen.method_frame(rng, 0, f"connection.{LOGINS[below(rng, len(LOGINS))]}")
 
 
 def legacy(rng: Random) -> Said:
     """Of 0-9-1, 0-9 or 0-8, each with its header or another one's, or none."""
-    said: Said = []
+    messages: Said = []
     version = (None, None, V0_9, V0_8)[below(rng, 4)]
     if rng.random() < 0.06:
-        said.append((CLIENT, PROXIES[below(rng, len(PROXIES))]))
+        messages.append((CLIENT, PROXIES[below(rng, len(PROXIES))]))
     if rng.random() < 0.85:
-        said.append((CLIENT, HEADERS[below(rng, 3 if version is None else len(HEADERS))]))
+        messages.append((CLIENT, HEADERS[below(rng, 3 if version is None else len(HEADERS))]))
     for _ in range(1 + below(rng, 9)):
         side, how = below(rng, 2), below(rng, 10)
         if how == 0:
@@ -76,17 +76,17 @@ def legacy(rng: Random) -> Said:
             data = gen.method_frame(rng, below(rng, 3))
         if rng.random() < 0.06:
             data = gen.spoil(rng, data, 1)
-        said.append((side, data))
-    return said
+        messages.append((side, data))
+    return messages
 
 
 def put_token(rng: Random) -> bytes:
     """A transfer that puts a token, or begins to."""
     body = ({"value": "secret"}, {"value": [b"secret", {"k": True}]}, {"data": [b"a" * 50, b"b"]})
     properties = {"operation": "put-token", "type": "jwt"}
-    whole = v1.Message(**body[below(rng, 3)], application_properties=properties).encode()
+    encoded_message = v1.Message(**body[below(rng, 3)], application_properties=properties).encode()
     more = rng.random() < 0.3
-    piece = whole[: below(rng, len(whole))] if more else whole
+    piece = encoded_message[: below(rng, len(encoded_message))] if more else encoded_message
     where = {"channel": below(rng, 2), "handle": below(rng, 3)}
     return bytes(v1_talk.transfer(piece, 0, **where, more=more))
 
@@ -138,18 +138,18 @@ def v1_side(rng: Random, side: int) -> list[bytes]:
             out.append(model.frame(rng))
     if rng.random() < 0.3:
         ends = (v1.Detach(0, True), v1.End(), v1.Close())
-        out += [v1.encode(below(rng, 2), each) for each in ends[below(rng, 3) :]]
+        out += [v1.encode(below(rng, 2), performative) for performative in ends[below(rng, 3) :]]
     return out
 
 
 def v1_talks(rng: Random) -> Said:
     """Both sides of 1.0, in turns."""
     sides = [v1_side(rng, CLIENT), v1_side(rng, SERVER)]
-    said: Said = []
+    messages: Said = []
     while any(sides):
         side = below(rng, 2) if all(sides) else int(not sides[0])
-        said.append((side, sides[side].pop(0)))
-    return said
+        messages.append((side, sides[side].pop(0)))
+    return messages
 
 
 def plain(rng: Random) -> Said:
@@ -162,11 +162,11 @@ def plain(rng: Random) -> Said:
 def web(rng: Random) -> Said:
     """The same over WebSocket, and a frame or a line of it changed at times."""
     extension = EXTENSIONS[below(rng, len(EXTENSIONS))]
-    said = over_web(plain(rng)[:9], extension, 1 + below(rng, 3))
+    messages = over_web(plain(rng)[:9], extension, 1 + below(rng, 3))
     if rng.random() < 0.3:
-        which = below(rng, len(said))
-        said[which] = (said[which][0], gen.spoil(rng, said[which][1], 1))
-    return said
+        which = below(rng, len(messages))
+        messages[which] = (messages[which][0], gen.spoil(rng, messages[which][1], 1))
+    return messages
 
 
 @cache
@@ -180,14 +180,14 @@ def tls() -> list[tuple[Said, bytes]]:
         *(Talker(), Talker(old), Talker(old, tickets=False), Talker(old, "AES128-SHA")),
         *(Talker(old, "ECDHE-ECDSA-CHACHA20-POLY1305"), Talker(old, "ECDHE-ECDSA-AES256-SHA384")),
     ]
-    found = []
+    recordings = []
     for talker in talkers:
         for make in (legacy, v1_talks, web):
-            said = [each for each in make(rng)[:12] if len(each[1]) < 1000]
+            messages = [message for message in make(rng)[:12] if len(message[1]) < 1000]
             try:
-                found.append((talker.talk(said, close=make is not web), talker.keys))
+                recordings.append((talker.talk(messages, close=make is not web), talker.keys))
             except ssl.SSLError:  # a cipher that this OpenSSL, or this certificate, has not
                 break
     header = (CLIENT, v1_talk.TLS), (SERVER, v1_talk.TLS)
-    found += [([*header, *said], keys) for said, keys in found[1::3]]
-    return found
+    recordings += [([*header, *messages], keys) for messages, keys in recordings[1::3]]
+    return recordings

@@ -83,13 +83,13 @@ class Target:
     quick: Callable[[bytes], None] | None = None
     core: bool = True
 
-    def whole(self, data: bytes) -> None:
+    def check_all(self, data: bytes) -> None:
         """Everything that is ever asked of an input."""
         if self.quick is not None:
             self.quick(data)
         self.run(data)
 
-    def part(self, data: bytes) -> None:
+    def check(self, data: bytes) -> None:
         """What one execution of millions asks: the same of the same input."""
         if self.quick is None or crc32(data) % SHARE == 0:
             self.run(data)

@@ -18,6 +18,6 @@ def test_corpus(name: str) -> None:
         assert len(inputs) > 3
         for data in inputs:
             try:
-                target.whole(data)
+                target.check_all(data)
             except Exception as error:
                 raise AssertionError(f"{name}: {error!r}\n{data.hex()}") from error

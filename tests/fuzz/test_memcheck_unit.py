@@ -14,8 +14,8 @@ GLIBC = "/usr/lib/libc.so.6"
 
 
 def stack(*frames: tuple[str, str]) -> str:
-    told = "".join(f"<frame><obj>{obj}</obj><fn>{fn}</fn></frame>" for obj, fn in frames)
-    return f"<stack>{told}</stack>"
+    elements = "".join(f"<frame><obj>{obj}</obj><fn>{fn}</fn></frame>" for obj, fn in frames)
+    return f"<stack>{elements}</stack>"
 
 
 def error(kind: str, where: str, origin: str = "") -> str:
@@ -53,14 +53,14 @@ REPORTS = {
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_reports(name: str, tmp_path: Path) -> None:
-    report, found = REPORTS[name]
+    report, finding_count = REPORTS[name]
     path = tmp_path / "report.xml"
     path.write_text(f"<valgrindoutput>{report}</valgrindoutput>")
-    told = memcheck.findings(path)
-    assert len(told) == found
-    if found:
-        assert told[0].startswith(("Uninit", "Invalid"))
-        assert f"({OURS}:?)" in told[0]
+    findings = memcheck.findings(path)
+    assert len(findings) == finding_count
+    if finding_count:
+        assert findings[0].startswith(("Uninit", "Invalid"))
+        assert f"({OURS}:?)" in findings[0]
 
 
 def test_inputs_are_the_same_for_the_same_seed() -> None:

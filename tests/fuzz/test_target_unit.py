@@ -31,34 +31,34 @@ ctypes.string_at(address, 6)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="takes mprotect")
 def test_one_byte_after_an_input_ends_the_process() -> None:
-    done = subprocess.run([sys.executable, "-c", READ], cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout == "read\n", done.stderr
-    assert done.returncode < 0
+    process = subprocess.run([sys.executable, "-c", READ], cwd=ROOT, capture_output=True, text=True)
+    assert process.stdout == "read\n", process.stderr
+    assert process.returncode < 0
 
 
 def test_one_input_in_so_many_is_asked_everything() -> None:
     quick: list[bytes] = []
-    whole: list[bytes] = []
-    target = Target("t", whole.append, tuple, quick=quick.append)
+    thorough: list[bytes] = []
+    target = Target("t", thorough.append, tuple, quick=quick.append)
     inputs = [b"%d" % number for number in range(3200)]
     for data in inputs:
-        target.part(data)
-    assert sorted(quick + whole) == sorted(inputs)
-    assert 0.7 < len(whole) * SHARE / len(inputs) < 1.3
-    again = whole.copy()
+        target.check(data)
+    assert sorted(quick + thorough) == sorted(inputs)
+    assert 0.7 < len(thorough) * SHARE / len(inputs) < 1.3
+    again = thorough.copy()
     for data in inputs:
-        target.part(data)
-    assert whole == again * 2
-    target.whole(quick[0])
-    assert whole[-1] == quick[-1] == quick[0]
+        target.check(data)
+    assert thorough == again * 2
+    target.check_all(quick[0])
+    assert thorough[-1] == quick[-1] == quick[0]
 
 
 def test_without_quick_checks_every_input_is_asked_everything() -> None:
-    whole: list[bytes] = []
-    target = Target("t", whole.append, tuple)
-    target.part(b"1")
-    target.whole(b"2")
-    assert whole == [b"1", b"2"]
+    thorough: list[bytes] = []
+    target = Target("t", thorough.append, tuple)
+    target.check(b"1")
+    target.check_all(b"2")
+    assert thorough == [b"1", b"2"]
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ MUTATOR = "INFO: found LLVMFuzzerCustomMutator (0x7f). Disabling -len_control by
 
 @pytest.mark.skipif(sys.platform == "win32", reason="takes a shell")
 @pytest.mark.parametrize(
-    ("said", "status", "executions", "failed"),
+    ("output", "status", "executions", "failed"),
     [
         (f"{MUTATOR}\n#50\tNEW cov: 7 ft: 8", 0, 50, False),
         ("#50\tNEW cov: 7 ft: 8", 0, 50, True),
@@ -97,13 +97,13 @@ MUTATOR = "INFO: found LLVMFuzzerCustomMutator (0x7f). Disabling -len_control by
     ],
 )
 def test_which_runs_have_failed(
-    said: str,
+    output: str,
     status: int,
     executions: int,
     failed: bool,
     instead: Callable[[str], None],
 ) -> None:
-    instead(f"echo '{said}'\nexit {status}\n")
+    instead(f"echo '{output}'\nexit {status}\n")
     result = program.fuzz("tables", 1, 0, 0, False, 0)
     assert (result.executions, result.failed) == (executions, failed)
     assert result.line().split()[-1] == str(int(failed))
@@ -129,8 +129,8 @@ def test_a_run_that_was_ended_from_outside_is_no_success(
 def test_a_target_of_one_module_counts_no_other(
     modules: int, failed: bool, instead: Callable[[str], None]
 ) -> None:
-    said = f"{MUTATOR}\nINFO: Loaded {modules} modules   (9 counters)\n#5\tNEW cov: 7 ft: 8"
-    instead(f"echo '{said}'\n")
+    output = f"{MUTATOR}\nINFO: Loaded {modules} modules   (9 counters)\n#5\tNEW cov: 7 ft: 8"
+    instead(f"echo '{output}'\n")
     assert program.fuzz("states", 1, 0, 0, False, 0).failed == failed
 
 
@@ -200,10 +200,10 @@ def test_a_clang_without_the_sanitizers_code_is_said_to_be_one(
 def test_what_is_missing_of_clang_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[str, ...]] = []
+    apt_arguments: list[tuple[str, ...]] = []
 
     def apt(*arguments: str) -> None:
-        asked.append(arguments)
+        apt_arguments.append(arguments)
         if "clang" in arguments:
             clang_in(tmp_path, '[ "$1" = -dumpversion ] && echo 18.1.3 && exit 0; exit 1')
         elif len(arguments) > 1:
@@ -214,6 +214,6 @@ def test_what_is_missing_of_clang_is_installed(
     monkeypatch.setattr(instrumented, "apt", apt)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     instrumented.install()
-    assert asked == [("update",), ("install", "clang"), ("install", "libclang-rt-18-dev")]
+    assert apt_arguments == [("update",), ("install", "clang"), ("install", "libclang-rt-18-dev")]
     instrumented.install()
-    assert len(asked) == 3
+    assert len(apt_arguments) == 3

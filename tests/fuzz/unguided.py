@@ -29,10 +29,10 @@ def main() -> int:
     options = parser.parse_args()
     target = find(options.name)
     assert target.mutate is not None, f"{target.name} has no mutator"
-    found = CACHE / "inputs" / target.name
+    inputs_folder = CACHE / "inputs" / target.name
     inputs = [*target.seeds(), *corpus.load(target.name)]
-    if found.is_dir():
-        inputs += [path.read_bytes() for path in found.iterdir()]
+    if inputs_folder.is_dir():
+        inputs += [path.read_bytes() for path in inputs_folder.iterdir()]
     rng = Random(options.seed)
     begin = shown = time.monotonic()
     with target.around():
@@ -42,7 +42,7 @@ def main() -> int:
                 data = target.mutate(data, rng)
             data = data[: target.largest]
             try:
-                target.part(data)
+                target.check(data)
             except Exception:
                 digest = hashlib.sha1(data, usedforsecurity=False).hexdigest()
                 path = FINDINGS / f"{target.name}-crash-{digest}"

@@ -51,8 +51,8 @@ KEYS = (
 MESSAGE_IDS = b"\x44\x53\x80\x98\xa0\xa1\xb0\xb1"
 #: Names of the types that provide what a field asks for.
 PROVIDERS = {
-    asked: [name for name, spec in TYPES.items() if asked in spec["provides"]]
-    for asked in ("delivery-state", "outcome", "source", "target")
+    archetype: [name for name, spec in TYPES.items() if archetype in spec["provides"]]
+    for archetype in ("delivery-state", "outcome", "source", "target")
 }
 SYMBOLS = [spec["symbol"].encode() for spec in TYPES.values()]
 NAMES = tuple(TYPES)
@@ -135,20 +135,20 @@ def described(rng: Random, name: str) -> bytes:
 def fields(rng: Random, entries: Any) -> bytes:
     """The list of a composite, at times with too few fields or too many."""
     likely, odd = one(rng, (0.2, 0.5, 0.9)), rng.random() < 0.2
-    made = [
+    members = [
         field(rng, entry)
         if rng.random() < likely or (entry[2] & MANDATORY and not (odd and rng.random() < 0.3))
         else b"\x40"
         for entry in entries
     ]
     if not odd:
-        while made and made[-1] == b"\x40" and rng.random() < 0.95:
-            made.pop()
+        while members and members[-1] == b"\x40" and rng.random() < 0.95:
+            members.pop()
     elif rng.random() < 0.3:
-        made += [octets.value(rng, 1)] * (1 + below(rng, 3))
+        members += [octets.value(rng, 1)] * (1 + below(rng, 3))
     elif rng.random() < 0.5:
-        del made[below(rng, len(made) + 1) :]
-    return of_list(rng, made)
+        del members[below(rng, len(members) + 1) :]
+    return of_list(rng, members)
 
 
 def field(rng: Random, entry: Any) -> bytes:
@@ -166,7 +166,7 @@ def field(rng: Random, entry: Any) -> bytes:
         code = one(rng, CODES[kind])
         return bytes([code]) + below(rng, 6).to_bytes(8)[8 - octets.FIXED[code] :]
     if kind == MAP:
-        return noted(rng)
+        return symbol_map(rng)
     if kind == ANY:
         return special(rng, requires)
     return encoded(rng, kind)
@@ -179,9 +179,9 @@ def special(rng: Random, requires: tuple[str, ...]) -> bytes:
         return bytes([code]) + content(rng, code)
     if "address" in requires and rng.random() < 0.9:
         return encoded(rng, STRING)
-    for asked in requires:
-        if asked in PROVIDERS and rng.random() < 0.9:
-            return described(rng, one(rng, PROVIDERS[asked]))
+    for requirement in requires:
+        if requirement in PROVIDERS and rng.random() < 0.9:
+            return described(rng, one(rng, PROVIDERS[requirement]))
     return anything(rng)
 
 
@@ -193,7 +193,7 @@ def several(rng: Random, kind: int) -> bytes:
     return compound(0xE0 if rng.random() < 0.8 else 0xF0, count, inside)
 
 
-def noted(rng: Random) -> bytes:
+def symbol_map(rng: Random) -> bytes:
     """A map with keys of which most are symbols."""
     count = below(rng, 4)
     of = SYMBOL if rng.random() < 0.7 else STRING
@@ -238,18 +238,20 @@ def deep(rng: Random) -> bytes:
     """Values within each other, near the limit of levels."""
     levels = 120 + below(rng, 13)
     one_kind = one(rng, (None, None, 0, 0xC0, 0xC1, 0xE0))
-    made = anything(rng) if rng.random() < 0.5 else b"\x45"
+    encoded_value = anything(rng) if rng.random() < 0.5 else b"\x45"
     for _ in range(levels - 3 * below(rng, 2)):
         kind = one(rng, (0, 0xC0, 0xC1, 0xE0)) if one_kind is None else one_kind
         if kind == 0:
-            made = one(rng, (b"\0\x53\x99", b"\0\xa3\1x", b"\0\x53\x77", b"\0\x40")) + made
+            encoded_value = (
+                one(rng, (b"\0\x53\x99", b"\0\xa3\1x", b"\0\x53\x77", b"\0\x40")) + encoded_value
+            )
         elif kind == 0xC1:
-            made = compound(0xC1, 2, b"\x40" + made)
-        elif kind == 0xE0 and made[0] >= 0x40:
-            made = compound(0xE0, 1, made)
+            encoded_value = compound(0xC1, 2, b"\x40" + encoded_value)
+        elif kind == 0xE0 and encoded_value[0] >= 0x40:
+            encoded_value = compound(0xE0, 1, encoded_value)
         else:
-            made = compound(0xC0, 1, made)
-    return made
+            encoded_value = compound(0xC0, 1, encoded_value)
+    return encoded_value
 
 
 def array(rng: Random) -> bytes:
@@ -309,12 +311,12 @@ def message(rng: Random) -> bytes:
     likely = one(rng, (0.1, 0.4, 0.8))
     names = [name for name in HEADS if rng.random() < likely]
     names += one(rng, BODIES) + [name for name in TAILS if rng.random() < likely]
-    made = [section(rng, name) for name in names]
+    sections = [section(rng, name) for name in names]
     if rng.random() < 0.15:
-        made.insert(below(rng, len(made) + 1), section(rng, one(rng, SECTIONS)))
+        sections.insert(below(rng, len(sections) + 1), section(rng, one(rng, SECTIONS)))
     if rng.random() < 0.05:
-        made.insert(below(rng, len(made) + 1), anything(rng))
-    return b"".join(made)
+        sections.insert(below(rng, len(sections) + 1), anything(rng))
+    return b"".join(sections)
 
 
 def framed(body: bytes, layer: int = 0, channel: int = 0, skip: int = 2) -> bytes:
@@ -351,11 +353,11 @@ def frame(rng: Random) -> bytes:
 def delivery(rng: Random) -> list[bytes]:
     """A message in pieces: in the end aborted or not, resumed, settled, on other links between."""
     channel, link = below(rng, 2), bytes([0x52, below(rng, 3)])
-    whole = message(rng) if rng.random() < 0.9 else b""
-    cuts = sorted(below(rng, len(whole) + 1) for _ in range(below(rng, 4)))
-    made: list[bytes] = []
-    for start, stop in zip([0, *cuts], [*cuts, len(whole)], strict=True):
-        first, last = not made, stop == len(whole)
+    encoded_message = message(rng) if rng.random() < 0.9 else b""
+    cuts = sorted(below(rng, len(encoded_message) + 1) for _ in range(below(rng, 4)))
+    frames: list[bytes] = []
+    for start, stop in zip([0, *cuts], [*cuts, len(encoded_message)], strict=True):
+        first, last = not frames, stop == len(encoded_message)
         items = [link if rng.random() < 0.95 else b"\x43", *[b"\x40"] * 10]
         if first or rng.random() < 0.2:
             items[1] = b"\x52" + bytes([below(rng, 4)])
@@ -368,14 +370,16 @@ def delivery(rng: Random) -> list[bytes]:
         for place in (4, 8, 9, 10):  # settled, resume, aborted, batchable
             if rng.random() < 0.08:
                 items[place] = encoded(rng, BOOLEAN)
-        made.append(framed(b"\0\x53\x14" + of_list(rng, items) + whole[start:stop], 0, channel))
+        frames.append(
+            framed(b"\0\x53\x14" + of_list(rng, items) + encoded_message[start:stop], 0, channel)
+        )
         if rng.random() < 0.1:
-            made.append(framed(described(rng, one(rng, PERFORMATIVES)), 0, channel))
-    return made
+            frames.append(framed(described(rng, one(rng, PERFORMATIVES)), 0, channel))
+    return frames
 
 
 VALUES: tuple[Callable[[Random], bytes], ...] = (
-    anything, anything, anything, array, array, numbers, deep, noted,
+    anything, anything, anything, array, array, numbers, deep, symbol_map,
     lambda rng: described(rng, one(rng, NAMES)),
     lambda rng: described(rng, one(rng, NAMES)),
     lambda rng: octets.value(rng, 4),

@@ -55,15 +55,15 @@ def end_of(data: bytes, at: int) -> int:
 
 def split(data: bytes) -> list[bytes]:
     """Values behind each other; what is none stands at the end."""
-    found, at = [], 0
+    values, at = [], 0
     while at < len(data):
         try:
             stop = end_of(data, at)
         except (IndexError, ValueError):
             stop = len(data)
-        found.append(data[at:stop])
+        values.append(data[at:stop])
         at = stop
-    return found
+    return values
 
 
 def rearrange(parts: list[bytes], rng: Random, fresh: Callable[[Random], bytes]) -> None:
@@ -106,19 +106,19 @@ def change(value: bytes, rng: Random, level: int = 0) -> bytes:
 
 
 def changed_described(value: bytes, rng: Random, level: int) -> bytes:
-    cut = end_of(value, 1)
+    descriptor_end = end_of(value, 1)
     how = below(rng, 20)
     if how == 0:
-        return value[cut:]
+        return value[descriptor_end:]
     if how == 1:
-        return model.descriptor(rng) + value[cut:]
+        return model.descriptor(rng) + value[descriptor_end:]
     if how == 2:
-        return b"\0" + change(value[1:cut], rng, level + 1) + value[cut:]
+        return b"\0" + change(value[1:descriptor_end], rng, level + 1) + value[descriptor_end:]
     if how == 3:
         return model.descriptor(rng) + value
     if how == 4 and value[1] == 0x53 and value[2] in model.KNOWN:
         return model.described(rng, model.KNOWN[value[2]])
-    return value[:cut] + change(value[cut:], rng, level + 1)
+    return value[:descriptor_end] + change(value[descriptor_end:], rng, level + 1)
 
 
 def changed_compound(value: bytes, rng: Random, level: int) -> bytes:
@@ -156,14 +156,14 @@ def changed_array(value: bytes, rng: Random, level: int) -> bytes:
         count = model.one(rng, (0, 1, 2, 255, 256, 65535, 65536, 65537))
     elif how < 4 and items:
         place = below(rng, len(items))
-        made = change(bytes([code]) + items[place], rng, level + 1)
-        if made[0] == code:
-            items[place] = made[1:]
+        new_value = change(bytes([code]) + items[place], rng, level + 1)
+        if new_value[0] == code:
+            items[place] = new_value[1:]
     else:
         rearrange(items, rng, lambda rng: model.content(rng, code))
     count = len(items) or count
-    made = model.compound(value[0], count, head + bytes([code]) + b"".join(items))
-    return lied(made, rng)
+    new_value = model.compound(value[0], count, head + bytes([code]) + b"".join(items))
+    return lied(new_value, rng)
 
 
 def changed_scalar(value: bytes, rng: Random) -> bytes:
@@ -177,8 +177,8 @@ def changed_scalar(value: bytes, rng: Random) -> bytes:
     if how < 5 or code < 0xA0:
         if how & 1:
             code = TWINS.get(code, code ^ 0x10 if code >= 0xA0 else code)
-        known = code in octets.CODES
-        return bytes([code]) + model.content(rng, code) if known else model.anything(rng)
+        is_known_code = code in octets.CODES
+        return bytes([code]) + model.content(rng, code) if is_known_code else model.anything(rng)
     inside = bytearray(value[5 if code & 0x10 else 2 :])
     edit(inside, rng)
     return model.run(code, bytes(inside))
@@ -188,19 +188,19 @@ def lied(value: bytes, rng: Random) -> bytes:
     """A compound, of which size or count is wrong by one now and then."""
     if rng.random() > 0.04:
         return value
-    made = bytearray(value)
-    wide = 3 if made[0] & 0x10 else 0
+    damaged = bytearray(value)
+    wide = 3 if damaged[0] & 0x10 else 0
     place = wide + 1 if rng.random() < 0.5 else 2 * wide + 2
-    made[place] = (made[place] + 2 * below(rng, 2) - 1) & 255
-    return bytes(made)
+    damaged[place] = (damaged[place] + 2 * below(rng, 2) - 1) & 255
+    return bytes(damaged)
 
 
 def bytewise(data: bytes, rng: Random) -> bytes:
     """Some changes of single bytes."""
-    made = bytearray(data)
+    changed_bytes = bytearray(data)
     for _ in range(1 + below(rng, 4)):
-        edit(made, rng)
-    return bytes(made)
+        edit(changed_bytes, rng)
+    return bytes(changed_bytes)
 
 
 def message_change(data: bytes, rng: Random) -> bytes:
@@ -226,16 +226,16 @@ def structured(
     """A fresh one at times; one that was changed, or of which bytes were."""
 
     def mutate(data: bytes, rng: Random) -> bytes:
-        choosing, rest = bytes(lead(data, head, rng)), data[head:]
+        choosing, remainder = bytes(lead(data, head, rng)), data[head:]
         how = rng.random()
         if how < 0.12:
             return choosing + fresh(rng)
         if how < 0.7:
             try:
-                return choosing + changed(rest, rng)
+                return choosing + changed(remainder, rng)
             except (IndexError, ValueError):
                 pass  # not whole: any bytes
-        return choosing + bytewise(rest, rng)
+        return choosing + bytewise(remainder, rng)
 
     return mutate
 
@@ -252,15 +252,15 @@ def messages(head: int) -> Mutator:
 
 def split_frames(stream: bytes) -> list[bytes]:
     """The frames of a stream; what is none stands at the end."""
-    found, place = [], 0
+    frames, place = [], 0
     while len(stream) - place >= 8:
         plain = stream[place : place + 4] == b"AMQP"
         size = 8 if plain else int.from_bytes(stream[place : place + 4])
         if not 8 <= size <= len(stream) - place:
             break
-        found.append(stream[place : place + size])
+        frames.append(stream[place : place + size])
         place += size
-    return [*found, stream[place:]]
+    return [*frames, stream[place:]]
 
 
 def body_change(body: bytes, rng: Random) -> bytes:
@@ -282,11 +282,11 @@ def frame_change(frame: bytes, rng: Random) -> bytes:
             return struct.pack(">I", start + len(body)) + frame[4:start] + body
         except (IndexError, ValueError):
             pass  # not whole: any bytes
-    made = bytearray(frame)
+    changed_frame = bytearray(frame)
     for _ in range(1 + below(rng, 3)):
-        edit(made, rng, 4 if rng.random() < 0.1 else 8)
-    made[:4] = struct.pack(">I", len(made))
-    return bytes(made)
+        edit(changed_frame, rng, 4 if rng.random() < 0.1 else 8)
+    changed_frame[:4] = struct.pack(">I", len(changed_frame))
+    return bytes(changed_frame)
 
 
 def streams(head: int) -> Mutator:

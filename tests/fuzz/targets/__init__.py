@@ -33,6 +33,6 @@ NAMES = [name for names in MODULES.values() for name in names]
 def find(name: str) -> Target:
     """A target. Modules of others are not loaded: libFuzzer looks at all counters each time."""
     module = next(module for module, names in MODULES.items() if name in names)
-    made = importlib.import_module(f"{__name__}.{module}").TARGETS
-    assert [target.name for target in made] == list(MODULES[module])
-    return next(target for target in made if target.name == name)
+    targets = importlib.import_module(f"{__name__}.{module}").TARGETS
+    assert [target.name for target in targets] == list(MODULES[module])
+    return next(target for target in targets if target.name == name)

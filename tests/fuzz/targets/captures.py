@@ -55,16 +55,16 @@ def table(batches: Iterable[Any], *, check: bool = True) -> pa.Table | None:
 
     check: pyarrow looks at each batch.
     """
-    found = []
+    record_batches = []
     try:
-        for each in batches:
-            batch = pa.record_batch(each)
+        for exported in batches:
+            batch = pa.record_batch(exported)
             if check:
                 batch.validate(full=True)
-            found.append(batch)
+            record_batches.append(batch)
     except capture.CaptureError:
         return None
-    rows = pa.Table.from_batches(found).combine_chunks() if found else None
+    rows = pa.Table.from_batches(record_batches).combine_chunks() if record_batches else None
     return rows if rows is not None and rows.num_rows else None
 
 
@@ -112,8 +112,8 @@ class Asked:
 
     def reader(self, **other: Any) -> capture.Reader:
         """One of it, from its beginning."""
-        asked: dict[str, Any] = {**self.columns, **self.limits, **other}
-        return capture.Reader(io.BytesIO(self.octets), **asked)
+        arguments: dict[str, Any] = {**self.columns, **self.limits, **other}
+        return capture.Reader(io.BytesIO(self.octets), **arguments)
 
     def pieces(self, last: capture.Reader) -> Iterator[Any]:
         """Batches of two readers: the first one stops, the last one goes on from its state."""
@@ -132,32 +132,32 @@ class Asked:
 
 def quick_captures(data: bytes) -> None:
     """Rows or a CaptureError; statistics of the same packets, or the same refusal."""
-    asked = Asked.of(data)
-    rows = table(asked.reader(), check=False)
-    assert asked.counts() is not None or rows is None
+    request = Asked.of(data)
+    rows = table(request.reader(), check=False)
+    assert request.counts() is not None or rows is None
 
 
 def captures(data: bytes) -> None:
     """Rows or a CaptureError; the same rows in small batches and in two pieces; their size."""
-    asked = Asked.of(data)
-    whole = table(asked.reader())
-    assert same(whole, table(asked.reader(batch_rows=2)))
-    counts = asked.counts()
+    request = Asked.of(data)
+    all_rows = table(request.reader())
+    assert same(all_rows, table(request.reader(batch_rows=2)))
+    counts = request.counts()
     if counts is None:
-        assert whole is None
+        assert all_rows is None
         return
     assert counts["packets"] >= 0
-    one, last = asked.reader(order="none"), asked.reader(order="none")
+    one, last = request.reader(order="none"), request.reader(order="none")
     rows = table(one.read())
-    assert same(rows, table(asked.pieces(last)))
+    assert same(rows, table(request.pieces(last)))
     assert one.stats() == last.stats()
-    assert (whole is None) == (rows is None)
-    if whole is not None and rows is not None:
-        assert whole.num_rows == rows.num_rows
-        assert whole.nbytes <= START + GROWTH * len(asked.octets), whole.nbytes
+    assert (all_rows is None) == (rows is None)
+    if all_rows is not None and rows is not None:
+        assert all_rows.num_rows == rows.num_rows
+        assert all_rows.nbytes <= START + GROWTH * len(request.octets), all_rows.nbytes
 
 
-def parts_of(octets: bytes, at: int, whole: bool) -> tuple[bytes, bytes]:
+def parts_of(octets: bytes, at: int, at_records: bool) -> tuple[bytes, bytes]:
     """A capture as two files, each with what one begins with; cut at a byte.
 
     whole: cut before the record that holds the byte.
@@ -167,7 +167,7 @@ def parts_of(octets: bytes, at: int, whole: bool) -> tuple[bytes, bytes]:
         return octets[:at], octets[:24] + octets[at:]
     ends = list(accumulate(map(file.size, file.items), initial=len(file.head)))
     begin = next((k for k, item in enumerate(file.items) if item.link >= 0), len(file.items))
-    if whole:
+    if at_records:
         at = max(end for end in ends if end <= max(at, ends[0]))
     return octets[:at], octets[: ends[begin]] + octets[max(at, ends[begin]) :]
 
@@ -175,7 +175,7 @@ def parts_of(octets: bytes, at: int, whole: bool) -> tuple[bytes, bytes]:
 def is_in_turn(octets: bytes, at: int) -> bool:
     """Whether a pcap is whole, and the record at a byte later than its first one."""
     file = packets.take_apart(octets)
-    if file is None or not file.head or file.rest:
+    if file is None or not file.head or file.trailer:
         return False
     times = [struct.unpack(file.order + "II", item.head) for item in file.items]
     ends = list(accumulate(map(file.size, file.items), initial=len(file.head)))
@@ -186,20 +186,20 @@ def chains(data: bytes) -> None:
     """Two files out of one input, together and each alone: never an error that is not ours; a chain
     of the two halves of a pcap has its rows."""
     choices = Choices(data, HEAD)
-    cut = int.from_bytes(bytes([choices.byte(), choices.byte()])) % (len(choices.rest) + 1)
+    cut_at = int.from_bytes(bytes([choices.byte(), choices.byte()])) % (len(choices.rest) + 1)
     how = choices.byte()
-    files = parts_of(choices.rest, cut, bool(how & 2))
+    files = parts_of(choices.rest, cut_at, bool(how & 2))
     if how & 4:
         files = files[1], files[0]
     arrangement = ("rotation", "auto", "separate", "taps")[(how & 1) * 2 + (how >> 3 & 1)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", capture.CaptureWarning)
-        table(capture.read([io.BytesIO(each) for each in files], files=arrangement))
+        table(capture.read([io.BytesIO(octets) for octets in files], files=arrangement))
     if how & 6 == 2 and is_in_turn(choices.rest, len(files[0])):
         level = ("frame", "message")[how >> 4 & 1]
-        asked: dict[str, Any] = {"level": level, "fields": SHARED, "order": "none"}
-        both = capture.read([io.BytesIO(each) for each in files], files="rotation", **asked)
-        one = capture.read(io.BytesIO(choices.rest), **asked)
+        arguments: dict[str, Any] = {"level": level, "fields": SHARED, "order": "none"}
+        both = capture.read([io.BytesIO(octets) for octets in files], files="rotation", **arguments)
+        one = capture.read(io.BytesIO(choices.rest), **arguments)
         assert same(table(both), table(one))
         assert both.stats()["frames"] == one.stats()["frames"]
 
@@ -256,10 +256,10 @@ def states(data: bytes) -> None:
     """
     choices = Choices(data, HEAD)
     level = choices.pick(("frame", "message"))
-    cut = int.from_bytes(bytes([choices.byte(), choices.byte()]))
+    cut_choice = int.from_bytes(bytes([choices.byte(), choices.byte()]))
     number = choices.byte() % len(all_talks())
     ends = talk(number)[1]
-    state, starts, rest = saved(level, number, ends[cut % len(ends)])
+    state, starts, remainder = saved(level, number, ends[cut_choice % len(ends)])
     edits = [choices.rest[at : at + 4] for at in range(0, len(choices.rest) - 3, 4)]
     numbers = [edit for edit in edits if edit[2] % 4]
     changed = bytearray(state)
@@ -272,15 +272,15 @@ def states(data: bytes) -> None:
             changed[int.from_bytes(edit[:2]) % len(changed)] = edit[3]
     if len(choices.rest) % 4 == 1:
         del changed[choices.rest[-1] :]
-    found = {"states": 0, "refused": 0}
-    hostile_states.attack(bytes(changed), level, False, rest, found)
-    assert bytes(changed) != state or not found["refused"]
+    counts = {"states": 0, "refused": 0}
+    hostile_states.attack(bytes(changed), level, False, remainder, counts)
+    assert bytes(changed) != state or not counts["refused"]
 
 
 def change_states(data: bytes, rng: Random) -> bytes:
     """Another state, or other changes of it, each of them whole."""
-    choosing, rest = mutators.lead(data, HEAD, rng), data[HEAD:]
-    edits = [rest[at : at + 4] for at in range(0, len(rest), 4)]
+    choosing, edit_bytes = mutators.lead(data, HEAD, rng), data[HEAD:]
+    edits = [edit_bytes[at : at + 4] for at in range(0, len(edit_bytes), 4)]
     if rng.random() < 0.3:  # of many changes one is refused
         del edits[1:]
     for _ in range(1 + mutators.below(rng, 3)):
@@ -352,9 +352,9 @@ def v1_conversation() -> bytes:
 def over_web() -> bytes:
     """A conversation over WebSocket, compressed, in fragments."""
     publish = w.method_frame("basic.publish", exchange="e", routing_key="k")
-    said = [(CLIENT, b"AMQP\0\0\x09\x01"), (CLIENT, publish + w.content(1, b"body"))]
-    said += [(SERVER, w.method_frame("basic.deliver", delivery_tag=5) + w.content(1, b"body"))]
-    return make.pcap(make.packets(cut(web(said, EXTENSIONS[1], 2), (40,))))
+    messages = [(CLIENT, b"AMQP\0\0\x09\x01"), (CLIENT, publish + w.content(1, b"body"))]
+    messages += [(SERVER, w.method_frame("basic.deliver", delivery_tag=5) + w.content(1, b"body"))]
+    return make.pcap(make.packets(cut(web(messages, EXTENSIONS[1], 2), (40,))))
 
 
 def versions() -> bytes:
@@ -362,8 +362,10 @@ def versions() -> bytes:
     headers = tuple(test_versions_unit.HEADERS.values())
     connections = []
     for number, amqp in enumerate((v0_9_1, v0_9, v0_8)):
-        said = zip((CLIENT, SERVER), test_versions_unit.session(amqp, headers[number]), strict=True)
-        connections.append(make.packets(cut(said, (30,)), client=40000 + number))
+        messages = zip(
+            (CLIENT, SERVER), test_versions_unit.session(amqp, headers[number]), strict=True
+        )
+        connections.append(make.packets(cut(messages, (30,)), client=40000 + number))
     turns = zip_longest(*connections)
     return make.pcap([packet for turn in turns for packet in turn if packet is not None])
 
@@ -380,21 +382,21 @@ def deliveries() -> bytes:
             for k in range(3)
         ]
     frames.append(v1_talk.transfer(token[30:], None, handle=3))
-    said = make.packets([(CLIENT, frame) for frame in frames])
-    return make.pcap([*said[:9], *said[11:15], *said[10:11], *said[16:]])
+    segments = make.packets([(CLIENT, frame) for frame in frames])
+    return make.pcap([*segments[:9], *segments[11:15], *segments[10:11], *segments[16:]])
 
 
 def in_fragments() -> bytes:
     """A conversation of 0-9-1 in fragments of IP packets, some of them missing; many late."""
-    said = wrap.fragmented([packet[14:] for packet in legacy_packets()], 1, 5)
-    return make.pcap([make.ethernet(packet) for k, packet in enumerate(said) if k % 9 != 4])
+    fragments = wrap.fragmented([packet[14:] for packet in legacy_packets()], 1, 5)
+    return make.pcap([make.ethernet(packet) for k, packet in enumerate(fragments) if k % 9 != 4])
 
 
 def late() -> bytes:
     """The same after segments that are missing: all that follows waits."""
-    kept = legacy_packets()
-    del kept[5:7]
-    return make.pcap(kept)
+    remaining_packets = legacy_packets()
+    del remaining_packets[5:7]
+    return make.pcap(remaining_packets)
 
 
 def sections() -> bytes:
@@ -425,11 +427,21 @@ def seeds() -> Iterator[bytes]:
     three = make.section(order) + make.interface(order, 1)
     for ticks, packet in enumerate(v1_talk.talk(v1_talk.client_says()[:600], b"", 300)):
         three += make.enhanced(order, 0, ticks, packet)
-    said = wrap.fragmented([packet[14:] for packet in legacy_packets()], 1, 5)
-    four = make.pcap([tunnel(said[0]) for tunnel in wrap.TUNNELS.values()])
-    five = make.pcap([make.ethernet(wrap.vxlan(packet)) for packet in said])
-    whole = (one, two, three, one[: len(one) // 2], two[100:], four, five, over_web(), link_types())
-    for number, data in enumerate(whole):
+    fragments = wrap.fragmented([packet[14:] for packet in legacy_packets()], 1, 5)
+    four = make.pcap([tunnel(fragments[0]) for tunnel in wrap.TUNNELS.values()])
+    five = make.pcap([make.ethernet(wrap.vxlan(packet)) for packet in fragments])
+    captures_of_all_kinds = (
+        one,
+        two,
+        three,
+        one[: len(one) // 2],
+        two[100:],
+        four,
+        five,
+        over_web(),
+        link_types(),
+    )
+    for number, data in enumerate(captures_of_all_kinds):
         for choice in range(4):
             yield bytes([choice & 1, choice >> 1, number, choice * 60]) + data
 

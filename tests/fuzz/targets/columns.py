@@ -49,9 +49,9 @@ def same(one: Any, other: Any) -> bool:
 
 def decode(data: Any, **options: Any) -> Any:
     """A record batch that pyarrow finds sound, and whose size grows with the input's."""
-    found = pa.record_batch(batch.decode(data, **options))
-    found.validate(full=True)
-    return found
+    record_batch = pa.record_batch(batch.decode(data, **options))
+    record_batch.validate(full=True)
+    return record_batch
 
 
 def some_columns(choices: Choices, level: str) -> list[str] | None:
@@ -79,9 +79,9 @@ def quick_legacy(data: bytes) -> None:
     """The fast path and the slow one give the same columns."""
     choices = Choices(data, HEAD)
     version, options = chosen(choices)
-    given = guarded_value(choices.rest) if choices.byte() % 8 == 7 else choices.rest
-    fast = pa.record_batch(batch.decode(given, protocol=version.PROTOCOL, **options))
-    again = pa.record_batch(batch.decode(given, protocol=slow(version), **options))
+    octets = guarded_value(choices.rest) if choices.byte() % 8 == 7 else choices.rest
+    fast = pa.record_batch(batch.decode(octets, protocol=version.PROTOCOL, **options))
+    again = pa.record_batch(batch.decode(octets, protocol=slow(version), **options))
     assert same(fast, again), options
 
 
@@ -89,13 +89,15 @@ def legacy(data: bytes) -> None:
     """The fast path and the slow one give the same columns, and nothing of the input is lost."""
     choices = Choices(data, HEAD)
     version, options = chosen(choices)
-    given = guarded_value(choices.rest) if choices.byte() % 8 == 7 else choices.rest
-    fast = decode(given, protocol=version.PROTOCOL, **options)
+    octets = guarded_value(choices.rest) if choices.byte() % 8 == 7 else choices.rest
+    fast = decode(octets, protocol=version.PROTOCOL, **options)
     assert fast.nbytes <= START + GROWTH * len(choices.rest), fast.nbytes
-    again = decode(given, protocol=slow(version), **options)
+    again = decode(octets, protocol=slow(version), **options)
     assert same(fast, again), options
-    whole = decode(choices.rest, protocol=version.PROTOCOL, fields=["frame", "offset", "error"])
-    assert b"".join(whole.column("frame").to_pylist()) == choices.rest
+    frame_rows = decode(
+        choices.rest, protocol=version.PROTOCOL, fields=["frame", "offset", "error"]
+    )
+    assert b"".join(frame_rows.column("frame").to_pylist()) == choices.rest
 
 
 def runs(data: bytes) -> None:
@@ -115,9 +117,9 @@ def runs(data: bytes) -> None:
     edits = choices.rest
     for at in range(0, len(edits) - 2, 3):
         stream[int.from_bytes(edits[at : at + 2]) % len(stream)] = edits[at + 2]
-    given = bytes(stream) + w.HEARTBEAT * 3
-    fast = decode(given, protocol=v0_9_1.PROTOCOL, **options)
-    assert same(fast, decode(given, protocol=slow(v0_9_1), **options)), options
+    octets = bytes(stream) + w.HEARTBEAT * 3
+    fast = decode(octets, protocol=v0_9_1.PROTOCOL, **options)
+    assert same(fast, decode(octets, protocol=slow(v0_9_1), **options)), options
 
 
 def run_seeds() -> Iterator[bytes]:
@@ -141,12 +143,12 @@ def v1(data: bytes) -> None:
     }
     if choices.byte() % 2 and level == "message":
         options["fields"] = ASKED
-    given = guarded_value(choices.rest) if choices.byte() % 8 == 7 else choices.rest
-    alone = decode(given, **options)
+    octets = guarded_value(choices.rest) if choices.byte() % 8 == 7 else choices.rest
+    alone = decode(octets, **options)
     assert alone.nbytes <= START + GROWTH * len(choices.rest), alone.nbytes
-    whole = decode(choices.rest, protocol="1.0", fields=["frame", "error"])
-    assert b"".join(whole.column("frame").to_pylist()) == choices.rest
-    if whole.num_rows and whole.column("error").null_count == whole.num_rows:
+    frame_rows = decode(choices.rest, protocol="1.0", fields=["frame", "error"])
+    assert b"".join(frame_rows.column("frame").to_pylist()) == choices.rest
+    if frame_rows.num_rows and frame_rows.column("error").null_count == frame_rows.num_rows:
         # Framing is whole: heartbeats after it change nothing but let the fast path go on.
         more = decode(choices.rest + V1_HEARTBEAT * 3, **options)
         assert level == "message" or same(more.slice(0, alone.num_rows), alone), options

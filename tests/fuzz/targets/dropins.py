@@ -48,7 +48,7 @@ def reader(package: str, what: str, read: Callable[[Side, bytes], Any]) -> Calla
     return run
 
 
-def asked(package: str) -> Callable[[bytes], None]:
+def generated_case(package: str) -> Callable[[bytes], None]:
     """A generated question, whose seed is the input: writing, and all that is no plain reading."""
 
     def run(data: bytes) -> None:
@@ -143,11 +143,11 @@ TARGETS = (
         mutators.legacy(0),
         around("pamqp"),
     ),
-    Target("pika-cases", asked("pika"), number_seeds, reseeded, around("pika"), 8),
-    Target("pamqp-cases", asked("pamqp"), number_seeds, reseeded, around("pamqp"), 8),
-    Target("py-amqp-cases", asked("amqp"), number_seeds, reseeded, around("amqp"), 8),
+    Target("pika-cases", generated_case("pika"), number_seeds, reseeded, around("pika"), 8),
+    Target("pamqp-cases", generated_case("pamqp"), number_seeds, reseeded, around("pamqp"), 8),
+    Target("py-amqp-cases", generated_case("amqp"), number_seeds, reseeded, around("amqp"), 8),
     Target("azure", azure, azure_seeds, mutators.plain(1), around(AZURE), 2048),
-    Target("azure-cases", asked(AZURE), number_seeds, reseeded, around(AZURE), 8),
+    Target("azure-cases", generated_case(AZURE), number_seeds, reseeded, around(AZURE), 8),
     borders_of("pika-borders", "pika"),
     borders_of("pamqp-borders", "pamqp"),
     borders_of("py-amqp-borders", "amqp"),

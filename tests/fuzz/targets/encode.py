@@ -39,11 +39,11 @@ def both(columns: Any, frame_max: int) -> None:
             return
         raise AssertionError("the slow path writes it") from refused
     again = batch.encode(columns, slow(), frame_max)
-    made = pa.array(fast)
-    made.validate(full=True)
-    assert made.equals(pa.array(again))
+    frames = pa.array(fast)
+    frames.validate(full=True)
+    assert frames.equals(pa.array(again))
     assert pa.array(fast.errors).equals(pa.array(again.errors))
-    read = pa.record_batch(batch.decode(made, fields=["row", "error"]))
+    read = pa.record_batch(batch.decode(frames, fields=["row", "error"]))
     assert read.column("error").null_count == read.num_rows
 
 
@@ -71,12 +71,12 @@ def rows(data: bytes) -> None:
         ("routing_key", "body", "properties.correlation_id", "headers.x", "arguments")
     )
     columns[name] = pa.array([rng.choice([*values, None]) for _ in range(count)], pa.string())
-    made = pa.record_batch(columns)
+    record_batch = pa.record_batch(columns)
     if choices.byte() % 4 == 3:
-        made = pa.RecordBatch.from_arrays(
-            [guard(each) for each in made.columns], names=made.schema.names
+        record_batch = pa.RecordBatch.from_arrays(
+            [guard(column) for column in record_batch.columns], names=record_batch.schema.names
         )
-    both(made, choices.pick((131072, 4096, 0, 9, 8)))
+    both(record_batch, choices.pick((131072, 4096, 0, 9, 8)))
 
 
 def lie_of(kind: pa.DataType, raw: bytes) -> Lie:

@@ -42,9 +42,9 @@ def table_frame(data: bytes) -> tuple[bytes, str, str]:
 def quick_tables(data: bytes) -> None:
     """The bytes of a table back, also after every value of it was read; an error says where."""
     frame, dialect, forms = table_frame(data)
-    given = GUARDED(frame) if len(data) & 1 else frame
+    octets = GUARDED(frame) if len(data) & 1 else frame
     try:
-        _, channel, header = v0_9_1.decode(given, dialect=dialect, tables=forms)
+        _, channel, header = v0_9_1.decode(octets, dialect=dialect, tables=forms)
     except amqpcodec.DecodeError as error:
         assert 14 <= error.offset <= len(frame), error.offset
         return
@@ -81,8 +81,8 @@ def table_seeds() -> Iterator[bytes]:
     """Random tables of every tag."""
     for number in range(60):
         rng = Random(number)
-        made = Generate(rng, DIALECTS[number % 2])
-        written = encode_table(made.table(2), DIALECTS[number % 2])
+        generator = Generate(rng, DIALECTS[number % 2])
+        written = encode_table(generator.table(2), DIALECTS[number % 2])
         yield bytes([number % 2, number // 2 % 2]) + written[4:]
 
 
@@ -95,10 +95,10 @@ def quick_frames(data: bytes) -> None:
         "tables": FORMS[head[2] & 1],
         "copy": not head[3] & 1,
     }
-    given, offset = GUARDED(data) if len(data) & 1 else data, 0
+    octets, offset = GUARDED(data) if len(data) & 1 else data, 0
     while True:
         try:
-            result = amqp.decode(given, offset, **options)
+            result = amqp.decode(octets, offset, **options)
         except amqpcodec.DecodeError as error:
             assert offset <= error.offset <= len(data), error.offset
             return
@@ -133,10 +133,10 @@ def decoders(data: bytes) -> tuple[Any, Callable[[], Any], Random]:
         "errors": choices.pick(("strict", "frame")),
         "copy": choices.pick((True, False)),
     }
-    made = choices.pick((amqp.Decoder, amqp.MessageDecoder, amqp.MessageDecoder))
-    if made is amqp.MessageDecoder:
+    decoder_type = choices.pick((amqp.Decoder, amqp.MessageDecoder, amqp.MessageDecoder))
+    if decoder_type is amqp.MessageDecoder:
         options["max_body_size"] = (None, 0, 50, 1 << 40)[len(choices.rest) % 4]
-    return amqp, partial(made, **options), choices.rng()
+    return amqp, partial(decoder_type, **options), choices.rng()
 
 
 def quick_streams(data: bytes) -> None:
@@ -153,8 +153,8 @@ def quick_streams(data: bytes) -> None:
             0 if isinstance(frame, (amqp.Heartbeat, amqp.ProtocolHeader)) else 1, frame
         )
 
-    whole = outcome(make(), [data[HEAD:]], written)
-    assert whole == outcome(make(), chunks(data[HEAD:], rng), written)
+    expected = outcome(make(), [data[HEAD:]], written)
+    assert expected == outcome(make(), chunks(data[HEAD:], rng), written)
 
 
 def streams(data: bytes) -> None:
@@ -167,8 +167,8 @@ def stream_seeds() -> Iterator[bytes]:
     """Conversations and single frames."""
     for number in range(40):
         rng = Random(number)
-        made = gen.conversation(rng, 3) if number % 2 else gen.stream(rng, 3)
-        yield bytes([0, number & 1, number >> 1 & 1, number >> 2 & 1, 0, 0]) + made[:3000]
+        stream = gen.conversation(rng, 3) if number % 2 else gen.stream(rng, 3)
+        yield bytes([0, number & 1, number >> 1 & 1, number >> 2 & 1, 0, 0]) + stream[:3000]
 
 
 def at_border(data: bytes) -> None:

@@ -76,8 +76,8 @@ class Model:
             "server": ("start", "secure", "tune", "open-ok"),
         }
         self.handshake = {
-            role: [self.methods[f"connection.{name}"] for name in each]
-            for role, each in names.items()
+            role: [self.methods[f"connection.{name}"] for name in method_names]
+            for role, method_names in names.items()
         }
         self.all = tuple(self.methods.values())
         self.values = {kind: self.arguments(kind) for kind in self.all}
@@ -91,10 +91,12 @@ class Model:
         default = kind()
         entries = []
         for name in kind.FIELDS:
-            kept = getattr(default, name)
+            default_value = getattr(default, name)
             values = NAMED.get(name)
-            if values is None or (kept is not None and type(values[0]) is not type(kept)):
-                values = TYPED.get(type(kept), (kept,))
+            if values is None or (
+                default_value is not None and type(values[0]) is not type(default_value)
+            ):
+                values = TYPED.get(type(default_value), (default_value,))
             if not name.startswith(("reserved", "ticket")):
                 entries.append((name, tuple(v for v in values if self.has_room(kind, name, v))))
         return tuple(entries)
@@ -327,10 +329,10 @@ class LegacyTalk(Talk):
         """Confirms and replies come once."""
         match event:
             case s.Acked(channel=channel, tags=tags) | s.Nacked(channel=channel, tags=tags):
-                known = self.confirmed.setdefault(channel, set())
-                assert not known & set(tags), "confirmed twice"
-                known |= set(tags)
-                assert max(known) <= self.published
+                confirmed_tags = self.confirmed.setdefault(channel, set())
+                assert not confirmed_tags & set(tags), "confirmed twice"
+                confirmed_tags |= set(tags)
+                assert max(confirmed_tags) <= self.published
             case s.Replied(request=request) | s.RequestFailed(request=request):
                 assert id(request) not in self.done, "answered twice"
                 self.done.add(id(request))
@@ -381,11 +383,11 @@ def ask(talk: LegacyTalk) -> None:
         ("consume", "get", "qos", "confirm", "select_tx", "commit_tx", "rollback_tx", "recover",
          "declare_queue", "purge_queue", "delete_queue", "cancel", "declare_exchange")
     )  # fmt: skip
-    named = {"consume": "q", "get": "q", "purge_queue": "q", "delete_queue": "q", "cancel": "c",
+    names = {"consume": "q", "get": "q", "purge_queue": "q", "delete_queue": "q", "cancel": "c",
              "declare_exchange": "e", "declare_queue": "q"}  # fmt: skip
     options = {"consumer_tag": "c"} if name == "consume" else {}
     talk.outstanding += 3
-    talk.request(getattr(channel, name), *([named[name]] if name in named else []), **options)
+    talk.request(getattr(channel, name), *([names[name]] if name in names else []), **options)
 
 
 def settle(talk: LegacyTalk) -> None:

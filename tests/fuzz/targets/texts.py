@@ -25,9 +25,9 @@ def json_text(data: bytes) -> None:
     field_tables = choices.pick(("json", "variant", "map"))
     text = choices.rest.decode("utf-8", "surrogatepass") if is_text(choices.rest) else None
     column = pa.array([text], pa.string()) if text is not None else pa.array([choices.rest])
-    made = batch.encode(pa.record_batch({"properties.headers": column}))
-    written = pa.array(made)
-    if made.error_count:
+    encoded = batch.encode(pa.record_batch({"properties.headers": column}))
+    written = pa.array(encoded)
+    if encoded.error_count:
         assert written.null_count == 1
         return
     read = pa.record_batch(
@@ -42,14 +42,16 @@ def json_text(data: bytes) -> None:
     assert read.column("error").null_count == read.num_rows == 1, read.column("error")
     if field_tables != "json" or text is None:
         return
-    said = read.column(0).to_pylist()[0]
-    json.loads(said)
-    again = batch.encode(pa.record_batch({"properties.headers": pa.array([said], pa.string())}))
+    headers_text = read.column(0).to_pylist()[0]
+    json.loads(headers_text)
+    again = batch.encode(
+        pa.record_batch({"properties.headers": pa.array([headers_text], pa.string())})
+    )
     assert again.error_count == 0
     twice = pa.record_batch(
         batch.decode(pa.array(again), level="message", fields=["properties.headers"])
     )
-    assert twice.column(0).to_pylist() == [said]
+    assert twice.column(0).to_pylist() == [headers_text]
 
 
 def is_text(data: bytes) -> bool:
@@ -118,11 +120,11 @@ def conditions(data: bytes) -> None:
     """A condition selects rows or is refused with a text that says where."""
     text = data.decode("utf-8", "replace")
     try:
-        found = where.parse(text).fits(BATCH)
+        selection = where.parse(text).fits(BATCH)
     except where.WhereError as error:
         assert str(error)
         return
-    assert len(found) == BATCH.num_rows
+    assert len(selection) == BATCH.num_rows
 
 
 def condition_seeds() -> Iterator[bytes]:

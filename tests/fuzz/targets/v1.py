@@ -102,13 +102,13 @@ def frames(data: bytes) -> None:
 def streams(data: bytes) -> None:
     """Any chunking gives what all at once gives, frame by frame and as messages."""
     choices = Choices(data, HEAD)
-    made = choices.pick((amqp.Decoder, amqp.MessageDecoder, amqp.MessageDecoder))
+    decoder_type = choices.pick((amqp.Decoder, amqp.MessageDecoder, amqp.MessageDecoder))
     options: dict[str, Any] = {"errors": choices.pick(("strict", "frame"))}
-    if made is amqp.MessageDecoder:
+    if decoder_type is amqp.MessageDecoder:
         options["max_message_size"] = choices.pick((None, 60))
     rng = choices.rng()
-    whole = outcome(made(**options), [choices.rest], repr)
-    assert whole == outcome(made(**options), chunks(choices.rest, rng), repr), options
+    expected = outcome(decoder_type(**options), [choices.rest], repr)
+    assert expected == outcome(decoder_type(**options), chunks(choices.rest, rng), repr), options
 
 
 def messages(data: bytes) -> None:
@@ -163,7 +163,7 @@ def value_seeds() -> Iterator[bytes]:
 
 def message_bytes() -> list[bytes]:
     """Messages with each kind of body."""
-    made = [
+    messages = [
         amqp.Message(
             "text", to="queue", subject="s", durable=True, application_properties={"a": 1}
         ),
@@ -171,10 +171,10 @@ def message_bytes() -> list[bytes]:
         amqp.Message(value={"k": [1, 2.5, None]}),
         amqp.Message(sequences=[[1, 2], ["a"]]),
     ]
-    made[1].header = amqp.Header(durable=True, priority=3, ttl=1000)
-    made[1].message_annotations = {amqp.Symbol("x-opt-a"): 1}
-    made[1].footer = {amqp.Symbol("f"): b"\0"}
-    return [message.encode() for message in made]
+    messages[1].header = amqp.Header(durable=True, priority=3, ttl=1000)
+    messages[1].message_annotations = {amqp.Symbol("x-opt-a"): 1}
+    messages[1].footer = {amqp.Symbol("f"): b"\0"}
+    return [message.encode() for message in messages]
 
 
 def stream_seeds() -> Iterator[bytes]:
@@ -194,17 +194,17 @@ def stream_seeds() -> Iterator[bytes]:
     for number in range(24):
         parts = [part for part in opening if source.random() < 0.5]
         for which, body in enumerate(message_bytes()):
-            cut = source.randrange(len(body)) if number % 3 == 0 else len(body)
+            cut_at = source.randrange(len(body)) if number % 3 == 0 else len(body)
             first = amqp.Transfer(
                 handle=0,
                 delivery_id=which,
                 delivery_tag=b"t",
                 message_format=0,
-                more=cut < len(body),
+                more=cut_at < len(body),
             )
-            parts.append(amqp.encode(0, first, body[:cut]))
-            if cut < len(body):
-                parts.append(amqp.encode(0, amqp.Transfer(handle=0), body[cut:]))
+            parts.append(amqp.encode(0, first, body[:cut_at]))
+            if cut_at < len(body):
+                parts.append(amqp.encode(0, amqp.Transfer(handle=0), body[cut_at:]))
         parts.append(amqp.encode(0, amqp.Disposition(role=True, first=0, last=3, settled=True)))
         yield bytes([number & 1, number >> 1 & 1, 0, 0]) + b"".join(parts)
 

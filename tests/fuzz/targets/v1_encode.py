@@ -31,46 +31,46 @@ def columns(choices: Choices) -> pa.RecordBatch:
     rng = choices.rng()
     count = 1 + choices.byte() % 6
     texts = choices.rest.split(b"\0")
-    made: dict[str, Any] = {}
+    columns_by_name: dict[str, Any] = {}
     for name, kind in TEXTS.items():
         if rng.random() < 0.4:
             values = [rng.choice([*texts, None]) for _ in range(count)]
             if kind == pa.string():
                 values = [value and value.decode("utf-8", "replace") for value in values]
-            made[name] = pa.array(values, kind)
+            columns_by_name[name] = pa.array(values, kind)
     for name, top in (("handle", 1 << 32), ("header.priority", 255), ("message_format", 5)):
         if rng.random() < 0.3:
-            made[name] = pa.array([rng.randrange(top) for _ in range(count)], pa.int64())
+            columns_by_name[name] = pa.array([rng.randrange(top) for _ in range(count)], pa.int64())
     for name, some in (("performative", PERFORMATIVES), ("body_kind", BODY_KINDS)):
         if rng.random() < 0.3:
-            made[name] = pa.array([rng.choice(some) for _ in range(count)], pa.string())
-    return pa.record_batch(made or {"body": pa.array([choices.rest])})
+            columns_by_name[name] = pa.array([rng.choice(some) for _ in range(count)], pa.string())
+    return pa.record_batch(columns_by_name or {"body": pa.array([choices.rest])})
 
 
-def written(given: pa.RecordBatch, frame_max: int) -> pa.Array | None:
+def written(columns: pa.RecordBatch, frame_max: int) -> pa.Array | None:
     """The frames of each row, null where the row has an error; None where the columns have one."""
     try:
-        made = batch.encode(given, "1.0", frame_max)
+        encoded = batch.encode(columns, "1.0", frame_max)
     except (ValueError, TypeError):
         return None
-    found = pa.array(made)
-    found.validate(full=True)
-    assert found.null_count == made.error_count
-    return found
+    frames = pa.array(encoded)
+    frames.validate(full=True)
+    assert frames.null_count == encoded.error_count
+    return frames
 
 
 def rows(data: bytes) -> None:
     """What is written can be read; what was read is written so that it is read as the same."""
     choices = Choices(data, HEAD)
-    given = columns(choices)
+    input_columns = columns(choices)
     frame_max = choices.pick((131072, 0, 512))
-    first = written(given, frame_max)
+    first = written(input_columns, frame_max)
     if first is None:
         return
     frames = pa.record_batch(batch.decode(first.drop_null(), "1.0"))
     frames.validate(full=True)
     assert frames.column("error").null_count == frames.num_rows, frames.column("error")
-    if "performative" in given.schema.names:
+    if "performative" in input_columns.schema.names:
         return
     messages = pa.record_batch(batch.decode(first.drop_null(), "1.0", "message"))
     messages.validate(full=True)
@@ -78,9 +78,9 @@ def rows(data: bytes) -> None:
     second = written(messages, frame_max)
     assert second is not None
     again = pa.record_batch(batch.decode(second.drop_null(), "1.0", "message"))
-    kept = messages.filter(second.is_valid())
-    names = [name for name in kept.schema.names if name not in ("frame", "row")]
-    assert again.select(names).to_pylist() == kept.select(names).to_pylist()
+    written_messages = messages.filter(second.is_valid())
+    names = [name for name in written_messages.schema.names if name not in ("frame", "row")]
+    assert again.select(names).to_pylist() == written_messages.select(names).to_pylist()
     assert written(again, frame_max).equals(second.drop_null())
 
 

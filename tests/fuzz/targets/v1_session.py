@@ -236,9 +236,9 @@ class V1Talk(Talk):
         elif kind is amqp.Heartbeat:
             self.frame(amqp.Heartbeat())
         else:
-            self.frame(self.made(kind), channel)
+            self.frame(self.performative(kind), channel)
 
-    def made(self, kind: Any) -> Any:
+    def performative(self, kind: Any) -> Any:
         """A performative whose fields the script chooses."""
         script = self.script
         choose = script.pick if kind in SASL else script.likely
@@ -327,12 +327,12 @@ class V1Talk(Talk):
         """A delivery has one outcome, and is settled once."""
         if type(event) is v1.DeliveryUpdated:
             delivery = event.delivery
-            seen = self.decided.get(delivery, 0)
-            assert not seen & 2, "an event of a delivery that the peer has settled"
+            decisions = self.decided.get(delivery, 0)
+            assert not decisions & 2, "an event of a delivery that the peer has settled"
             if type(event.state) in (amqp.Accepted, amqp.Rejected, amqp.Released, amqp.Modified):
-                assert event.settled or not seen & 1, "a second outcome"
-                seen |= 1
-            self.decided[delivery] = seen | 2 * event.settled
+                assert event.settled or not decisions & 1, "a second outcome"
+                decisions |= 1
+            self.decided[delivery] = decisions | 2 * event.settled
 
     @staticmethod
     def name_of(value: Any) -> Any:
