@@ -44,25 +44,25 @@ LAST_SECOND = ((1 << 63) - 1) // 1_000_000
 
 def decode(data: Any, **options: Any) -> Any:
     """A record batch that pyarrow finds sound."""
-    found = pa.record_batch(batch.decode(data, **options))
-    found.validate(full=True)
-    return found
+    record_batch = pa.record_batch(batch.decode(data, **options))
+    record_batch.validate(full=True)
+    return record_batch
 
 
 def rows(data: Any, **options: Any) -> list[dict[str, Any]]:
     """Rows as dicts, timestamps as µs since 1970."""
-    found = decode(data, **options)
-    names = found.schema.names
+    record_batch = decode(data, **options)
+    names = record_batch.schema.names
     if "properties" in names:
-        column = found.column("properties")
+        column = record_batch.column("properties")
         fields = [
             (child.cast(pa.int64()) if pa.types.is_timestamp(child.type) else child)
             for child in (column.field(i) for i in range(column.type.num_fields))
         ]
         inner = [field.name for field in column.type]
         plain = pa.StructArray.from_arrays(fields, inner, mask=column.is_null())
-        found = found.set_column(names.index("properties"), "properties", plain)
-    return list(found.to_pylist())
+        record_batch = record_batch.set_column(names.index("properties"), "properties", plain)
+    return list(record_batch.to_pylist())
 
 
 def python_name(name: str, facts: Facts = FACTS) -> str:
@@ -153,9 +153,9 @@ def expected_row(
 ) -> tuple[dict[str, Any], str | None]:
     """Columns of one valid frame but row, offset, error and error_offset; the field that no
     column can hold, or None."""
-    found = decode_frame(raw, 0, dialect, facts)
-    assert found is not None
-    _, channel, frame = found
+    result = decode_frame(raw, 0, dialect, facts)
+    assert result is not None
+    _, channel, frame = result
     bad: str | None = None
     row: dict[str, Any] = dict.fromkeys(COLUMNS[2:10])
     row.update(frame_type=FRAME_TYPES[type(frame)], channel=channel, frame=raw)
@@ -202,13 +202,15 @@ def expected_arguments(method: Method, facts: Facts = FACTS) -> tuple[str, str |
 
 def expected_properties(header: Header, facts: Facts = FACTS) -> tuple[dict[str, Any], str | None]:
     """All properties of all classes; those of other classes are null."""
-    known = facts.properties[header.class_id]
+    own_properties = facts.properties[header.class_id]
     out: dict[str, Any] = {
-        python_name(name, facts): None for each in facts.properties.values() for name, _ in each
+        python_name(name, facts): None
+        for properties in facts.properties.values()
+        for name, _ in properties
     }
     (owner,) = (c["name"] for c in facts.raw["classes"] if c["id"] == header.class_id)
     bad: str | None = None
-    for name, wire_type in known:
+    for name, wire_type in own_properties:
         python = python_name(name, facts)
         value = header.properties.get(name)
         if value is None:

@@ -94,10 +94,10 @@ class Rows:
 
     def check(self, length: int) -> None:
         """All rows in one batch say what each says alone."""
-        found = decode(pa.array([self.filled(length), *self.others]), **self.options)
-        rows = len(found) - len(self.after)
-        assert found.slice(rows).to_pylist() == self.after.to_pylist()
-        assert plain(found.slice(0, rows).to_pylist(), length, SHORT) == self.first
+        record_batch = decode(pa.array([self.filled(length), *self.others]), **self.options)
+        rows = len(record_batch) - len(self.after)
+        assert record_batch.slice(rows).to_pylist() == self.after.to_pylist()
+        assert plain(record_batch.slice(0, rows).to_pylist(), length, SHORT) == self.first
 
 
 def plain(value: Any, length: int, to: int) -> Any:
@@ -119,7 +119,7 @@ def plain(value: Any, length: int, to: int) -> Any:
 
 def cases() -> dict[str, Rows]:
     """Each level, layout and form of tables."""
-    made = {}
+    rows_by_name = {}
     headers = (legacy_header(1), *map(tags, range(4)))
     frames = (legacy_method(1), *headers)
     messages = (legacy_message(1), legacy_message(20))
@@ -129,7 +129,7 @@ def cases() -> dict[str, Rows]:
             how: dict[str, Any] = {"layout": layout, "field_tables": tables}
             v1_how = {**how, "protocol": "1.0"}
             name = f"{layout}-{tables}"
-            made |= {
+            rows_by_name |= {
                 f"methods-{name}": Rows(legacy_method, frames, {**how, "fields": FRAME}),
                 f"headers-{name}": Rows(legacy_header, frames, {**how, "fields": FRAME}),
                 f"messages-{name}": Rows(
@@ -146,11 +146,11 @@ def cases() -> dict[str, Rows]:
                 ),
             }
         typed = {"layout": layout, "level": "message"}
-        made[f"typed-{layout}"] = Rows(legacy_message, messages, {**typed, "fields": TYPED})
-        made[f"v1-typed-{layout}"] = Rows(
+        rows_by_name[f"typed-{layout}"] = Rows(legacy_message, messages, {**typed, "fields": TYPED})
+        rows_by_name[f"v1-typed-{layout}"] = Rows(
             v1.delivery, transfers, {**typed, "protocol": "1.0", "fields": V1_TYPED}
         )
-    return made
+    return rows_by_name
 
 
 CASES = cases()

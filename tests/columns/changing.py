@@ -219,16 +219,16 @@ VALUES: dict[str, Callable[[bytes], Case]] = {
 
 def repeat(call: Callable[[], object], changing: Changing, seconds: float) -> tuple[int, int]:
     """How often it went well, and how often it was refused."""
-    done = refused = 0
+    successes = refused = 0
     end = time.monotonic() + seconds
     with changing:
-        while time.monotonic() < end or not done + refused:
+        while time.monotonic() < end or not successes + refused:
             try:
                 call()
-                done += 1
+                successes += 1
             except ValueError:
                 refused += 1
-    return done, refused
+    return successes, refused
 
 
 def encode_case(protocol: str, name: str) -> tuple[Callable[[], object], Changing]:

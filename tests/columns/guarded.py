@@ -47,21 +47,22 @@ def guard(array: Any) -> Any:
     valid = guarded_bits(array)
     if pa.types.is_boolean(kind):
         return pa.Array.from_buffers(
-            kind, len(array), [valid, guarded(cut(buffers[1], (len(array) + 7) // 8))]
+            kind, len(array), [valid, guarded(first_bytes(buffers[1], (len(array) + 7) // 8))]
         )
     if len(buffers) == 2:
         size = len(array) * kind.bit_width // 8
-        return pa.Array.from_buffers(kind, len(array), [valid, guarded(cut(buffers[1], size))])
+        values = guarded(first_bytes(buffers[1], size))
+        return pa.Array.from_buffers(kind, len(array), [valid, values])
     if len(buffers) != 3:
         return array
     width = 8 if "large" in str(kind) else 4
-    offsets = cut(buffers[1], width * (len(array) + 1)) if len(array) else bytes(width)
+    offsets = first_bytes(buffers[1], width * (len(array) + 1)) if len(array) else bytes(width)
     last = int.from_bytes(offsets[-width:], sys.byteorder)
-    data = guarded(cut(buffers[2], last))
+    data = guarded(first_bytes(buffers[2], last))
     return pa.Array.from_buffers(kind, len(array), [valid, guarded(offsets), data])
 
 
-def cut(buffer: Any, size: int) -> bytes:
+def first_bytes(buffer: Any, size: int) -> bytes:
     """The first bytes of a buffer, which may be None."""
     return b"" if buffer is None else buffer.slice(0, size).to_pybytes()
 
@@ -71,4 +72,4 @@ def guarded_bits(array: Any) -> Any:
     if not array.null_count:
         return None
     bits = pa.array(array.is_valid().to_pylist(), pa.bool_()).buffers()[1]
-    return guarded(cut(bits, (len(array) + 7) // 8))
+    return guarded(first_bytes(bits, (len(array) + 7) // 8))

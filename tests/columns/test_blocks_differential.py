@@ -43,7 +43,7 @@ def value(rng: Random, tag: str) -> bytes:
 def messages(rng: Random, count: int, change: float = 0.0) -> bytes:
     """Messages with one method and the same names of headers, but for a few."""
     entries = [(name, rng.choice("SSIt")) for name in rng.sample(NAMES, rng.randrange(5))]
-    given_ = [name for name, _ in w.PROPERTIES if rng.random() < 0.4]
+    property_names = [name for name, _ in w.PROPERTIES if rng.random() < 0.4]
     wires = dict(w.PROPERTIES)
     out = []
     for number in range(count):
@@ -51,11 +51,11 @@ def messages(rng: Random, count: int, change: float = 0.0) -> bytes:
             entries = [(rng.choice((*NAMES, "$x", "é")), rng.choice("SIt?"))
                        for _ in range(rng.randrange(16))]  # fmt: skip
         if rng.random() < change / 4:
-            given_ = [name for name in wires if rng.random() < 0.4]
+            property_names = [name for name in wires if rng.random() < 0.4]
         if rng.random() < change:
             out.append(gen.any_frame(rng))
         properties: dict[str, Any] = {}
-        for name in given_:
+        for name in property_names:
             if name == "headers":
                 properties[name] = w.table(*((name, value(rng, tag)) for name, tag in entries))
             else:
@@ -122,10 +122,10 @@ def test_every_octet_of_a_payload(which: int) -> None:
     mutant = usual(7)
     before = joined(usual(number) for number in range(7))
     behind = joined(usual(number) for number in range(8, 14))
-    whole = bytearray(mutant[which])
-    for place in range(7, len(whole) - 1):
-        for octet in {0, 1, 34, 92, 128, 255, whole[place] ^ 1, whole[place] + 1 & 255}:
-            frame = bytes(whole[:place]) + bytes([octet]) + bytes(whole[place + 1 :])
+    original = bytearray(mutant[which])
+    for place in range(7, len(original) - 1):
+        for octet in {0, 1, 34, 92, 128, 255, original[place] ^ 1, original[place] + 1 & 255}:
+            frame = bytes(original[:place]) + bytes([octet]) + bytes(original[place + 1 :])
             odd = [*mutant[:which], frame, *mutant[which + 1 :]]
             same(before + b"".join(odd) + behind)
 
@@ -146,30 +146,30 @@ def test_more_and_less_than_a_frame_needs(which: int) -> None:
 @given(some.seeds)
 @settings(max_examples=100)
 def test_the_same_error(rng: Random) -> None:
-    found: list[object] = []
+    outcomes: list[object] = []
     data = messages(rng, 12) + gen.spoil_inside(rng, messages(rng, 2)) + messages(rng, 12)
     for protocol in (FAST, SLOW):
         try:
-            found.append(decode(data, protocol=protocol, mode="FAILFAST").num_rows)
+            outcomes.append(decode(data, protocol=protocol, mode="FAILFAST").num_rows)
         except amqpcodec.DecodeError as error:
-            found.append((str(error), error.offset, error.field, type(error)))
-    assert found[0] == found[1]
+            outcomes.append((str(error), error.offset, error.field, type(error)))
+    assert outcomes[0] == outcomes[1]
 
 
 @given(some.seeds)
 @settings(max_examples=100)
 def test_where_a_column_is_full(rng: Random) -> None:
     """A lower limit stands in for the 2 GiB of int32 offsets."""
-    found: list[object] = []
+    outcomes: list[object] = []
     data = joined(usual(number) for number in range(90)) + messages(rng, 20)
     limit = rng.randrange(600, 20000)
     for protocol in (FAST, SLOW):
         try:
             out = _columns.decode_columns(protocol, data, None, "PERMISSIVE", "rabbitmq", limit)
-            found.append(pa.record_batch(out))
+            outcomes.append(pa.record_batch(out))
         except ValueError as error:
-            found.append(str(error))
-    assert found[0] == found[1]
+            outcomes.append(str(error))
+    assert outcomes[0] == outcomes[1]
 
 
 def test_headers_of_other_kinds_by_turns() -> None:

@@ -47,8 +47,8 @@ def transfer(count: int) -> bytes:
 
 def rows(data: bytes, **how: Any) -> list[dict[str, Any]]:
     result = batch.decode(data, protocol="1.0", **how)
-    found: list[dict[str, Any]] = pa.record_batch(result).to_pylist()
-    return found
+    dicts: list[dict[str, Any]] = pa.record_batch(result).to_pylist()
+    return dicts
 
 
 def test_a_frame_is_read() -> None:
@@ -107,9 +107,9 @@ def test_the_limit_is_one_in_every_form_and_direction(limit: int) -> None:
                 lambda nulls=nulls: amqp.Message.decode(amqp.Message(nulls).encode()).value,
             ]
             for read in reads:
-                assert given(read) == (count if fits else None)
+                assert value_or_limit(read) == (count if fits else None)
             for write in writes:
-                assert given(write) == (nulls if fits else None)
+                assert value_or_limit(write) == (nulls if fits else None)
             assert (written_columns(count) is not None) == fits
             for field_tables in ("json", "variant", "map"):
                 for level, data in (("frame", frame(count)), ("message", transfer(count))):
@@ -117,7 +117,7 @@ def test_the_limit_is_one_in_every_form_and_direction(limit: int) -> None:
                     assert (row["error"] is None) == fits
 
 
-def given(ask: Any) -> Any:
+def value_or_limit(ask: Any) -> Any:
     """What comes of it, or None where the limit is named as the reason."""
     try:
         return ask()
@@ -141,22 +141,22 @@ def test_the_limit_is_read_and_set() -> None:
 def test_a_batch_stays_below_a_multiple_of_its_input(level: str, field_tables: str) -> None:
     one = frame(LIMIT)
     data = one * (55_000 // len(one))
-    found = rows(data, level=level, field_tables=field_tables)
-    good = [row for row in found if row["error"] is None]
+    frame_rows = rows(data, level=level, field_tables=field_tables)
+    good = [row for row in frame_rows if row["error"] is None]
     # The first is below the limit of a frame; what others have beyond the input's bytes counts too.
     assert 1 <= len(good) <= 3
-    assert len(found) == 55_000 // len(one)
+    assert len(frame_rows) == 55_000 // len(one)
     size = batch.decode(data, protocol="1.0", level=level, field_tables=field_tables)
     assert pa.record_batch(size).nbytes < 40 * len(data)
     if level == "frame":
-        assert all(row["frame"] == one for row in found)
+        assert all(row["frame"] == one for row in frame_rows)
 
 
 def test_messages_are_in_the_budget() -> None:
     data = transfer(LIMIT) * 500
-    found = rows(data, level="message")
-    assert len(found) == 500
-    good = [row for row in found if row["error"] is None]
+    message_rows = rows(data, level="message")
+    assert len(message_rows) == 500
+    good = [row for row in message_rows if row["error"] is None]
     assert 1 <= len(good) <= 3
     assert pa.record_batch(batch.decode(data, protocol="1.0", level="message")).nbytes < 40 * len(
         data
@@ -164,8 +164,8 @@ def test_messages_are_in_the_budget() -> None:
 
 
 def test_small_arrays_never_meet_the_budget() -> None:
-    found = rows(frame(30) * 20_000)
-    assert [row["error"] for row in found] == [None] * 20_000
+    frame_rows = rows(frame(30) * 20_000)
+    assert [row["error"] for row in frame_rows] == [None] * 20_000
 
 
 def test_frames_fall_out_where_the_sum_passes_the_bytes(small_limit: int) -> None:
@@ -184,19 +184,19 @@ def test_frames_fall_out_where_the_sum_passes_the_bytes(small_limit: int) -> Non
 
 def test_a_decoder_counts_over_its_frames(small_limit: int) -> None:
     data = frame(100)
-    for cut in (1, 7, len(data), 10 * len(data)):
+    for chunk_size in (1, 7, len(data), 10 * len(data)):
         decoder = amqp.Decoder(opened=True, errors="frame")
         stream = data * 200
         frames = [
-            made
-            for at in range(0, len(stream), cut)
-            for _, made in decoder.feed(stream[at : at + cut])
+            event
+            for at in range(0, len(stream), chunk_size)
+            for _, event in decoder.feed(stream[at : at + chunk_size])
         ]
         assert len(frames) == 200
-        good = [made for made in frames if not isinstance(made, amqp.BadFrame)]
+        good = [event for event in frames if not isinstance(event, amqp.BadFrame)]
         assert 100 * len(good) <= len(stream) + small_limit
         assert len(good) > len(stream) // 100 - 3
-        bad = next(made for made in frames if isinstance(made, amqp.BadFrame))
+        bad = next(event for event in frames if isinstance(event, amqp.BadFrame))
         assert "exceed the limit" in str(bad.error)
         decoder.reset()
         assert not isinstance(next(iter(decoder.feed(data)))[1], amqp.BadFrame)

@@ -82,9 +82,9 @@ def test_attributes() -> None:
     assert isinstance(schema, batch.Schema)
     assert schema.names == ["row"]
     assert "row" in repr(schema)
-    for made in (batch.Columns, batch.Schema):
+    for cls in (batch.Columns, batch.Schema):
         with pytest.raises(TypeError):
-            made()
+            cls()
 
 
 def test_struct_array() -> None:
@@ -181,21 +181,21 @@ def test_a_schema_moved_out_lives_by_itself(parent_first: bool) -> None:
 )
 def test_offsets_that_would_not_do(limit: int, data: bytes) -> None:
     """A lower limit stands in for the 2 GiB of int32 offsets."""
-    whole = data * 200
+    stream = data * 200
     column = dict.fromkeys(COLUMNS, 0)
-    for row in rows(whole):
+    for row in rows(stream):
         for name in column:
             value = row[name]
             if isinstance(value, str | bytes):
                 column[name] += len(value if isinstance(value, bytes) else value.encode())
     for name, octets in column.items():
-        args = (amqp.PROTOCOL, whole, [name], "PERMISSIVE", "rabbitmq", limit)
+        args = (amqp.PROTOCOL, stream, [name], "PERMISSIVE", "rabbitmq", limit)
         if octets > limit:
             with pytest.raises(ValueError, match=f"{limit} bytes.*{name}"):
                 _columns.decode_columns(*args)
         elif octets and octets < limit - 2048:
-            found = pa.record_batch(_columns.decode_columns(*args))
-            assert found.equals(decode(whole, fields=[name]))
+            record_batch = pa.record_batch(_columns.decode_columns(*args))
+            assert record_batch.equals(decode(stream, fields=[name]))
 
 
 def test_threads() -> None:
@@ -209,8 +209,8 @@ def test_threads() -> None:
         for step in range(60):
             which = (number + step) % 4
             result = batch.decode(inputs[which])
-            taken = [pa.record_batch(result) for _ in range(2)]
-            same &= taken[step % 2].equals(expected[which])
+            batches = [pa.record_batch(result) for _ in range(2)]
+            same &= batches[step % 2].equals(expected[which])
         return same
 
     with ThreadPoolExecutor(4) as pool:

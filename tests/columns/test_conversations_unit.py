@@ -25,10 +25,10 @@ def frames(body: bytes, channel: int = 1, key: str = "k") -> list[bytes]:
     ]
 
 
-def between(*each: list[bytes]) -> tuple[list[bytes], list[str]]:
+def between(*conversations: list[bytes]) -> tuple[list[bytes], list[str]]:
     """Values of several conversations in turn, and the name of each value's conversation."""
     values, names = [], []
-    for step in zip(*each, strict=True):
+    for step in zip(*conversations, strict=True):
         for name, value in zip("ABC", step, strict=False):
             values.append(value)
             names.append(name)
@@ -40,8 +40,8 @@ VALUES, NAMES = between(A, B)
 
 
 def bodies(data: Any, **options: Any) -> list[tuple[int, bytes | None, bool]]:
-    found = rows(data, level="message", fields=["row", "body", "error"], **options)
-    return [(row["row"], row["body"], row["error"] is None) for row in found]
+    message_rows = rows(data, level="message", fields=["row", "body", "error"], **options)
+    return [(row["row"], row["body"], row["error"] is None) for row in message_rows]
 
 
 def test_connections_on_one_channel_are_not_joined() -> None:
@@ -57,23 +57,23 @@ def test_connections_on_one_channel_are_not_joined() -> None:
 
 
 def test_without_keys_a_value_holds_whole_messages() -> None:
-    found = rows(pa.array(VALUES, pa.binary()), level="message", fields=ASKED)
-    assert len(found) == len(VALUES)
-    assert all(row["error"] and row["body"] is None for row in found)
-    assert [row["frame"] for row in found] == VALUES
-    assert [row["row"] for row in found] == list(range(len(VALUES)))
-    assert "ended inside a message" in found[0]["error"]
-    whole = [b"".join(A), b"".join(B), b"".join(A + B)]
-    assert bodies(pa.array(whole, pa.binary())) == [
+    message_rows = rows(pa.array(VALUES, pa.binary()), level="message", fields=ASKED)
+    assert len(message_rows) == len(VALUES)
+    assert all(row["error"] and row["body"] is None for row in message_rows)
+    assert [row["frame"] for row in message_rows] == VALUES
+    assert [row["row"] for row in message_rows] == list(range(len(VALUES)))
+    assert "ended inside a message" in message_rows[0]["error"]
+    complete_messages = [b"".join(A), b"".join(B), b"".join(A + B)]
+    assert bodies(pa.array(complete_messages, pa.binary())) == [
         (0, b"aaaa", True), (1, b"bbbbbb", True), (2, b"aaaa", True), (2, b"bbbbbb", True),
     ]  # fmt: skip
 
 
 def test_what_a_value_cuts_off_does_not_reach_the_next_one() -> None:
     values = [b"".join(A[:3]), b"".join(B), A[3]]
-    found = rows(pa.array(values, pa.binary()), level="message", fields=ASKED)
-    assert [row["body"] for row in found] == [None, b"bbbbbb", None]
-    assert [row["error"] is None for row in found] == [False, True, False]
+    message_rows = rows(pa.array(values, pa.binary()), level="message", fields=ASKED)
+    assert [row["body"] for row in message_rows] == [None, b"bbbbbb", None]
+    assert [row["error"] is None for row in message_rows] == [False, True, False]
 
 
 def test_one_conversation_over_all_values() -> None:
@@ -86,20 +86,22 @@ def test_many_conversations_of_many_messages(layout: str) -> None:
         [f for i in range(300) for f in frames(bytes([c]) * (8 + i), 1 + i % 3)] for c in b"xyz"
     ]
     values, names = between(*lists)
-    wanted = [one for each in lists for one in rows(b"".join(each), level="message")]
-    found = rows(pa.array(values, pa.binary()), level="message", by=[names], layout=layout)
-    assert len(found) == 900
-    for one, other in zip(found, wanted, strict=True):
+    expected = [
+        one for conversation in lists for one in rows(b"".join(conversation), level="message")
+    ]
+    message_rows = rows(pa.array(values, pa.binary()), level="message", by=[names], layout=layout)
+    assert len(message_rows) == 900
+    for one, other in zip(message_rows, expected, strict=True):
         one.pop("row"), other.pop("row")
         assert one == other
 
 
 def test_what_a_conversation_leaves_open_is_an_error_of_its_own() -> None:
     values, names = [*A[:3], *B, A[3]], [*"AAA", *"BBBB", "C"]
-    found = rows(pa.array(values, pa.binary()), level="message", fields=ASKED, by=[names])
-    assert [row["body"] for row in found] == [None, b"bbbbbb", None]
-    assert [row["error"] is None for row in found] == [False, True, False]
-    assert found[0]["frame"] == b"".join(A[:3])
+    message_rows = rows(pa.array(values, pa.binary()), level="message", fields=ASKED, by=[names])
+    assert [row["body"] for row in message_rows] == [None, b"bbbbbb", None]
+    assert [row["error"] is None for row in message_rows] == [False, True, False]
+    assert message_rows[0]["frame"] == b"".join(A[:3])
 
 
 def test_nulls_slices_and_keys_that_are_null() -> None:
@@ -150,10 +152,13 @@ def transfers(body: bytes, identity: int = 0, handle: int = 0) -> list[bytes]:
     """One delivery in three transfers, of which the first alone says its number."""
     message = amqp10.Message(body).encode()
     first = amqp10.Transfer(handle, identity, b"t%d" % identity, 0, more=True)
-    rest = amqp10.Transfer(handle, more=True), amqp10.Transfer(handle)
-    cut = len(message) // 3
-    parts = message[:cut], message[cut : 2 * cut], message[2 * cut :]
-    return [amqp10.encode(0, each, part) for each, part in zip((first, *rest), parts, strict=True)]
+    continuations = amqp10.Transfer(handle, more=True), amqp10.Transfer(handle)
+    part_size = len(message) // 3
+    parts = message[:part_size], message[part_size : 2 * part_size], message[2 * part_size :]
+    return [
+        amqp10.encode(0, transfer, part)
+        for transfer, part in zip((first, *continuations), parts, strict=True)
+    ]
 
 
 def deliveries(data: Any, **options: Any) -> list[tuple[int, bytes | None, bool]]:
@@ -164,14 +169,24 @@ def test_deliveries_of_several_connections() -> None:
     values, names = between(transfers(b"aaaa"), transfers(b"bbbbbb"))
     array = pa.array(values, pa.binary())
     assert deliveries(array, by=[names]) == [(0, b"aaaa", True), (1, b"bbbbbb", True)]
-    found = rows(array, level="message", protocol="1.0")
-    assert len(found) == len(values)
-    assert all(row["error"] and row["body"] is None for row in found)
+    message_rows = rows(array, level="message", protocol="1.0")
+    assert len(message_rows) == len(values)
+    assert all(row["error"] and row["body"] is None for row in message_rows)
 
 
 def test_the_rest_of_a_cut_delivery_is_no_message_and_what_follows_is() -> None:
-    cut, whole = transfers(b"aaaa"), b"".join(transfers(b"bbbbbb"))
-    array = pa.array([cut[0], cut[1], cut[2], whole, *cut[:1], whole], pa.binary())
+    split_delivery, complete_delivery = transfers(b"aaaa"), b"".join(transfers(b"bbbbbb"))
+    array = pa.array(
+        [
+            split_delivery[0],
+            split_delivery[1],
+            split_delivery[2],
+            complete_delivery,
+            *split_delivery[:1],
+            complete_delivery,
+        ],
+        pa.binary(),
+    )
     expected = [
         (0, None, False), (1, None, False), (2, None, False), (3, b"bbbbbb", True),
         (4, None, False), (5, b"bbbbbb", True),
@@ -187,7 +202,7 @@ def test_a_message_without_a_number_is_whole_too() -> None:
 # ---- what is open at the end, for those who decode piece by piece ----
 
 
-def held(values: list[bytes], protocol: str, links: list[int]) -> Any:
+def decode_conversations(values: list[bytes], protocol: str, links: list[int]) -> Any:
     array = pa.array(values, pa.binary())
     options: dict[str, Any] = {"field_tables": "json", "groups": True, "links": links}
     return batch.decode_held(array, protocol, ["body", "error"], "PERMISSIVE", **options)
@@ -197,25 +212,27 @@ def held(values: list[bytes], protocol: str, links: list[int]) -> Any:
 def test_pieces_give_what_one_call_gives(protocol: str) -> None:
     make = frames if protocol == "0-9-1" else transfers
     values = [f for i in range(20) for f in make(b"%d" % i * 9, *([1 + i % 2] if i % 3 else []))]
-    whole = [row[1] for row in bodies(pa.array(values, pa.binary()), protocol=protocol, by=[])]
-    assert all(whole)
+    expected_bodies = [
+        row[1] for row in bodies(pa.array(values, pa.binary()), protocol=protocol, by=[])
+    ]
+    assert all(expected_bodies)
     for size in (1, 2, 3, 5, 7):
         open_: list[tuple[int, bytes, int]] = []
         links: list[int] = []
-        found: list[bytes] = []
+        piece_bodies: list[bytes] = []
         for i in range(0, len(values), size):
-            piece = [each for _, each, _ in open_] + values[i : i + size]
-            columns, open_, links = held(piece, protocol, links)
-            found += pa.record_batch(columns).column("body").to_pylist()
-        assert found == whole
+            piece = [value for _, value, _ in open_] + values[i : i + size]
+            columns, open_, links = decode_conversations(piece, protocol, links)
+            piece_bodies += pa.record_batch(columns).column("body").to_pylist()
+        assert piece_bodies == expected_bodies
         assert not open_
 
 
 def test_links_whose_deliveries_were_given_up_are_told() -> None:
     first, second = transfers(b"aaaa"), transfers(b"bbbb", 1)
-    _, open_, links = held([first[0], second[0]], "1.0", [])
+    _, open_, links = decode_conversations([first[0], second[0]], "1.0", [])
     assert open_ == []
     assert len(links) == 1
-    columns, open_, links = held([second[2]], "1.0", links)
+    columns, open_, links = decode_conversations([second[2]], "1.0", links)
     assert pa.record_batch(columns).column("error").to_pylist()[0] is not None
     assert (open_, links) == ([], [])

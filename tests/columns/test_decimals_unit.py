@@ -37,10 +37,10 @@ def column(protocol: str, values: list[Any], kind: str, **options: Any) -> Any:
     """(the column, the errors) of a message for each value."""
     name, more = FAMILIES[protocol]
     data = pa.array([message(protocol, value) for value in values], pa.binary())
-    found = decode(data, fields=[f"{name}:{kind}", "body", "error"], **more, **options)
+    record_batch = decode(data, fields=[f"{name}:{kind}", "body", "error"], **more, **options)
     if options.get("mode") != "DROPMALFORMED":
-        assert found.column("body").to_pylist() == [b"body"] * len(values)
-    return found.column(0), found.column("error").to_pylist()
+        assert record_batch.column("body").to_pylist() == [b"body"] * len(values)
+    return record_batch.column(0), record_batch.column("error").to_pylist()
 
 
 def fits(value: Decimal, precision: int, scale: int) -> bool:
@@ -73,11 +73,11 @@ def test_decimals_of_1_0(layout: str, parts: list[tuple[int, int]], kind: tuple[
 
 
 def check(protocol: str, values: list[Decimal], kind: tuple[int, int], layout: str) -> None:
-    found, errors = column(protocol, values, f"decimal({kind[0]},{kind[1]})", layout=layout)
+    values_column, errors = column(protocol, values, f"decimal({kind[0]},{kind[1]})", layout=layout)
     wide = pa.decimal128 if kind[0] <= 38 else pa.decimal256
-    assert found.type == wide(*kind)
+    assert values_column.type == wide(*kind)
     expected = [value if fits(value, *kind) else None for value in values]
-    assert found.to_pylist() == expected
+    assert values_column.to_pylist() == expected
     assert [error is None for error in errors] == [value is not None for value in expected]
 
 
@@ -85,8 +85,8 @@ def check(protocol: str, values: list[Decimal], kind: tuple[int, int], layout: s
 def test_what_is_taken(protocol: str) -> None:
     """Decimals and integers, exactly; another type is null without an error, and so is nothing."""
     values: list[Any] = [Decimal("1.50"), -7, 0, True, 1.5, "1.5", b"1", None, Decimal("-0.00")]
-    found, errors = column(protocol, values, "decimal(10,2)")
-    assert [None if v is None else str(v) for v in found.to_pylist()] == [
+    decimals, errors = column(protocol, values, "decimal(10,2)")
+    assert [None if v is None else str(v) for v in decimals.to_pylist()] == [
         "1.50", "-7.00", "0.00", None, None, None, None, None, "0.00",
     ]  # fmt: skip
     assert errors == [None] * len(values)
@@ -94,9 +94,9 @@ def test_what_is_taken(protocol: str) -> None:
 
 @pytest.mark.parametrize("kind", ["Decimal( 5 , 0 )", "DECIMAL(5,0)", " decimal(5,0) "])
 def test_how_a_type_is_written(kind: str) -> None:
-    found, _ = column("0-9-1", [Decimal(99999), Decimal(100000)], kind)
-    assert found.type == pa.decimal128(5, 0)
-    assert found.to_pylist() == [99999, None]
+    decimals, _ = column("0-9-1", [Decimal(99999), Decimal(100000)], kind)
+    assert decimals.type == pa.decimal128(5, 0)
+    assert decimals.to_pylist() == [99999, None]
 
 
 @pytest.mark.parametrize("protocol", FAMILIES)
@@ -116,8 +116,8 @@ def test_decimals_that_there_are_not(protocol: str, kind: str) -> None:
 def test_decimals_as_text(protocol: str) -> None:
     """Every digit that the wire has, also zeros at the end."""
     texts = ["1.50", "-0.001", "0.0", "2147483647", "0.0000001"]
-    found, errors = column(protocol, [Decimal(text) for text in texts], "string")
-    assert [Decimal(text).as_tuple() for text in found.to_pylist()] == [
+    strings, errors = column(protocol, [Decimal(text) for text in texts], "string")
+    assert [Decimal(text).as_tuple() for text in strings.to_pylist()] == [
         Decimal(text).as_tuple() for text in texts
     ]
     assert errors == [None] * len(texts)
@@ -126,13 +126,13 @@ def test_decimals_as_text(protocol: str) -> None:
 def test_longest_text_of_a_decimal() -> None:
     tiny = Decimal(-(2**31)).scaleb(-255, EXACT)
     for layout in ("plain", "view"):
-        found, _ = column("0-9-1", [tiny] * 50, "string", layout=layout)
-        assert found.to_pylist() == [f"{tiny:f}"] * 50
+        strings, _ = column("0-9-1", [tiny] * 50, "string", layout=layout)
+        assert strings.to_pylist() == [f"{tiny:f}"] * 50
 
 
 def test_text_of_no_number() -> None:
-    found, _ = column("1.0", [Decimal("NaN"), Decimal("-Infinity"), Decimal("1E+6000")], "string")
-    assert found.to_pylist() == ["NaN", "-Infinity", "1E+6000"]
+    strings, _ = column("1.0", [Decimal("NaN"), Decimal("-Infinity"), Decimal("1E+6000")], "string")
+    assert strings.to_pylist() == ["NaN", "-Infinity", "1E+6000"]
 
 
 #: (protocol, value, type, what the error says after the place "…headers: " or "…properties: ").
@@ -155,8 +155,8 @@ FULL = [
 @pytest.mark.parametrize(("protocol", "value", "kind", "text"), FULL)
 def test_a_value_that_does_not_fit(protocol: str, value: Any, kind: str, text: str) -> None:
     """It is null with an error, as of a property; FAILFAST raises, DROPMALFORMED drops it."""
-    found, errors = column(protocol, [5, value, 5, 5], kind)
-    assert found.null_count == (1 if kind != "timestamp" else 4)
+    values_column, errors = column(protocol, [5, value, 5, 5], kind)
+    assert values_column.null_count == (1 if kind != "timestamp" else 4)
     assert errors[:1] + errors[2:] == [None] * 3
     raw = message(protocol, value)
     place = raw.index(b"\xa1\x01x" if protocol == "1.0" else b"\x01x") + (
@@ -167,8 +167,8 @@ def test_a_value_that_does_not_fit(protocol: str, value: Any, kind: str, text: s
     with pytest.raises(DecodeError) as caught:
         column(protocol, [5, value], kind, mode="FAILFAST")
     assert text in str(caught.value)
-    found, _ = column(protocol, [5, value, 5], kind, mode="DROPMALFORMED")
-    assert len(found) == 2
+    values_column, _ = column(protocol, [5, value, 5], kind, mode="DROPMALFORMED")
+    assert len(values_column) == 2
 
 
 def test_integers_beyond_int64_by_the_letter_of_0_9_1() -> None:
@@ -192,8 +192,8 @@ def test_columns_that_come_late(protocol: str) -> None:
     """Rows without a value before and after those with one, over many blocks."""
     values: list[Any] = ["no"] * 300 + [Decimal(n).scaleb(-2) for n in range(500)] + ["no"] * 300
     for kind in ("decimal(12,2)", "decimal(60,5)"):
-        found, _ = column(protocol, values, kind)
-        assert found.to_pylist() == [None if value == "no" else value for value in values]
+        decimals, _ = column(protocol, values, kind)
+        assert decimals.to_pylist() == [None if value == "no" else value for value in values]
 
 
 def test_a_fault_after_a_value_that_does_not_fit_keeps_its_place() -> None:
@@ -215,8 +215,8 @@ def test_encode_takes_what_decode_called_a_column(protocol: str, kind: str) -> N
     """A type in a column's name, however it is written, is no part of the header's name."""
     name, options = FAMILIES[protocol]
     value: Any = {"decimal(10,2)": Decimal("1.50"), "bool": True}.get(kind, 2**40)
-    found = decode(message(protocol, value), fields=[f"{name}:{kind}", "body"], **options)
-    back = batch.encode(found, protocol)
+    record_batch = decode(message(protocol, value), fields=[f"{name}:{kind}", "body"], **options)
+    back = batch.encode(record_batch, protocol)
     assert pa.array(back.errors).to_pylist() == [None]
     (row,) = decode(
         pa.array(back), fields=[f"{name}:{kind}", f"{name}:json"], **options

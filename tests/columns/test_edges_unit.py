@@ -15,8 +15,8 @@ from tests.columns.arrow_structs import raw  # noqa: E402
 
 
 def rows(data: Any, **how: Any) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = pa.record_batch(batch.decode(data, **how)).to_pylist()
-    return found
+    dicts: list[dict[str, Any]] = pa.record_batch(batch.decode(data, **how)).to_pylist()
+    return dicts
 
 
 def message(i: int, table: bytes = b"\x01kS\0\0\0\x03abc\x01nI\0\0\0\x05") -> bytes:
@@ -58,10 +58,10 @@ def test_a_malformed_table_in_a_run_of_like_messages_is_an_error(
 ) -> None:
     data = b"".join(message(i, table) if i == 200 else message(i) for i in range(600))
     for layout in ("view", "plain"):
-        found = rows(data, level="message", layout=layout, fields=fields)
-        wrong = [i for i, row in enumerate(found) if row["error"] is not None]
+        message_rows = rows(data, level="message", layout=layout, fields=fields)
+        wrong = [i for i, row in enumerate(message_rows) if row["error"] is not None]
         assert wrong == [200]
-        assert len(found) == 600
+        assert len(message_rows) == 600
 
 
 def test_a_run_of_contents_whose_time_nobody_asked_for() -> None:
@@ -79,8 +79,8 @@ def test_a_run_of_contents_whose_time_nobody_asked_for() -> None:
     everything = pa.record_batch(batch.decode(data, protocol="0-8", level="message"))
     for fields in (["body"], ["exchange", "body"], ["body", "error"]):
         for layout in ("view", "plain"):
-            found = rows(data, protocol="0-8", level="message", layout=layout, fields=fields)
-            assert [row["body"] for row in found] == [b"%d" % i for i in range(40)]
+            message_rows = rows(data, protocol="0-8", level="message", layout=layout, fields=fields)
+            assert [row["body"] for row in message_rows] == [b"%d" % i for i in range(40)]
     assert everything["body"].to_pylist() == [b"%d" % i for i in range(40)]
 
 
@@ -95,18 +95,18 @@ def test_arguments_that_end_anywhere_are_an_error(method: Any) -> None:
     """Also within the length of a long string or of a table."""
     frame = v0_9_1.encode(1, method)
     for end in range(11, len(frame) - 1):
-        cut = frame[:3] + struct.pack(">I", end - 7) + frame[7:end] + b"\xce"
-        found = rows(frame + cut + frame * 9, fields=["arguments", "error"])
-        assert [i for i, row in enumerate(found) if row["error"]] == [1]
+        short_frame = frame[:3] + struct.pack(">I", end - 7) + frame[7:end] + b"\xce"
+        frame_rows = rows(frame + short_frame + frame * 9, fields=["arguments", "error"])
+        assert [i for i, row in enumerate(frame_rows) if row["error"]] == [1]
 
 
 def test_a_flag_of_no_property_announces_nothing() -> None:
     """The same bytes are values with it and without it, and beside frames that have none."""
     plain = struct.pack(">BHIHHQH", 2, 1, 16, 60, 0, 4, 0x8000) + b"\1t\xce"
     flagged = struct.pack(">BHIHHQH", 2, 1, 16, 60, 0, 4, 0x8002) + b"\1t\xce"
-    found = rows(plain + flagged + plain * 9, fields=["properties", "body_size", "error"])
-    assert found[1] == found[0]
-    assert (found[0]["properties"]["content_type"], found[0]["error"]) == ("t", None)
+    frame_rows = rows(plain + flagged + plain * 9, fields=["properties", "body_size", "error"])
+    assert frame_rows[1] == frame_rows[0]
+    assert (frame_rows[0]["properties"]["content_type"], frame_rows[0]["error"]) == ("t", None)
 
 
 class Unknown:
@@ -129,9 +129,9 @@ def test_nulls_are_seen_where_arrow_does_not_say_how_many() -> None:
         offsets,
         data,
     ]  # the second and the fourth are null, not empty
-    whole = pa.Array.from_buffers(pa.binary(), 6, buffers)
+    complete_array = pa.Array.from_buffers(pa.binary(), 6, buffers)
     sliced = pa.Array.from_buffers(pa.binary(), 4, buffers, offset=1)
-    for array, expected in ((whole, [0, 2, 4, 5]), (sliced, [1, 3])):
+    for array, expected in ((complete_array, [0, 2, 4, 5]), (sliced, [1, 3])):
         assert [row["row"] for row in rows(Unknown(array))] == expected
 
 
@@ -144,14 +144,14 @@ def test_a_symbol_is_ascii_also_where_it_would_be_utf8(layout: str, code: str) -
     init = b"\0\x53\x41\xc0" + bytes([len(symbol) + 1, 1]) + symbol
     frame = struct.pack(">IBBH", 8 + len(init), 2, 1, 0) + init
     good = v1.encode(0, v1.SaslInit("PLAIN", b"x"))
-    found = rows(good + frame + good, protocol="1.0", layout=layout)
-    assert [row["error"] is None for row in found] == [True, False, True]
-    assert "ASCII" in found[1]["error"]
-    found = rows(frame, protocol="1.0", layout=layout, fields=["mechanism", "error"])
-    assert "ASCII" in found[0]["error"]
+    result_rows = rows(good + frame + good, protocol="1.0", layout=layout)
+    assert [row["error"] is None for row in result_rows] == [True, False, True]
+    assert "ASCII" in result_rows[1]["error"]
+    result_rows = rows(frame, protocol="1.0", layout=layout, fields=["mechanism", "error"])
+    assert "ASCII" in result_rows[0]["error"]
     properties = v1.Message(b"x", content_type="type/é"[:5]).encode()
     bad = properties.replace(b"\xa3\x05type/", b"\xa3\x05typ" + text)
     assert bad != properties
     transfer = v1.encode(0, v1.Transfer(0, 0, b"t"), bad)
-    found = rows(transfer, protocol="1.0", level="message", layout=layout)
-    assert "ASCII" in found[0]["error"]
+    result_rows = rows(transfer, protocol="1.0", level="message", layout=layout)
+    assert "ASCII" in result_rows[0]["error"]

@@ -158,8 +158,8 @@ def test_tables_with_the_names_of_those_before(rng: Random) -> None:
             entries[at] = (entries[at][0], b"t\1")
         raw = w.table(*entries)
         if len(raw) > 4 and rng.random() < 0.1:
-            cut = rng.randrange(4, len(raw))
-            raw = (cut - 4).to_bytes(4, "big") + raw[4:cut]
+            length = rng.randrange(4, len(raw))
+            raw = (length - 4).to_bytes(4, "big") + raw[4:length]
         payload = b"\0\x3c\0\0" + bytes(8) + b"\x20\0" + raw
         data += w.frame(2, 1, payload)
     same(

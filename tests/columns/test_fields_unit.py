@@ -89,8 +89,8 @@ def test_arguments(rng: Random) -> None:
     wishes = {*rng.sample(own, min(len(own), 5)), *rng.sample(sorted(QUALIFIED), 3)}
     wishes |= {n.rpartition(".")[2] for n in own if "reserved" not in n and rng.random() < 0.5}
     wishes -= {"arguments"}
-    found = rows(b"".join(raws), fields=rng.sample(sorted(wishes), len(wishes)))
-    for row, method in zip(found, methods, strict=True):
+    frame_rows = rows(b"".join(raws), fields=rng.sample(sorted(wishes), len(wishes)))
+    for row, method in zip(frame_rows, methods, strict=True):
         values = {
             python_name(n): expected_argument(method.args[n], kind)
             for n, kind in FACTS.methods[method.name].fields
@@ -109,23 +109,23 @@ def test_properties(rng: Random) -> None:
     more = rng.sample(["properties", "properties_json"], rng.randrange(3))
     fields = [*(f"properties.{name}" for name in chosen), *more]
     rng.shuffle(fields)
-    found = decode(b"".join(raws), fields=fields)
+    record_batch = decode(b"".join(raws), fields=fields)
     for name in chosen:
-        column = found.column(f"properties.{name}")
+        column = record_batch.column(f"properties.{name}")
         if pa.types.is_timestamp(column.type):
             column = column.cast(pa.int64())
-        wanted = [expected_properties(header(raw))[0][name] for raw in raws]
-        assert column.to_pylist() == wanted
+        expected = [expected_properties(header(raw))[0][name] for raw in raws]
+        assert column.to_pylist() == expected
     if "properties_json" in more:
-        for raw, text in zip(raws, found.column("properties_json").to_pylist(), strict=True):
-            told = json.loads(text)
-            given_ = {python_name(n): v for n, v in header(raw).properties.items()}
-            assert list(told) == [name for name in names if name in given_]
-            assert told.get("priority") == given_.get("priority")
-            if "timestamp" in told:
-                assert told["timestamp"] == {"$timestamp": given_["timestamp"]}
-            if "headers" in told:
-                assert f'"headers":{json_table(given_["headers"])}' in text
+        for raw, text in zip(raws, record_batch.column("properties_json").to_pylist(), strict=True):
+            json_object = json.loads(text)
+            properties = {python_name(n): v for n, v in header(raw).properties.items()}
+            assert list(json_object) == [name for name in names if name in properties]
+            assert json_object.get("priority") == properties.get("priority")
+            if "timestamp" in json_object:
+                assert json_object["timestamp"] == {"$timestamp": properties["timestamp"]}
+            if "headers" in json_object:
+                assert f'"headers":{json_table(properties["headers"])}' in text
 
 
 def header(raw: bytes) -> Header:
@@ -180,11 +180,11 @@ def test_headers(rng: Random) -> None:
     wishes = [(name.decode(), kind) for name in sorted(names) for kind in KINDS if name]
     wishes = [*rng.sample(wishes, min(len(wishes), 6)), ("nobody", "json")]
     fields = [f"headers.{name}:{kind}" for name, kind in wishes]
-    found = decode(b"".join(raws), fields=[*fields, "error"])
-    assert found.schema.types == [*(KINDS[kind] for _, kind in wishes), pa.string()]
+    record_batch = decode(b"".join(raws), fields=[*fields, "error"])
+    assert record_batch.schema.types == [*(KINDS[kind] for _, kind in wishes), pa.string()]
     misfits = [False] * len(raws)
     for number, (name, kind) in enumerate(wishes):
-        column = found.column(number)
+        column = record_batch.column(number)
         if kind == "timestamp":
             column = column.cast(pa.int64())
         expected = []
@@ -197,7 +197,7 @@ def test_headers(rng: Random) -> None:
             assert column.to_pylist() == expected
         else:
             assert list(map(repr, column.to_pylist())) == list(map(repr, expected))
-    errors = found.column("error").to_pylist()
+    errors = record_batch.column("error").to_pylist()
     assert ["does not fit" in (error or "") for error in errors] == misfits
     assert [error is not None for error in errors] == misfits
 
@@ -233,8 +233,8 @@ def test_types_that_there_are_not(protocol: str, kind: str) -> None:
 def test_one_column_stands_twice() -> None:
     """A property by itself and in its struct; an argument by both its names."""
     data = w.method_frame("queue.declare", queue="q") + w.method_frame("queue.purge", queue="p")
-    found = rows(data, fields=["queue", "queue.purge.queue", "queue.declare.queue"])
-    assert [list(row.values()) for row in found] == [["q", None, "q"], ["p", "p", None]]
+    frame_rows = rows(data, fields=["queue", "queue.purge.queue", "queue.declare.queue"])
+    assert [list(row.values()) for row in frame_rows] == [["q", None, "q"], ["p", "p", None]]
     data = w.header_frame(message_id="m")
     (row,) = rows(data, fields=["properties.message_id", "properties"])
     assert row["properties.message_id"] == row["properties"]["message_id"] == "m"
@@ -251,14 +251,14 @@ def test_message_level() -> None:
     data += w.header_frame(2, message_id="m", headers=w.table(("n", b"I\0\0\0\5")))
     data += w.body_frame(1, b"hi") + w.method_frame("queue.declare", queue="q")
     fields = ["headers.n:long", "body", "routing_key", "properties.message_id", "queue", "error"]
-    found = rows(data, level="message", fields=fields)
-    assert [list(row.values()) for row in found] == [
+    message_rows = rows(data, level="message", fields=fields)
+    assert [list(row.values()) for row in message_rows] == [
         [5, b"hi", "r", "m", None, None],
         [None, None, None, None, "q", None],
     ]
 
 
-def made(*fields: tuple[str, str, str]) -> Any:
+def protocol_with_fields(*fields: tuple[str, str, str]) -> Any:
     """A protocol with an argument `x` of a type in each of some methods."""
     methods = tuple(
         Method(name, number, fields=(Field("x", None, kind), Field(more, None, "octet")))
@@ -269,24 +269,24 @@ def made(*fields: tuple[str, str, str]) -> Any:
 
 
 def test_arguments_of_several_types() -> None:
-    numbers = made(("a", "octet", "m"), ("b", "longlong", "n"), ("c", "long", "o"))
+    numbers = protocol_with_fields(("a", "octet", "m"), ("b", "longlong", "n"), ("c", "long", "o"))
     data = w.frame(1, 1, b"\0\x0a\0\x0a\5\0") + w.frame(1, 1, b"\0\x0a\0\x0b" + b"\1" * 8 + b"\0")
-    found = decode(data, protocol=numbers, fields=["x", "all.a.x"])
-    assert found.schema.types == [pa.int64(), pa.int32()]
-    assert found.column(0).to_pylist() == [5, 0x0101010101010101]
-    assert found.column(1).to_pylist() == [5, None]
-    mixed = made(("a", "shortstr", "m"), ("b", "longstr", "n"), ("c", "table", "o"))
+    record_batch = decode(data, protocol=numbers, fields=["x", "all.a.x"])
+    assert record_batch.schema.types == [pa.int64(), pa.int32()]
+    assert record_batch.column(0).to_pylist() == [5, 0x0101010101010101]
+    assert record_batch.column(1).to_pylist() == [5, None]
+    mixed = protocol_with_fields(("a", "shortstr", "m"), ("b", "longstr", "n"), ("c", "table", "o"))
     with pytest.raises(ValueError, match=r"all\.a\.x \(shortstr\), all\.b\.x \(longstr\), all"):
         batch.schema(mixed, fields=["x"])
     assert pa.schema(batch.schema(mixed, fields=["all.b.x"])).types == [pa.binary()]
-    tables = made(("a", "shortstr", "m"), ("c", "table", "o"))
+    tables = protocol_with_fields(("a", "shortstr", "m"), ("c", "table", "o"))
     with pytest.raises(ValueError, match="more than one type"):
         batch.schema(tables, fields=["x"])
 
 
 def test_default_message_columns_of_any_protocol() -> None:
     """Those that no method has, or with another type, are null."""
-    protocol = made(("a", "octet", "exchange"))
+    protocol = protocol_with_fields(("a", "octet", "exchange"))
     schema = pa.schema(batch.schema(protocol, "message"))
     assert schema.field("exchange").type == pa.string()
     (row,) = rows(w.frame(1, 1, b"\0\x0a\0\x0a\5\6"), protocol=protocol, level="message")
@@ -328,7 +328,7 @@ def test_contents_as_arguments() -> None:
     inline = amqp9.encode(1, amqp9.Message.Transfer(body=b"hi"))
     other = amqp9.encode(1, amqp9.Message.Transfer(body=amqpcodec.types.Reference(b"r")))
     field = "message.transfer.body"
-    found = rows(inline + other, protocol="0-9", fields=[field])
-    assert [row[field] for row in found] == ['"hi"', '{"$reference":"r"}']
+    frame_rows = rows(inline + other, protocol="0-9", fields=[field])
+    assert [row[field] for row in frame_rows] == ['"hi"', '{"$reference":"r"}']
     with pytest.raises(ValueError, match="frame level"):
         batch.schema("0-9", fields=["body"])

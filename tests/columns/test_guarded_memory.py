@@ -71,11 +71,11 @@ def test_frames_of_any_kind(rng: Random) -> None:
 @pytest.mark.parametrize("level", ["frame", "message"])
 def test_amqp_1_0(level: str, layout: str) -> None:
     for size in range(40):
-        named = {"k" * (size % 5): size, "s": "t" * size}
+        application_properties = {"k" * (size % 5): size, "s": "t" * size}
         if size % 3:
-            message = v1.Message(b"b" * size, application_properties=named)
+            message = v1.Message(b"b" * size, application_properties=application_properties)
         else:
-            message = v1.Message(value="v" * size, application_properties=named)
+            message = v1.Message(value="v" * size, application_properties=application_properties)
         octets = v1.encode_message(0, v1.Transfer(0, 1, b"t", message_format=0), message)
         octets += v1.encode(0, v1.Detach(0, True, v1.Error("amqp:not-found", "d" * size)))
         both(octets * 3, protocol="1.0", level=level, layout=layout)
@@ -140,8 +140,10 @@ def test_arguments_that_end_where_the_header_does() -> None:
         arguments = GOOD_ARGUMENTS[:-1] + bytes([1 + len(header) - 1 + more])
         liar = deliver(arguments, GOOD_PROPERTIES)
         octets = good * 60 + liar + good * 60
-        found = decode(octets, level="message", layout="view", fields=NAMES)
-        errors = [row for row, error in enumerate(found["error"].to_pylist()) if error is not None]
+        record_batch = decode(octets, level="message", layout="view", fields=NAMES)
+        errors = [
+            row for row, error in enumerate(record_batch["error"].to_pylist()) if error is not None
+        ]
         assert errors == [60]
 
 
@@ -149,10 +151,10 @@ def test_arguments_that_end_where_the_header_does() -> None:
 
 
 def same(columns: Any, **options: Any) -> None:
-    found = batch.encode(guard(columns), **options)
+    messages = batch.encode(guard(columns), **options)
     expected = batch.encode(columns, **options)
-    assert pa.array(found).equals(pa.array(expected))
-    assert pa.array(found.errors).equals(pa.array(expected.errors))
+    assert pa.array(messages).equals(pa.array(expected))
+    assert pa.array(messages.errors).equals(pa.array(expected.errors))
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 200])

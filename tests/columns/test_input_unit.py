@@ -139,24 +139,24 @@ def test_arrays_are_released(fields: list[str] | None) -> None:
     """With their capsules: results hold a copy, which nobody else writes to."""
     before = pa.total_allocated_bytes()
     values = pa.array([ACK, None, BEAT] * 1000, pa.binary())
-    given = Given(*values.__arrow_c_array__())
+    exporter = Given(*values.__arrow_c_array__())
     del values
-    result = batch.decode(given, fields=fields)
-    taken = pa.record_batch(result)
-    del given, result
+    result = batch.decode(exporter, fields=fields)
+    record_batch = pa.record_batch(result)
+    del exporter, result
     gc.collect()
-    taken.validate(full=True)
+    record_batch.validate(full=True)
     assert pa.total_allocated_bytes() == before
     if fields is None:
-        assert taken.column("frame").to_pylist() == [ACK, BEAT] * 1000
+        assert record_batch.column("frame").to_pylist() == [ACK, BEAT] * 1000
 
 
 def test_capsules_can_be_read_again() -> None:
     """Their array is not moved out, also where the frames are asked for."""
-    given = Given(*pa.array([ACK], pa.binary()).__arrow_c_array__())
-    assert places(given, fields=["row", "offset"]) == [(0, 0)]
-    assert places(given, fields=["row", "offset"]) == [(0, 0)]
-    assert places(given) == places(given) == [(0, 0)]
+    exporter = Given(*pa.array([ACK], pa.binary()).__arrow_c_array__())
+    assert places(exporter, fields=["row", "offset"]) == [(0, 0)]
+    assert places(exporter, fields=["row", "offset"]) == [(0, 0)]
+    assert places(exporter) == places(exporter) == [(0, 0)]
 
 
 def address(data: bytes) -> int:
@@ -168,13 +168,13 @@ def test_frames_borrow_bytes(kind: Any) -> None:
     data = (b"" if kind in (bytes, memoryview) else b"?") + (ACK + BEAT) * 50
     references = sys.getrefcount(data)
     result = batch.decode(kind(data), fields=["frame"])
-    taken = pa.record_batch(result)
-    assert taken.column(0).buffers()[2].address == address(data) + (data[0] == ord("?"))
+    record_batch = pa.record_batch(result)
+    assert record_batch.column(0).buffers()[2].address == address(data) + (data[0] == ord("?"))
     assert sys.getrefcount(data) == references + 1
     del result
-    assert taken.column(0).to_pylist() == [ACK, BEAT] * 50
+    assert record_batch.column(0).to_pylist() == [ACK, BEAT] * 50
     assert sys.getrefcount(data) == references + 1
-    del taken
+    del record_batch
     assert sys.getrefcount(data) == references
 
 
@@ -210,11 +210,11 @@ def test_frames_that_do_not_follow_one_another(before: int) -> None:
     valid[before // 8] &= ~(1 << before % 8)
     buffers = [bytes(valid), array.array("i", offsets).tobytes(), b"".join(octets)]
     values = pa.Array.from_buffers(pa.binary(), len(octets), [pa.py_buffer(b) for b in buffers])
-    found = decode(values)
-    assert found.column("frame").to_pylist() == octets[:before] + octets[before + 1 :]
+    record_batch = decode(values)
+    assert record_batch.column("frame").to_pylist() == octets[:before] + octets[before + 1 :]
     bad = ACK * before + w.frame(1, 1, b"") + (BEAT + ACK) * 200
-    found = decode(bad, mode="DROPMALFORMED")
-    assert found.column("frame").to_pylist() == octets[:before] + octets[before + 1 :]
+    record_batch = decode(bad, mode="DROPMALFORMED")
+    assert record_batch.column("frame").to_pylist() == octets[:before] + octets[before + 1 :]
 
 
 def test_borrowed_octets_released_without_the_gil() -> None:
@@ -263,8 +263,8 @@ def test_offsets_that_go_backward(offsets: list[int], size: str) -> None:
 
 def test_protocols() -> None:
     expected = rows(ACK)
-    for given in ("0-9-1", amqp, protocol("0-9-1"), amqp.PROTOCOL):
-        assert rows(ACK, protocol=given) == expected
+    for argument in ("0-9-1", amqp, protocol("0-9-1"), amqp.PROTOCOL):
+        assert rows(ACK, protocol=argument) == expected
     with pytest.raises(ValueError, match="no protocol"):
         batch.decode(ACK, protocol="0-10")
     with pytest.raises(TypeError, match="protocol"):

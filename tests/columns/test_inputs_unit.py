@@ -72,11 +72,13 @@ class Stream:
 @pytest.mark.parametrize("layout", ["plain", "view"])
 def test_memory_is_kept_as_long_as_it_is_used(layout: str) -> None:
     frames = pa.chunked_array([[FRAME, LONG] * 500, [LONG, FRAME] * 500])
-    found = pa.record_batch(batch.decode(Stream(frames), fields=["frame", "row"], layout=layout))
+    record_batch = pa.record_batch(
+        batch.decode(Stream(frames), fields=["frame", "row"], layout=layout)
+    )
     other = decode(Stream(frames), fields=["method"])
-    found.validate(full=True)
-    assert found.column(0).to_pylist() == [FRAME, LONG] * 500 + [LONG, FRAME] * 500
-    assert found.column(1).to_pylist() == list(range(2000))
+    record_batch.validate(full=True)
+    assert record_batch.column(0).to_pylist() == [FRAME, LONG] * 500 + [LONG, FRAME] * 500
+    assert record_batch.column(1).to_pylist() == list(range(2000))
     assert len(other) == 2000
 
 
@@ -95,9 +97,9 @@ def test_series_of_pandas() -> None:
 
 
 def test_messages_of_a_stream() -> None:
-    whole = amqp.encode_message(1, amqp.Basic.Publish(), None, b"body")
-    cut = len(amqp.encode(1, amqp.Basic.Publish()))
-    parts = pa.chunked_array([[whole[:cut]], [whole[cut:], whole]])
+    message = amqp.encode_message(1, amqp.Basic.Publish(), None, b"body")
+    method_size = len(amqp.encode(1, amqp.Basic.Publish()))
+    parts = pa.chunked_array([[message[:method_size]], [message[method_size:], message]])
     assert [row["body"] for row in rows(Stream(parts), level="message", by=[])] == [b"body"] * 2
     assert [row["body"] for row in rows(parts, level="message", by=[["a", "a", "b"]])] == [
         b"body"
@@ -139,7 +141,9 @@ def test_any_case() -> None:
     options: dict[str, Any] = {"mode": "dropMalformed", "level": "FRAME", "field_tables": "Map"}
     assert rows(PLAIN, layout="Plain", **options) == expected
     for name, short in (("n:long", "n:int"), ("n:boolean", "n:bool"), ("n:string", "n:STRING")):
-        one, other = (batch.schema(fields=[f"headers.{each}"]) for each in (name, short))
+        one, other = (
+            batch.schema(fields=[f"headers.{column_type}"]) for column_type in (name, short)
+        )
         assert pa.schema(one).types == pa.schema(other).types
     for name in ("n:int32", "n:text", "a.b:Decimal"):
         with pytest.raises(ValueError, match=r"no type .*; there is json, string, long, double"):

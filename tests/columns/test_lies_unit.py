@@ -117,7 +117,7 @@ def lies(holder: Holder) -> Iterator[Lie]:
                 ("n_children", -1),
                 *(("n_children", n) for n in range(schema.n_children)),
                 *((name, None) for name in ("format", "children", "dictionary", "release")),
-                *(("format", each) for each in FORMATS),
+                *(("format", type_format) for type_format in FORMATS),
             ],
         )
 
@@ -137,13 +137,13 @@ def changes(where: str, struct: Any, values: list[tuple[str, Any]]) -> Iterator[
 
 def change(what: str, struct: Any, do: Callable[[Any], None]) -> Iterator[Lie]:
     """What it was, and how to take it back; nothing where it is so already."""
-    kept = bytes(struct)
+    original = bytes(struct)
 
     def undo() -> None:
-        ctypes.memmove(ctypes.addressof(struct), kept, len(kept))
+        ctypes.memmove(ctypes.addressof(struct), original, len(original))
 
     do(struct)
-    if bytes(struct) != kept:
+    if bytes(struct) != original:
         yield what, undo
         undo()
 
@@ -155,16 +155,16 @@ def test_one_lie_is_refused_or_harmless(name: str) -> None:
     refused = 0
     for number in itertools.count():
         holder = Holder(array)
-        rest = lies(holder)
-        lie, undo = next(itertools.islice(rest, number, None), ("", None))
+        candidates = lies(holder)
+        lie, undo = next(itertools.islice(candidates, number, None), ("", None))
         if undo is None:
             break
         try:
-            found = pa.array(call(holder))
+            result = pa.array(call(holder))
         except (ValueError, TypeError):
             refused += 1
         else:
-            assert len(found) in (0, len(expected)), lie
+            assert len(result) in (0, len(expected)), lie
         if raw(holder.capsules[1]).release or lie == "array 0: release = None":
             undo()  # else it was taken over, and is no more
     assert refused >= 10

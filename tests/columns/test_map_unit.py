@@ -47,9 +47,9 @@ def plain(table: Any) -> list[tuple[str, str | None]]:
 def check(data: Any, dialect: str = "rabbitmq", **options: Any) -> int:
     """Maps at frame level against the reference; how many there were."""
     fields = ["frame_type", "frame", "error", "properties.headers", "properties.app_id"]
-    found = decode(data, fields=fields, field_tables="map", dialect=dialect, **options)
+    record_batch = decode(data, fields=fields, field_tables="map", dialect=dialect, **options)
     count = 0
-    for row in found.to_pylist():
+    for row in record_batch.to_pylist():
         if row["error"] is not None or row["frame_type"] != "header":
             continue
         _, _, frame = decode_frame(row["frame"], 0, dialect)
@@ -57,8 +57,10 @@ def check(data: Any, dialect: str = "rabbitmq", **options: Any) -> int:
         headers = frame.properties.get("headers")
         assert row["properties.headers"] == (None if headers is None else plain(headers))
         count += headers is not None
-    whole = decode(data, field_tables="map", dialect=dialect, **options).column("properties")
-    assert found.column(3).to_pylist() == whole.field("headers").to_pylist()
+    properties_column = decode(data, field_tables="map", dialect=dialect, **options).column(
+        "properties"
+    )
+    assert record_batch.column(3).to_pylist() == properties_column.field("headers").to_pylist()
     return count
 
 
@@ -71,11 +73,11 @@ def one(table: bytes, **options: Any) -> list[tuple[str, str | None]]:
 
 def test_schema() -> None:
     schema = pa.schema(batch.schema(fields=["properties.headers"], field_tables="map"))
-    found = schema.field(0).type
-    assert found == MAP
-    assert not found.key_field.nullable
-    assert found.item_field.nullable
-    assert not found.keys_sorted
+    map_type = schema.field(0).type
+    assert map_type == MAP
+    assert not map_type.key_field.nullable
+    assert map_type.item_field.nullable
+    assert not map_type.keys_sorted
     inner = pa.schema(batch.schema(field_tables="map")).field("properties").type.field("headers")
     assert inner.type == MAP
     for data in (b"", w.HEARTBEAT, gen.stream(Random(1), 20)):
@@ -138,11 +140,11 @@ def test_many(count: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_streams(dialect: str, seed: int) -> None:
     rng = Random(seed)
-    found = 0
+    map_count = 0
     for _ in range(10):
-        found += check(b"".join(gen.header_frame(rng, 1) for _ in range(60)), dialect)
-        found += check(gen.stream(rng, 60), dialect)
-    assert found > 20
+        map_count += check(b"".join(gen.header_frame(rng, 1) for _ in range(60)), dialect)
+        map_count += check(gen.stream(rng, 60), dialect)
+    assert map_count > 20
 
 
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
@@ -150,12 +152,12 @@ def test_streams(dialect: str, seed: int) -> None:
 def test_spoilt_streams(mode: str, seed: int) -> None:
     """What a reader took back leaves no entry behind."""
     rng = Random(seed + 50)
-    found = 0
+    map_count = 0
     for _ in range(15):
         frames = [gen.header_frame(rng, 1) for _ in range(60)]
         spoilt = [gen.spoil_inside(rng, f) if rng.random() < 0.3 else f for f in frames]
-        found += check(pa.array(spoilt, pa.binary()), mode=mode)
-    assert found > 20
+        map_count += check(pa.array(spoilt, pa.binary()), mode=mode)
+    assert map_count > 20
 
 
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
@@ -168,7 +170,7 @@ def test_a_fault_behind_the_table(mode: str) -> None:
         data, fields=["properties.headers"], field_tables="map", mode="PERMISSIVE"
     ).column(0)
     values = column.to_pylist()
-    assert [len(each) for each in values[:6]] == [5, 5, 5, 2, 5, 2]
+    assert [len(entries) for entries in values[:6]] == [5, 5, 5, 2, 5, 2]
 
 
 def test_message_level_and_arguments() -> None:
@@ -176,14 +178,14 @@ def test_message_level_and_arguments() -> None:
     message = w.method_frame("basic.publish") + w.content(
         1, b"hello", headers=w.table(("k", b"b\1"))
     )
-    found = decode(
+    record_batch = decode(
         (declare + message) * 2,
         level="message",
         fields=["properties.headers", "queue.declare.arguments", "body"],
         field_tables="map",
     )
     assert (
-        found.to_pylist()
+        record_batch.to_pylist()
         == [
             {"properties.headers": None, "queue.declare.arguments": [("x", "y")], "body": None},
             {"properties.headers": [("k", "1")], "queue.declare.arguments": None, "body": b"hello"},
@@ -239,12 +241,12 @@ def test_the_layout_of_views(field_tables: str) -> None:
     rng = Random(3)
     data = b"".join(gen.header_frame(rng, 1) for _ in range(50))
     fields = ["properties.headers", "properties.app_id"]
-    found = decode(data, fields=fields, field_tables=field_tables, layout="view")
+    view_batch = decode(data, fields=fields, field_tables=field_tables, layout="view")
     plain = decode(data, fields=fields, field_tables=field_tables)
-    assert found.schema.field(0).equals(plain.schema.field(0), check_metadata=True)
-    assert found.schema.field(1).type == pa.string_view()
-    assert found.column(0).equals(plain.column(0))
-    whole = (
+    assert view_batch.schema.field(0).equals(plain.schema.field(0), check_metadata=True)
+    assert view_batch.schema.field(1).type == pa.string_view()
+    assert view_batch.column(0).equals(plain.column(0))
+    headers_column = (
         decode(data, field_tables=field_tables, layout="view").column("properties").field("headers")
     )
-    assert whole.equals(plain.column(0))
+    assert headers_column.equals(plain.column(0))

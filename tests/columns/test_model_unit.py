@@ -11,7 +11,7 @@ from tests.columns.batch_rows import decode, pa, rows
 from tests.support import amqp091_wire as w
 
 
-def made(*classes: Class) -> _codec.Protocol:
+def make_protocol(*classes: Class) -> _codec.Protocol:
     model = Protocol("test", 0, 1, 0, 1, classes=classes)
     return _codec.Protocol(lower(model, "tests.made"))
 
@@ -31,14 +31,14 @@ def header(class_id: int, flags: int, values: bytes) -> bytes:
 
 def test_every_wire_type_as_a_property() -> None:
     kinds = list(WIRE_NUMBERS)
-    protocol = made(content("all", 60, *((f"a-{kind}", kind) for kind in kinds)))
+    protocol = make_protocol(content("all", 60, *((f"a-{kind}", kind) for kind in kinds)))
     values = b"\xff" + b"\xff" * 2 + b"\xff" * 4 + b"\x7f" + b"\xff" * 7
     values += b"\1s" + b"\0\0\0\2\xff\0" + bytes(7) + b"\1" + w.table(("k", b"b\1"))
     values += b"\0\0\0\0\2\xfe\0"
     data = header(60, 0, b"") + header(60, 0xFFC0, values)
     data += header(60, 0x0800, b"\x80" + bytes(7))  # longlong
-    found = decode(data, protocol=protocol)
-    types = {field.name: field.type for field in found.schema.field("properties").type}
+    record_batch = decode(data, protocol=protocol)
+    types = {field.name: field.type for field in record_batch.schema.field("properties").type}
     assert types == {
         "a_bit": pa.bool_(),
         "a_octet": pa.int32(),
@@ -65,7 +65,7 @@ def test_every_wire_type_as_a_property() -> None:
 
 def test_properties_of_several_classes() -> None:
     """One column for each name and type; the same name with another type has its class in front."""
-    protocol = made(
+    protocol = make_protocol(
         content("one", 60, ("name", "shortstr"), ("size", "octet")),
         content("two", 70, ("size", "longlong"), ("name", "shortstr"), ("more", "octet")),
     )
@@ -76,16 +76,18 @@ def test_properties_of_several_classes() -> None:
 
 
 def test_more_than_fifteen_properties() -> None:
-    protocol = made(content("wide", 60, *((f"p{n}", "octet") for n in range(20))))
+    protocol = make_protocol(content("wide", 60, *((f"p{n}", "octet") for n in range(20))))
     words = struct.pack(">HH", 0x8001, 0xF800)  # the first, and five of the second word
-    found = rows(w.frame(2, 1, struct.pack(">HHQ", 60, 0, 5) + words + bytes(range(1, 7))),
-                 protocol=protocol)  # fmt: skip
-    given = {name: value for name, value in found[0]["properties"].items() if value is not None}
-    assert given == {"p0": 1, "p15": 2, "p16": 3, "p17": 4, "p18": 5, "p19": 6}
+    payload = struct.pack(">HHQ", 60, 0, 5) + words + bytes(range(1, 7))
+    frame_rows = rows(w.frame(2, 1, payload), protocol=protocol)
+    properties = {
+        name: value for name, value in frame_rows[0]["properties"].items() if value is not None
+    }
+    assert properties == {"p0": 1, "p15": 2, "p16": 3, "p17": 4, "p18": 5, "p19": 6}
 
 
 def test_no_content_at_all() -> None:
-    protocol = made(Class("bare", 10, methods=(Method("go", 11),)))
+    protocol = make_protocol(Class("bare", 10, methods=(Method("go", 11),)))
     data = w.frame(1, 1, b"\0\x0a\0\x0b") + header(10, 0, b"")
     method, bad = rows(data, protocol=protocol)
     assert (method["method"], method["arguments"], method["properties"]) == ("bare.go", "{}", None)
@@ -99,7 +101,7 @@ def test_arguments_of_every_type() -> None:
         Field(f"a{number}", None, kind, reserved=kind == "long")
         for number, kind in enumerate(kinds)
     )
-    protocol = made(Class("all", 10, methods=(Method("go", 11, fields=fields),)))
+    protocol = make_protocol(Class("all", 10, methods=(Method("go", 11, fields=fields),)))
     values = b"\1" + b"\5" + b"\2" + b"\0\6" + b"\0\0\0\7" + bytes(7) + b"\x08"
     values += b"\1s" + b"\0\0\0\1l" + bytes(7) + b"\x09" + w.table(("k", b"V"))
     values += b"\0\0\0\0\1c" + b"\1\0\0\0\1r" + b"\1\0\0\0\2\xff\xfe"

@@ -105,32 +105,32 @@ LOST: dict[str, tuple[bytes, str, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_frame_is_a_row(name: str) -> None:
     raw, _, stays = BAD[name]
-    found = rows(GOOD + raw + GOOD)
-    assert len(found) == 11
-    assert [row["error"] is None for row in found] == [True] * 5 + [False] + [True] * 5
-    bad = found[5]
+    frame_rows = rows(GOOD + raw + GOOD)
+    assert len(frame_rows) == 11
+    assert [row["error"] is None for row in frame_rows] == [True] * 5 + [False] + [True] * 5
+    bad = frame_rows[5]
     expected = dict.fromkeys(COLUMNS) | stays
     expected.update(row=0, offset=len(GOOD), frame=raw)
     expected.update(error=bad["error"], error_offset=bad["error_offset"])
     assert bad == expected
     assert f"(offset {bad['error_offset']})" in bad["error"]
     assert len(GOOD) <= bad["error_offset"] <= len(GOOD + raw)
-    assert [row["frame"] for row in found[6:]] == [row["frame"] for row in found[:5]]
+    assert [row["frame"] for row in frame_rows[6:]] == [row["frame"] for row in frame_rows[:5]]
 
 
 @pytest.mark.parametrize("name", LOST)
 def test_lost_framing_is_one_last_row(name: str) -> None:
     raw, _, stays = LOST[name]
     values = [GOOD + raw, ACK, raw, None, GOOD]
-    found = rows(pa.array(values, pa.binary()))
-    assert [row["row"] for row in found] == [0] * 6 + [1, 2] + [4] * 5
-    for bad, before in ((found[5], GOOD), (found[7], b"")):
+    frame_rows = rows(pa.array(values, pa.binary()))
+    assert [row["row"] for row in frame_rows] == [0] * 6 + [1, 2] + [4] * 5
+    for bad, before in ((frame_rows[5], GOOD), (frame_rows[7], b"")):
         expected = dict.fromkeys(COLUMNS) | stays
         expected.update(row=bad["row"], offset=len(before), frame=raw)
         expected.update(error=bad["error"], error_offset=bad["error_offset"])
         assert bad == expected
         assert len(before) <= bad["error_offset"] < len(before + raw)
-    assert sum(row["error"] is not None for row in found) == 2
+    assert sum(row["error"] is not None for row in frame_rows) == 2
 
 
 @pytest.mark.parametrize(("name", "fields"), [("exchange", ["consumer_tag", "routing_key"])])
@@ -150,8 +150,8 @@ def test_text_that_is_not_utf8(name: str, fields: list[str]) -> None:
 def test_property_that_is_not_utf8() -> None:
     raw = w.header_frame(4, 3, content_type="a", reply_to=b"ok\xff", user_id=b"\xff", app_id="b")
     (row,) = rows(raw)
-    given = {name: value for name, value in row["properties"].items() if value is not None}
-    assert given == {"content_type": "a", "app_id": "b"}
+    properties = {name: value for name, value in row["properties"].items() if value is not None}
+    assert properties == {"content_type": "a", "app_id": "b"}
     assert row["body_size"] == 4
     assert row["error"].startswith("basic.properties.reply_to: shortstr is not UTF-8")
     assert raw[row["error_offset"] :].startswith(b"ok\xff")
@@ -161,8 +161,8 @@ def test_property_that_is_not_utf8() -> None:
 def test_timestamp_beyond_the_column(seconds: int) -> None:
     raw = w.header_frame(4, 3, content_type="a", headers={"n": 1}, timestamp=seconds, app_id="b")
     (row,) = rows(raw)
-    given = {name: value for name, value in row["properties"].items() if value is not None}
-    assert given == {"content_type": "a", "headers": '{"n":1}', "app_id": "b"}
+    properties = {name: value for name, value in row["properties"].items() if value is not None}
+    assert properties == {"content_type": "a", "headers": '{"n":1}', "app_id": "b"}
     assert row["error"].startswith(
         f"basic.properties.timestamp: timestamp {seconds} does not fit the column"
     )
@@ -192,9 +192,9 @@ def test_dropmalformed(name: str) -> None:
     raw = ALL_BAD[name][0]
     values = [GOOD + raw, ACK + raw, raw, GOOD]
     dropped = decode(pa.array(values, pa.binary()), mode="DROPMALFORMED")
-    kept = [row for row in rows(pa.array(values, pa.binary())) if row["error"] is None]
-    assert len(kept) == 11
-    assert rows(pa.array(values, pa.binary()), mode="DROPMALFORMED") == kept
+    good_rows = [row for row in rows(pa.array(values, pa.binary())) if row["error"] is None]
+    assert len(good_rows) == 11
+    assert rows(pa.array(values, pa.binary()), mode="DROPMALFORMED") == good_rows
     assert dropped.column("error").null_count == 11
 
 
@@ -245,11 +245,11 @@ def test_one_column(name: str) -> None:
 
 def test_orders() -> None:
     data = GOOD + BAD["unknown tag"][0]
-    whole = decode(data)
+    all_columns = decode(data)
     for names in permutations(("error", "properties", "row", "arguments"), 3):
-        found = decode(data, fields=names)
-        assert found.schema.names == list(names)
-        assert found.equals(whole.select(list(names)))
+        record_batch = decode(data, fields=names)
+        assert record_batch.schema.names == list(names)
+        assert record_batch.equals(all_columns.select(list(names)))
     assert decode(data, fields=reversed(COLUMNS)).schema.names == list(reversed(COLUMNS))
 
 

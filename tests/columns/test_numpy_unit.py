@@ -40,8 +40,8 @@ def test_values_of_dtype_s_and_object() -> None:
 
 def test_one_buffer_of_uint8() -> None:
     buffer = np.frombuffer(SHORT + LONG, np.uint8)
-    found = [(line["row"], line["channel"]) for line in rows(buffer)]
-    assert found == [(0, 1), (0, 2)]
+    places = [(line["row"], line["channel"]) for line in rows(buffer)]
+    assert places == [(0, 1), (0, 2)]
     assert rows(np.repeat(buffer, 2)[::2]) == rows(buffer)
 
 
@@ -49,8 +49,8 @@ def test_nulls_at_the_end_of_dtype_s_that_belong_to_the_value() -> None:
     """The protocol header of 0-8 ends in one, and so do frames of 1.0; padding goes."""
     header = v0_8.PROTOCOL_HEADER
     assert header.endswith(b"\0")
-    found = rows(np.array([header, SHORT]), "0-8", ["frame", "error"])
-    assert found == [{"frame": header, "error": None}, {"frame": SHORT, "error": None}]
+    frame_rows = rows(np.array([header, SHORT]), "0-8", ["frame", "error"])
+    assert frame_rows == [{"frame": header, "error": None}, {"frame": SHORT, "error": None}]
     frames = [
         v1_0.PROTOCOL_HEADER,
         bytes.fromhex("0000000802000000"),
@@ -67,8 +67,8 @@ def test_nulls_at_the_end_of_dtype_s_that_belong_to_the_value() -> None:
 
 def test_a_frame_that_is_cut_off_stays_so() -> None:
     for protocol, frame in (("0-9-1", SHORT), ("1.0", v1_0.encode(0, v1_0.Close()))):
-        cut = np.array([frame[:-2]])
-        assert "inside a frame" in rows(cut, protocol, ["error"])[0]["error"]
+        short_frames = np.array([frame[:-2]])
+        assert "inside a frame" in rows(short_frames, protocol, ["error"])[0]["error"]
 
 
 @pytest.mark.parametrize(
@@ -201,35 +201,35 @@ def test_columns_as_arrays() -> None:
     far = v0_9_1.encode_message(
         1, v0_9_1.Basic.Publish("", "k"), v0_9_1.Basic.Properties(timestamp=1_700_000_000_000)
     )
-    found = batch.decode(np.array([message, SHORT, far]), level="message")
-    assert found.to_numpy("row").dtype == np.int64
-    assert found.to_numpy("routing_key").tolist() == ["k", "a", "k"]
-    assert found.to_numpy("properties.message_id").tolist() == ["m", None, None]
-    times = found.to_numpy("properties.timestamp")
+    columns = batch.decode(np.array([message, SHORT, far]), level="message")
+    assert columns.to_numpy("row").dtype == np.int64
+    assert columns.to_numpy("routing_key").tolist() == ["k", "a", "k"]
+    assert columns.to_numpy("properties.message_id").tolist() == ["m", None, None]
+    times = columns.to_numpy("properties.timestamp")
     assert times.dtype == np.dtype("datetime64[us]")
     assert times[0] == np.datetime64(TIME.replace(tzinfo=None))
     assert np.isnat(times[1])
     assert times[2].astype(int) == 1_700_000_000_000 * 10**6
-    whole = found.to_numpy("properties")
-    assert whole[0]["message_id"] == "m"
-    assert whole[2]["timestamp"] == times[2]
+    properties = columns.to_numpy("properties")
+    assert properties[0]["message_id"] == "m"
+    assert properties[2]["timestamp"] == times[2]
     with pytest.raises(KeyError, match="'nonsense': there is row"):
-        found.to_numpy("nonsense")
+        columns.to_numpy("nonsense")
     with pytest.raises(KeyError, match="'properties\\.nonsense'"):
-        found.to_numpy("properties.nonsense")
+        columns.to_numpy("properties.nonsense")
 
 
 def test_encoded_as_arrays() -> None:
-    found = batch.encode({"routing_key": ["a", "k" * 256]})
-    [good, bad] = found.to_numpy()
+    messages = batch.encode({"routing_key": ["a", "k" * 256]})
+    [good, bad] = messages.to_numpy()
     assert bad is None
     assert v0_9_1.decode(good)[2] == v0_9_1.Basic.Publish("", "a")
-    [none, text] = found.to_numpy("errors")
+    [none, text] = messages.to_numpy("errors")
     assert none is None
     assert "shortstr" in text
-    assert found.errors.to_numpy()[1] == text
+    assert messages.errors.to_numpy()[1] == text
     with pytest.raises(KeyError, match="messages and errors"):
-        found.to_numpy("body")
+        messages.to_numpy("body")
 
 
 def test_rows_with_times_beyond_the_calendar() -> None:
@@ -238,10 +238,10 @@ def test_rows_with_times_beyond_the_calendar() -> None:
     far = v0_9_1.encode_message(
         1, v0_9_1.Basic.Publish("", "k"), v0_9_1.Basic.Properties(timestamp=number)
     )
-    found = batch.decode(far, level="message", fields=["properties", "properties.timestamp"])
+    columns = batch.decode(far, level="message", fields=["properties", "properties.timestamp"])
     with pytest.raises(OverflowError):
-        pa.record_batch(found).to_pylist()
-    [row] = found.to_pylist()
+        pa.record_batch(columns).to_pylist()
+    [row] = columns.to_pylist()
     for value in (row["properties.timestamp"], row["properties"]["timestamp"]):
         assert (type(value), value) == (types.Timestamp, number)
     message = v1_0.Message(b"", creation_time=v1_0.Timestamp(number * 1000 + 7))
@@ -257,5 +257,5 @@ def test_rows_are_those_of_pyarrow() -> None:
     )
     for data, protocol in ((message + SHORT, "0-9-1"), (v1_0.encode(0, v1_0.Close()), "1.0")):
         for level in ("frame", "message"):
-            found = batch.decode(data, protocol, level)  # type: ignore[arg-type]
-            assert found.to_pylist() == pa.record_batch(found).to_pylist()
+            columns = batch.decode(data, protocol, level)  # type: ignore[arg-type]
+            assert columns.to_pylist() == pa.record_batch(columns).to_pylist()

@@ -22,13 +22,13 @@ EVERY_METHOD = [
 ]
 
 
-def check(found: dict[str, Any], raw: bytes, at: Version) -> None:
+def check(row: dict[str, Any], raw: bytes, at: Version) -> None:
     expected, bad = expected_row(raw, facts=at.facts)
-    assert {name: found[name] for name in expected} == expected
+    assert {name: row[name] for name in expected} == expected
     if bad is None:
-        assert found["error"] is None
+        assert row["error"] is None
     else:
-        assert found["error"].startswith(bad)
+        assert row["error"].startswith(bad)
 
 
 @pytest.mark.parametrize(("at", "name"), EVERY_METHOD)
@@ -38,9 +38,9 @@ def test_every_method(at: Version, name: str) -> None:
         wild = Generate(Random(f"{name}/{number}"), facts=at.facts)
         raws.append(encode_frame(number, wild.method(name), facts=at.facts))
     for protocol in (at.name, at.amqp):
-        found = rows(pa.array(raws, pa.binary()), protocol=protocol)
-        assert len(found) == len(raws)
-        for row, raw in zip(found, raws, strict=True):
+        frame_rows = rows(pa.array(raws, pa.binary()), protocol=protocol)
+        assert len(frame_rows) == len(raws)
+        for row, raw in zip(frame_rows, raws, strict=True):
             check(row, raw, at)
 
 
@@ -80,9 +80,9 @@ def test_messages(at: Version) -> None:
     assert second["properties"]["filename"] == "f"
     assert (third["method"], third["body"], third["error"]) == ("tx.commit", None, None)
     fields = ["ticket", "properties.filename", "method"]
-    found = rows(data, protocol=at.name, level="message", fields=fields)
-    assert [row["ticket"] for row in found] == [7, None, None]
-    assert [row["properties.filename"] for row in found] == [None, "f", None]
+    message_rows = rows(data, protocol=at.name, level="message", fields=fields)
+    assert [row["ticket"] for row in message_rows] == [7, None, None]
+    assert [row["properties.filename"] for row in message_rows] == [None, "f", None]
 
 
 def test_a_reference_as_a_named_column() -> None:
@@ -91,14 +91,21 @@ def test_a_reference_as_a_named_column() -> None:
     amqp = V0_9.amqp
     data = amqp.encode(1, amqp.Message.Transfer(body=Reference(b"r")))
     data += amqp.encode(1, amqp.Message.Transfer(body=b"octets"))
-    found = rows(data, protocol="0-9", fields=["message.transfer.body", "destination"])
-    assert [row["message.transfer.body"] for row in found] == ['{"$reference":"r"}', '"octets"']
-    assert [row["destination"] for row in found] == ["", ""]
+    frame_rows = rows(data, protocol="0-9", fields=["message.transfer.body", "destination"])
+    assert [row["message.transfer.body"] for row in frame_rows] == [
+        '{"$reference":"r"}',
+        '"octets"',
+    ]
+    assert [row["destination"] for row in frame_rows] == ["", ""]
 
 
 @each_version
 def test_schema(at: Version) -> None:
-    told = pa.schema(batch.schema(at.name))
-    names = [field.name for field in told.field("properties").type]
-    python = [name.replace("-", "_") for known in at.facts.properties.values() for name, _ in known]
+    schema = pa.schema(batch.schema(at.name))
+    names = [field.name for field in schema.field("properties").type]
+    python = [
+        name.replace("-", "_")
+        for properties in at.facts.properties.values()
+        for name, _ in properties
+    ]
     assert names == list(dict.fromkeys(python))

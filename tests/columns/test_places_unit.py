@@ -23,7 +23,7 @@ OPEN = w.method_frame("basic.publish", 2)
 
 
 def views(values: Any, groups: Any = None, **how: Any) -> Any:
-    found = pa.record_batch(
+    record_batch = pa.record_batch(
         _columns.decode_columns(
             *(amqp.PROTOCOL, values, ["row", "body", "error"], "PERMISSIVE", "rabbitmq"),
             level="message",
@@ -32,8 +32,8 @@ def views(values: Any, groups: Any = None, **how: Any) -> Any:
             **how,
         )
     )
-    found.validate(full=True)
-    return found.to_pylist()
+    record_batch.validate(full=True)
+    return record_batch.to_pylist()
 
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary_view()])
@@ -42,19 +42,19 @@ def test_messages_alike_to_the_end_of_what_is_read_last(kind: Any) -> None:
     values = pa.array([MANY, MANY * 4, MANY], kind)
     bodies = [b"%d" % n for n in range(300)]
     for groups, order in (([2, 1, 0], (2, 1, 0)), ([1, 0, 1], (1, 0, 2)), ([1, 1, 0], (2, 0, 1))):
-        found = views(values, array.array("i", groups))
-        assert [row["body"] for row in found] == bodies * 6
+        message_rows = views(values, array.array("i", groups))
+        assert [row["body"] for row in message_rows] == bodies * 6
         rows = [row for row in order for _ in range(300 * (4 if row == 1 else 1))]
-        assert [row["row"] for row in found] == rows
+        assert [row["row"] for row in message_rows] == rows
 
 
 def test_messages_alike_from_value_to_value() -> None:
     for values in ([MANY] * 3, [MANY, OPEN + MANY, MANY], [MANY + OPEN, MANY, b"", MANY]):
-        found = views(pa.array(values, pa.binary()))
+        message_rows = views(pa.array(values, pa.binary()))
         plain = decode(
             pa.array(values, pa.binary()), level="message", fields=["row", "body", "error"]
         )
-        assert found == plain.to_pylist()
+        assert message_rows == plain.to_pylist()
 
 
 def test_very_large_messages_among_those_alike() -> None:
@@ -70,8 +70,8 @@ def test_flags_that_no_property_has() -> None:
     """Of messages alike, each as it is by itself."""
     header = w.header_frame(1)
     more = header[:19] + b"\x00\x02" + header[21:]
-    each = w.method_frame("basic.publish") + more + w.body_frame(1, b"b")
-    data = each * 20 + MANY
+    message_frames = w.method_frame("basic.publish") + more + w.body_frame(1, b"b")
+    data = message_frames * 20 + MANY
     assert views(data) == decode(data, level="message", fields=["row", "body", "error"]).to_pylist()
 
 
@@ -88,5 +88,5 @@ def test_flags_that_no_property_has() -> None:
 def test_columns_that_messages_alike_have_or_not(fields: list[str]) -> None:
     data = b"".join(message(b"%d" % n, headers={"n": n}, message_id="m") for n in range(200))
     plain = decode(data, level="message", fields=fields)
-    seen = decode(data, level="message", fields=fields, layout="view")
-    assert seen.to_pylist() == plain.to_pylist()
+    view_batch = decode(data, level="message", fields=fields, layout="view")
+    assert view_batch.to_pylist() == plain.to_pylist()

@@ -36,14 +36,14 @@ def run(code: str) -> str:
             with open("/proc/self/statm") as file:
                 return int(file.read().split()[1]) * resource.getpagesize()
     """
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(prelude) + textwrap.dedent(code)],
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 linux = pytest.mark.skipif(
@@ -55,7 +55,7 @@ linux = pytest.mark.skipif(
 @linux
 def test_many_cycles() -> None:
     """Decoded and released over and over: good and bad frames, errors, schemas, both inputs."""
-    found = run(
+    growth = run(
         """
         bytes = MESSAGE * 500 + BAD * 20
         values = pa.array([MESSAGE, None, BAD, MESSAGE * 3] * 200, pa.binary())
@@ -83,12 +83,12 @@ def test_many_cycles() -> None:
         print(resident() - before)
         """
     )
-    assert int(found) < 4 << 20
+    assert int(growth) < 4 << 20
 
 
 @linux
 def test_held_results_are_given_back() -> None:
-    found = run(
+    output = run(
         """
         import gc
         batch.decode(MESSAGE)
@@ -102,7 +102,7 @@ def test_held_results_are_given_back() -> None:
             print(resident() - before)
         """
     )
-    sizes = list(map(int, found.split()))
+    sizes = list(map(int, output.split()))
     _, first, *others = sizes[::2]
     assert first > 50 << 20
     assert max(others) < first * 1.2
@@ -115,19 +115,19 @@ def test_pool_is_bounded_and_used() -> None:
     assert batch.kept_memory() == 0
     for _ in range(10):
         pa.record_batch(batch.decode(MESSAGE * 1000))
-    kept = batch.kept_memory()
-    if not kept:
+    pool_bytes = batch.kept_memory()
+    if not pool_bytes:
         pytest.skip("built with a sanitizer, without a pool")
     address = pa.record_batch(batch.decode(MESSAGE * 1000)).column("frame").buffers()[2].address
     for _ in range(20):
         again = pa.record_batch(batch.decode(MESSAGE * 1000)).column("frame").buffers()[2].address
         assert again == address
-    assert batch.kept_memory() == kept
+    assert batch.kept_memory() == pool_bytes
     many = [batch.decode(MESSAGE * 20000) for _ in range(20)]
     del many
-    held = batch.kept_memory()
-    assert kept < held <= 64 << 20
-    assert batch.release_memory() == held
+    full_pool_bytes = batch.kept_memory()
+    assert pool_bytes < full_pool_bytes <= 64 << 20
+    assert batch.release_memory() == full_pool_bytes
     assert batch.kept_memory() == 0
 
 
@@ -142,9 +142,9 @@ def test_a_processor_takes_the_blocks_that_it_wrote() -> None:
 
     def decoded(processor: int) -> tuple[object, set[int]]:
         os.sched_setaffinity(0, {processor})
-        found = pa.record_batch(batch.decode(MESSAGE * 1000))
-        blocks = [block for each in found.columns for block in each.buffers() if block]
-        return found, {block.address for block in blocks}
+        record_batch = pa.record_batch(batch.decode(MESSAGE * 1000))
+        blocks = [block for column in record_batch.columns for block in column.buffers() if block]
+        return record_batch, {block.address for block in blocks}
 
     one, other = sorted(before)[:2]
     batch.release_memory()
@@ -155,10 +155,10 @@ def test_a_processor_takes_the_blocks_that_it_wrote() -> None:
         del first, second  # theirs are the newest
         if not batch.kept_memory():
             pytest.skip("built with a sanitizer, without a pool")
-        _, taken = decoded(one)
+        _, addresses = decoded(one)
     finally:
         os.sched_setaffinity(0, before)
-    assert len(taken & ours) > len(taken & theirs)
+    assert len(addresses & ours) > len(addresses & theirs)
 
 
 @pytest.fixture
@@ -178,10 +178,10 @@ def test_the_limit_of_the_pool(limit: int) -> None:
     batch.limit_memory(32 << 20)
     for _ in range(10):
         pa.record_batch(batch.decode(MESSAGE * 6000))
-    kept = batch.kept_memory()
-    if not kept:
+    pool_bytes = batch.kept_memory()
+    if not pool_bytes:
         pytest.skip("built with a sanitizer, without a pool")
-    assert 1 << 20 < kept <= 32 << 20
+    assert 1 << 20 < pool_bytes <= 32 << 20
     assert batch.limit_memory(0) == 32 << 20
     assert batch.kept_memory() == 0
     pa.record_batch(batch.decode(MESSAGE * 2000))
@@ -199,15 +199,15 @@ def test_limits_that_are_none() -> None:
 
 
 def test_results_in_use_are_not_released() -> None:
-    held = pa.record_batch(batch.decode(MESSAGE * 1000))
-    expected = held.to_pylist()
+    record_batch = pa.record_batch(batch.decode(MESSAGE * 1000))
+    expected = record_batch.to_pylist()
     batch.release_memory()
-    assert held.to_pylist() == expected
+    assert record_batch.to_pylist() == expected
 
 
 @linux
 def test_lengths_that_lie_take_no_memory() -> None:
-    found = run(
+    growth = run(
         """
         import resource
         lies = [
@@ -226,13 +226,13 @@ def test_lengths_that_lie_take_no_memory() -> None:
         print(resident() - before)
         """
     )
-    assert int(found) < 8 << 20
+    assert int(growth) < 8 << 20
 
 
 @linux
 def test_no_memory_left() -> None:
     """MemoryError, and the process goes on."""
-    found = run(
+    output_lines = run(
         """
         data = MESSAGE * 300_000
         batch.decode(MESSAGE)
@@ -250,8 +250,8 @@ def test_no_memory_left() -> None:
         print(len(batch.decode(data)))
         """
     ).split()
-    assert found[-1] == "900000"
-    assert found.count("none") > 5
+    assert output_lines[-1] == "900000"
+    assert output_lines.count("none") > 5
 
 
 def test_errors_keep_nothing() -> None:

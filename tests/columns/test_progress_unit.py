@@ -36,58 +36,58 @@ def arrays(values: list[bytes]) -> pa.ChunkedArray:
 
 
 @pytest.mark.parametrize("layout", ["plain", "view"])
-@pytest.mark.parametrize("made", [one_buffer, pa.array, arrays])
+@pytest.mark.parametrize("make_input", [one_buffer, pa.array, arrays])
 @pytest.mark.parametrize("level", ["frame", "message"])
 @pytest.mark.parametrize("protocol", VALUES)
-def test_progress_is_told(protocol, level, made, layout):
+def test_progress_is_told(protocol, level, make_input, layout):
     values = VALUES[protocol]
     total = sum(map(len, values))
-    told: list[tuple[int, int]] = []
-    wanted = ["channel", "body" if level == "message" else "payload"]
-    found = batch.decode(
-        made(values), protocol, level, wanted, layout=layout,
-        on_progress=lambda *at: told.append(at),
+    reports: list[tuple[int, int]] = []
+    requested_columns = ["channel", "body" if level == "message" else "payload"]
+    columns = batch.decode(
+        make_input(values), protocol, level, requested_columns, layout=layout,
+        on_progress=lambda *at: reports.append(at),
     )  # fmt: skip
-    assert told[-1] == (total, total)
-    assert {every for _, every in told} == {total}
-    done = [0, *(at for at, _ in told)]
-    assert done == sorted(set(done))
-    assert max(b - a for a, b in itertools.pairwise(done)) < 2 * MIB
-    plain = batch.decode(made(values), protocol, level, wanted, layout=layout)
-    assert pa.record_batch(found).equals(pa.record_batch(plain))
+    assert reports[-1] == (total, total)
+    assert {every for _, every in reports} == {total}
+    positions = [0, *(at for at, _ in reports)]
+    assert positions == sorted(set(positions))
+    assert max(b - a for a, b in itertools.pairwise(positions)) < 2 * MIB
+    plain = batch.decode(make_input(values), protocol, level, requested_columns, layout=layout)
+    assert pa.record_batch(columns).equals(pa.record_batch(plain))
 
 
 def test_progress_of_conversations():
     values = VALUES["0-9-1"]
-    told: list[int] = []
+    positions: list[int] = []
     keys = [n % 3 for n in range(len(values))]
     batch.decode(
         pa.array(values), level="message", fields=["body"], by=[keys],
-        on_progress=lambda done, total: told.append(done),
+        on_progress=lambda position, total: positions.append(position),
     )  # fmt: skip
-    assert told == sorted(set(told))
-    assert (len(told) > 3, told[-1]) == (True, sum(map(len, values)))
+    assert positions == sorted(set(positions))
+    assert (len(positions) > 3, positions[-1]) == (True, sum(map(len, values)))
 
 
 def test_the_end_is_told_once():
     """Also where the last block is the one that comes to a MiB."""
     (one, *_) = VALUES["0-9-1"]
     for data in (b"", one, one * (MIB // len(one) + 1)):
-        told: list[tuple[int, int]] = []
-        batch.decode(data, on_progress=lambda *at: told.append(at))  # noqa: B023
-        assert told == [(len(data), len(data))]
+        reports: list[tuple[int, int]] = []
+        batch.decode(data, on_progress=lambda *at: reports.append(at))  # noqa: B023
+        assert reports == [(len(data), len(data))]
 
 
 @pytest.mark.parametrize("level", ["frame", "message"])
 @pytest.mark.parametrize("protocol", VALUES)
 def test_what_progress_raises_ends_the_decoding(protocol, level):
-    told: list[int] = []
+    positions: list[int] = []
 
-    def stop(done: int, total: int) -> None:
-        told.append(done)
+    def stop(position: int, total: int) -> None:
+        positions.append(position)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         batch.decode(one_buffer(VALUES[protocol]), protocol, level, on_progress=stop)
-    assert len(told) == 1
-    assert told[0] < 2 * MIB
+    assert len(positions) == 1
+    assert positions[0] < 2 * MIB

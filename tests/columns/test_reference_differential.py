@@ -17,12 +17,12 @@ from tests.support import amqp091_strategies as some
 from tests.support import amqp091_wire as w
 
 
-def check(found: dict[str, Any], raw: bytes, row: int, offset: int, dialect: str) -> None:
+def check(actual: dict[str, Any], raw: bytes, row: int, offset: int, dialect: str) -> None:
     expected, bad = expected_row(raw, dialect)
-    error, error_offset = found["error"], found["error_offset"]
-    assert found["row"] == row
-    assert found["offset"] == offset
-    assert {name: found[name] for name in expected} == expected
+    error, error_offset = actual["error"], actual["error_offset"]
+    assert actual["row"] == row
+    assert actual["offset"] == offset
+    assert {name: actual[name] for name in expected} == expected
     if bad is None:
         assert error is None
         assert error_offset is None
@@ -44,10 +44,10 @@ def test_consecutive_frames(dialect: str, rng: Random) -> None:
         except Malformed:  # a tag that means something else in this dialect
             continue
         raws.append(raw)
-    found = rows(b"".join(raws), dialect=dialect)
-    assert len(found) == len(raws)
+    frame_rows = rows(b"".join(raws), dialect=dialect)
+    assert len(frame_rows) == len(raws)
     offset = 0
-    for row, raw in zip(found, raws, strict=True):
+    for row, raw in zip(frame_rows, raws, strict=True):
         check(row, raw, 0, offset, dialect)
         offset += len(raw)
 
@@ -56,8 +56,8 @@ def test_consecutive_frames(dialect: str, rng: Random) -> None:
 def test_every_method(name: str) -> None:
     rng = Random(name)
     raws = [gen.method_frame(rng, 3, name) for _ in range(40)]
-    found = rows(pa.array(raws, pa.binary()))
-    for number, (row, raw) in enumerate(zip(found, raws, strict=True)):
+    frame_rows = rows(pa.array(raws, pa.binary()))
+    for number, (row, raw) in enumerate(zip(frame_rows, raws, strict=True)):
         check(row, raw, number, 0, "rabbitmq")
 
 
@@ -71,13 +71,13 @@ def test_many_frames_of_many_values() -> None:
             values.append(rng.choice((None, b"")))
         else:
             values.append(gen.stream(rng, 1 if how < 8 else rng.randrange(2, 30)))
-    found = iter(rows(pa.array(values, pa.binary())))
+    frame_rows = iter(rows(pa.array(values, pa.binary())))
     for number, value in enumerate(values):
         offset = 0
         for raw in gen.frames(value or b""):
-            check(next(found), raw, number, offset, "rabbitmq")
+            check(next(frame_rows), raw, number, offset, "rabbitmq")
             offset += len(raw)
-    assert next(found, None) is None
+    assert next(frame_rows, None) is None
 
 
 @given(some.seeds)

@@ -92,15 +92,15 @@ def broken(chunks: Any, name: str, text: bytes | None) -> tuple[Any, list[Any]]:
 @pytest.mark.parametrize("read", GIVEN)
 @pytest.mark.parametrize("name", ["get_schema", "get_next"])
 @pytest.mark.parametrize(
-    ("text", "told"), [(b"no more", "no more"), (None, "error 5"), (b"\xff", "\ufffd")]
+    ("text", "message"), [(b"no more", "no more"), (None, "error 5"), (b"\xff", "\ufffd")]
 )
 def test_a_stream_that_fails(
-    read: Callable[[Any], Any], name: str, text: bytes | None, told: str
+    read: Callable[[Any], Any], name: str, text: bytes | None, message: str
 ) -> None:
-    capsule, kept = broken(GIVEN[read], name, text)
-    with pytest.raises(ValueError, match=f"stream failed: {told}"):
+    capsule, owner = broken(GIVEN[read], name, text)
+    with pytest.raises(ValueError, match=f"stream failed: {message}"):
         read(Given("__arrow_c_stream__", capsule))
-    del kept
+    del owner
 
 
 def changed_offsets(values: Any, *offsets: int) -> Any:

@@ -38,12 +38,12 @@ SECRETS = {("connection.start-ok", "response"), ("connection.secure-ok", "respon
 
 
 def rows(data: Any, **options: Any) -> list[dict[str, Any]]:
-    found = pa.record_batch(batch.decode(data, **options)).to_pylist()
-    assert isinstance(found, list)
-    return found
+    dicts = pa.record_batch(batch.decode(data, **options)).to_pylist()
+    assert isinstance(dicts, list)
+    return dicts
 
 
-def told(value: Any) -> Any:
+def typed_pair(value: Any) -> Any:
     """A typed table value as (kind, content), where only JSON's own distinctions are kept."""
     if isinstance(value, bool):
         return ("bool", value)
@@ -62,9 +62,9 @@ def told(value: Any) -> Any:
     if isinstance(value, types.Void) or value is None:
         return ("void",)
     if isinstance(value, list):
-        return ("list", [told(item) for item in value])
+        return ("list", [typed_pair(item) for item in value])
     assert isinstance(value, dict)
-    return ("table", [(key, told(item)) for key, item in value.items()])
+    return ("table", [(key, typed_pair(item)) for key, item in value.items()])
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -136,26 +136,26 @@ def check_arguments(text: str, method: Any) -> None:
         if (type(method).NAME, name) in SECRETS:
             given_names.pop(short, None)
             continue
-        found, value = given_names.pop(short), getattr(method, name)
+        json_value, value = given_names.pop(short), getattr(method, name)
         if isinstance(value, bytes):  # a longstr may come as text where it is text
-            kind, octets = read(found)
+            kind, octets = read(json_value)
             assert value == (octets.encode() if kind == "text" else octets)
         else:
-            assert read(found) == told(value)
+            assert read(json_value) == typed_pair(value)
     assert not given_names
 
 
 def check_properties(struct_: dict[str, Any], properties: Any) -> None:
     for name, _ in w.PROPERTIES:
-        value, found = getattr(properties, name), struct_[name]
+        value, column_value = getattr(properties, name), struct_[name]
         if value is None:
-            assert found is None
+            assert column_value is None
         elif name == "headers":
-            assert read(load(found)) == told(value)
-        elif isinstance(value, datetime) and not isinstance(found, datetime):
-            assert found == int(value.timestamp())
+            assert read(load(column_value)) == typed_pair(value)
+        elif isinstance(value, datetime) and not isinstance(column_value, datetime):
+            assert column_value == int(value.timestamp())
         else:
-            assert found == value
+            assert column_value == value
 
 
 def not_utf8(frame: Any) -> bool:
@@ -199,13 +199,13 @@ def check(row: dict[str, Any], channel: int, frame: Any, raw: bytes) -> None:
 
 def frames_of(data: bytes) -> list[tuple[int, Any, bytes]]:
     """The object path: channel, frame (or BadFrame) and bytes."""
-    found = []
+    frames = []
     for channel, frame in amqp.Decoder(0, errors="frame", tables="typed").feed(data):
         if isinstance(frame, amqp.BadFrame):
-            found.append((channel, frame, bytes(frame.raw)))
+            frames.append((channel, frame, bytes(frame.raw)))
         else:
-            found.append((channel, frame, amqp.encode(channel, frame)))
-    return found
+            frames.append((channel, frame, amqp.encode(channel, frame)))
+    return frames
 
 
 def usable(raw: bytes) -> bool:
@@ -220,14 +220,14 @@ def usable(raw: bytes) -> bool:
 
 
 def some_frames(rng: Random, count: int = 6) -> list[bytes]:
-    made = (gen.any_frame(rng) for _ in range(count * 3))
-    return [raw for raw in made if usable(raw)][:count]
+    candidates = (gen.any_frame(rng) for _ in range(count * 3))
+    return [raw for raw in candidates if usable(raw)][:count]
 
 
-def compare(found: list[dict[str, Any]], data: bytes, row: int, offset: int = 0) -> None:
+def compare(actual_rows: list[dict[str, Any]], data: bytes, row: int, offset: int = 0) -> None:
     expected = frames_of(data)
-    assert len(found) == len(expected)
-    for item, (channel, frame, raw) in zip(found, expected, strict=True):
+    assert len(actual_rows) == len(expected)
+    for item, (channel, frame, raw) in zip(actual_rows, expected, strict=True):
         assert list(item) == COLUMNS
         assert item["row"] == row
         assert item["offset"] == offset
@@ -259,17 +259,17 @@ def test_arrow_values(rng: Random) -> None:
     """Each value holds one or more whole frames."""
     values = [b"".join(some_frames(rng, rng.randrange(1, 4))) for _ in range(rng.randrange(1, 5))]
     kind = rng.choice((pa.binary(), pa.large_binary()))
-    found = rows(pa.array(values, kind))
-    assert [item["row"] for item in found] == sorted(item["row"] for item in found)
+    frame_rows = rows(pa.array(values, kind))
+    assert [item["row"] for item in frame_rows] == sorted(item["row"] for item in frame_rows)
     for number, value in enumerate(values):
-        compare([item for item in found if item["row"] == number], value, number)
+        compare([item for item in frame_rows if item["row"] == number], value, number)
 
 
 def test_sliced_and_null_arrow_values() -> None:
     ack, beat = w.method_frame("basic.ack"), w.HEARTBEAT
     array = pa.array([ack, None, beat, b"", ack + beat], pa.binary())
-    found = rows(array.slice(1))
-    assert {(item["row"], item["frame_type"]) for item in found if item["error"] is None} >= {
+    frame_rows = rows(array.slice(1))
+    assert {(item["row"], item["frame_type"]) for item in frame_rows if item["error"] is None} >= {
         (1, "heartbeat"), (3, "method"), (3, "heartbeat")
     }  # fmt: skip
 
@@ -321,7 +321,7 @@ def test_json_rules() -> None:
     assert pairs["$key:" + base64.b64encode(b"k\xff").decode()] == 4
     assert pairs["list"] == [None, [], [("$$decimal", "x")]]
     typed = amqp.decode(w.header_frame(headers=TABLE), tables="typed")[2].properties.headers
-    assert read(load(row["properties"]["headers"])) == told(typed)
+    assert read(load(row["properties"]["headers"])) == typed_pair(typed)
 
 
 def test_json_of_duplicate_names() -> None:
@@ -384,20 +384,20 @@ def test_schema_says_what_decode_returns() -> None:
 def test_any_octets_give_rows(rng: Random) -> None:
     """PERMISSIVE never raises, and every byte of whole frames is in some row."""
     data = gen.spoil(rng, gen.stream(rng, 4))
-    found = pa.record_batch(batch.decode(data))
-    found.validate(full=True)
-    out = b"".join(value.as_py() or b"" for value in found.column("frame"))
+    record_batch = pa.record_batch(batch.decode(data))
+    record_batch.validate(full=True)
+    out = b"".join(value.as_py() or b"" for value in record_batch.column("frame"))
     assert out in data
-    whole = sum(len(raw) for _, _, raw in _until_broken(data))
-    assert len(out) >= whole
+    complete_size = sum(len(raw) for _, _, raw in _until_broken(data))
+    assert len(out) >= complete_size
 
 
 def _until_broken(data: bytes) -> list[tuple[int, Any, bytes]]:
-    found: list[tuple[int, Any, bytes]] = []
+    frames: list[tuple[int, Any, bytes]] = []
     try:
         for channel, frame in amqp.Decoder(0, errors="frame").feed(data):
             raw = frame.raw if isinstance(frame, amqp.BadFrame) else amqp.encode(channel, frame)
-            found.append((channel, frame, bytes(raw)))
+            frames.append((channel, frame, bytes(raw)))
     except DecodeError:
         pass
-    return found
+    return frames

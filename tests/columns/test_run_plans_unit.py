@@ -42,10 +42,10 @@ def test_a_text_that_is_none_before_the_first_property(flags: int, values: bytes
     """A number or a text of the properties is then looked for nowhere."""
     good = message(flags=flags, values=values)
     bad = message(tag=b"\xff\xfe", flags=flags, values=values)
-    found = both(good * 100 + bad + good * MANY)
-    assert [number for number, row in enumerate(found) if row["error"]] == [100]
-    assert "UTF-8" in found[100]["error"]
-    assert {**found[99], "offset": 0} == {**found[101], "offset": 0}
+    message_rows = both(good * 100 + bad + good * MANY)
+    assert [number for number, row in enumerate(message_rows) if row["error"]] == [100]
+    assert "UTF-8" in message_rows[100]["error"]
+    assert {**message_rows[99], "offset": 0} == {**message_rows[101], "offset": 0}
 
 
 @pytest.mark.parametrize(("flags", "good"), [(0x0002, True), (0x0001, False), (0x0003, False)])
@@ -63,9 +63,9 @@ def test_flags_of_properties_that_there_are_not(flags: int, good: bool) -> None:
 def test_a_header_too_short_to_say_a_size() -> None:
     good = message()
     short = w.frame(1, 1, w.method_payload("basic.deliver")) + w.frame(2, 1, b"\0\x3c\0\0\0")
-    found = both(good * 100 + short + good * MANY)
-    assert [number for number, row in enumerate(found) if row["error"]] == [100]
-    assert "needs 12 bytes" in found[100]["error"]
+    message_rows = both(good * 100 + short + good * MANY)
+    assert [number for number, row in enumerate(message_rows) if row["error"]] == [100]
+    assert "needs 12 bytes" in message_rows[100]["error"]
 
 
 def test_an_argument_in_two_columns() -> None:
@@ -88,5 +88,5 @@ def test_an_argument_whose_column_is_wider() -> None:
     method = module.Basic.Return(312, "text", "e", "k")
     sent = module.encode_message(1, method, module.Basic.Properties(), b"b")
     names = ["reply_code", "exchange", "body"]
-    found = both(sent * MANY, protocol=module.PROTOCOL, fields=names)
-    assert found == [dict(zip(names, [312, "e", b"b"], strict=True))] * MANY
+    message_rows = both(sent * MANY, protocol=module.PROTOCOL, fields=names)
+    assert message_rows == [dict(zip(names, [312, "e", b"b"], strict=True))] * MANY

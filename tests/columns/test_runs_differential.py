@@ -33,10 +33,10 @@ CONTENT = ("basic.publish", "basic.deliver", "basic.return", "basic.get-ok")
 WIRES = dict(w.PROPERTIES)
 
 
-def listed(found: Any) -> dict[str, list[Any]]:
+def listed(record_batch: Any) -> dict[str, list[Any]]:
     """Columns as lists, timestamps as numbers: some are beyond what a datetime holds."""
     out = {}
-    for name, column in zip(found.schema.names, found.columns, strict=True):
+    for name, column in zip(record_batch.schema.names, record_batch.columns, strict=True):
         kind = pa.int64() if pa.types.is_timestamp(column.type) else column.type
         out[name] = column.cast(kind).to_pylist()
     return out
@@ -59,7 +59,7 @@ def a_value(rng: Random, wire: str) -> Any:
 def run(rng: Random, count: int) -> bytes:
     """Messages with one method, on some channels, and the same properties."""
     name = rng.choice(CONTENT)
-    given_ = [field for field in WIRES if rng.random() < 0.4]
+    property_names = [field for field in WIRES if rng.random() < 0.4]
     out = []
     for _ in range(count):
         channel = rng.randrange(1, 4)
@@ -73,11 +73,11 @@ def run(rng: Random, count: int) -> bytes:
             elif wire in "bohl":
                 arguments[field] = rng.randrange(2)
         out.append(w.method_frame(name, channel, **arguments))
-        properties = {field: a_value(rng, WIRES[field]) for field in given_}
+        properties = {field: a_value(rng, WIRES[field]) for field in property_names}
         out.append(w.header_frame(len(body), channel=channel, **properties))
         if body:
-            cut = rng.randrange(len(body)) if rng.random() < 0.05 else 0
-            out += [w.body_frame(channel, piece) for piece in (body[:cut], body[cut:]) if piece]
+            split = rng.randrange(len(body)) if rng.random() < 0.05 else 0
+            out += [w.body_frame(channel, piece) for piece in (body[:split], body[split:]) if piece]
     return b"".join(out)
 
 
@@ -112,8 +112,8 @@ def test_equal_to_the_slow_path(rng: Random) -> None:
     if rng.random() < 0.3:
         options["fields"] = NAMES
     expected = listed(decode(data, protocol=SLOW, **options))
-    found = decode(data, layout="view", **options)
-    assert listed(found) == expected
+    record_batch = decode(data, layout="view", **options)
+    assert listed(record_batch) == expected
     try:
         small = _columns.decode_columns(
             amqp.PROTOCOL, data, options["fields"], options["mode"], "rabbitmq", 2000,
@@ -169,10 +169,10 @@ def test_other_versions(version: str) -> None:
             data += module.encode(1, method())
             data += module.encode(1, module.Header(5, message, class_id=method.CLASS_ID))
             data += module.encode(1, module.Body(rng.randbytes(5)))
-        found = decode(data, protocol=version, level="message", fields=fields, layout="view")
+        record_batch = decode(data, protocol=version, level="message", fields=fields, layout="view")
         plain = decode(data, protocol=slow, level="message", fields=fields)
-        assert found.to_pylist() == plain.to_pylist()
-        assert found.num_rows == 60
+        assert record_batch.to_pylist() == plain.to_pylist()
+        assert record_batch.num_rows == 60
 
 
 def properties_of(module: Any, method: Any) -> Any:
@@ -185,10 +185,10 @@ def test_no_octet_behind_is_taken(size: int) -> None:
     """A message that ends short of what it says, in the middle of a run of good ones."""
     good = run(Random(4), 20)
     for name in CONTENT:
-        whole = w.method_frame(name)[7:-1]
-        if size > len(whole) - 4:
+        payload = w.method_frame(name)[7:-1]
+        if size > len(payload) - 4:
             continue
-        bad = w.frame(1, 1, whole[: len(whole) - size])
+        bad = w.frame(1, 1, payload[: len(payload) - size])
         bad += w.header_frame(1, message_id="m") + w.body_frame(1, b"1")
         data = run(Random(size), 10) + (bad + w.method_frame(name)) * 3 + good * 3
         expected = listed(decode(data, protocol=SLOW, level="message", fields=NAMES))
@@ -224,8 +224,8 @@ def test_letters_and_others_anywhere_in_a_text(size: int) -> None:
     assert wrong_rows == size + 1  # a lone 0x80, and a letter whose second half does not fit
 
 
-@pytest.mark.parametrize("asked", [0, 1, 2])
-def test_every_property(asked: int) -> None:
+@pytest.mark.parametrize("selection", [0, 1, 2])
+def test_every_property(selection: int) -> None:
     """All that class basic has, in runs, with a fault in each of them."""
     full: dict[str, Any] = {
         name: {"s": b"t" * (number + 8), "o": 200 + number, "T": 1_700_000_000}.get(wire)
@@ -233,7 +233,7 @@ def test_every_property(asked: int) -> None:
     }
     full["headers"] = w.table((b"k", b"S" + w.longstr(b"v" * 9)), (b"n", b"I" + bytes(4)))
     fields = [name for name in NAMES if name.startswith("properties.")] + ["error", "body"]
-    fields = [*fields[asked % 2 :: 2], "delivery_tag"] if asked else fields
+    fields = [*fields[selection % 2 :: 2], "delivery_tag"] if selection else fields
     data = alike(20, **full)
     for name, wire in WIRES.items():
         bad = {"s": b"\xff" * 20, "T": 2**63, "o": 255, "F": w.table((b"k", b"?"))}[wire]
@@ -252,16 +252,16 @@ def test_columns_without_a_value_however_long() -> None:
     """They are all of one memory; what needs more than there is of that has memory of its own."""
     data = alike(1, message_id=b"m" * 20)
     for count in (16_000, 17_000):
-        found = decode(
+        record_batch = decode(
             data * count,
             level="message",
             fields=["properties.app_id", "properties.timestamp", "properties.message_id"],
             layout="view",
         )
-        found.validate(full=True)
-        assert found.num_rows == count
-        assert [column.null_count for column in found.columns] == [count, count, 0]
-        for column in found.columns[:2]:
+        record_batch.validate(full=True)
+        assert record_batch.num_rows == count
+        assert [column.null_count for column in record_batch.columns] == [count, count, 0]
+        for column in record_batch.columns[:2]:
             assert not any(bytes(column.buffers()[1])), "views without an byte, moments at zero"
 
 
@@ -269,7 +269,7 @@ def one_size(rng: Random, count: int) -> list[bytes]:
     """Messages of one size: every value has its length, and is another in each."""
     name = rng.choice(CONTENT)
     sizes = {field: rng.choice((0, 1, 11, 12, 13, 16, 17, 36, 255)) for field in "abcdefghijklmnop"}
-    kept = [field for field in WIRES if rng.random() < 0.4]
+    property_names = [field for field in WIRES if rng.random() < 0.4]
     kinds = rng.choices(("S", "I", "t", "V", "l", "F", "A"), k=rng.randrange(4))
     size, channel = rng.choice((0, 1, 12, 13, 100)), rng.randrange(1, 4)
     nested = w.table((b"n", b"I" + rng.randbytes(4)))
@@ -295,7 +295,7 @@ def one_size(rng: Random, count: int) -> list[bytes]:
         arguments = {
             field: value(field[:15], wire) for field, wire in w.SPECS[name].fields if wire != "F"
         }
-        properties = {field: value(field[:15], WIRES[field]) for field in kept}
+        properties = {field: value(field[:15], WIRES[field]) for field in property_names}
         body = [w.body_frame(channel, rng.randbytes(size))] if size else []
         raws = [
             w.method_frame(name, channel, **arguments),
@@ -378,6 +378,8 @@ def test_nothing_behind_the_input_is_read(size: int) -> None:
     raws = [w.method_frame("basic.deliver", 1, delivery_tag=7, routing_key="k" * 9)]
     raws += [w.header_frame(size, channel=1, message_id="m" * 30, app_id="a")]
     data = b"".join(raws + [w.body_frame(1, b"b" * size)] * bool(size)) * 300
-    found = decode(guarded_value(data), level="message", fields=NAMES, layout="view")
-    assert listed(found) == listed(decode(data, level="message", fields=NAMES, layout="view"))
-    assert found.num_rows == 300
+    record_batch = decode(guarded_value(data), level="message", fields=NAMES, layout="view")
+    assert listed(record_batch) == listed(
+        decode(data, level="message", fields=NAMES, layout="view")
+    )
+    assert record_batch.num_rows == 300

@@ -46,9 +46,9 @@ def test_the_batch_and_then_the_end(columns: object) -> None:
 
 def test_capsules_nobody_took() -> None:
     columns = batch.decode(DATA)
-    taken = [columns.__arrow_c_stream__(requested_schema=None) for _ in range(5)]
-    assert len({id(capsule) for capsule in taken}) == 5
-    del columns, taken
+    capsules = [columns.__arrow_c_stream__(requested_schema=None) for _ in range(5)]
+    assert len({id(capsule) for capsule in capsules}) == 5
+    del columns, capsules
     gc.collect()
     assert decode(DATA).num_rows == batch.decode(DATA).__len__()
 
@@ -56,14 +56,14 @@ def test_capsules_nobody_took() -> None:
 def test_it_lives_by_itself() -> None:
     readers = [pa.RecordBatchReader.from_stream(batch.decode(DATA))]
     expected = decode(DATA)
-    found: list[pa.Table] = []
-    thread = threading.Thread(target=lambda: found.append(readers.pop().read_all()))
+    tables: list[pa.Table] = []
+    thread = threading.Thread(target=lambda: tables.append(readers.pop().read_all()))
     thread.start()
     thread.join()
     gc.collect()
     for _ in range(5):
         decode(b"\xff" * 10_000)
-    assert found[0].to_batches()[0].equals(expected)
+    assert tables[0].to_batches()[0].equals(expected)
 
 
 class RawStream(ctypes.Structure):
@@ -110,11 +110,11 @@ def test_polars() -> None:
 def test_duckdb(kind: object) -> None:
     duckdb = pytest.importorskip("duckdb")
     columns = kind(batch.decode(DATA))  # noqa: F841 (the query names it)
-    found = duckdb.sql(
+    query_rows = duckdb.sql(
         "SELECT frame_type, method, properties.app_id, payload FROM columns WHERE error IS NULL"
     ).fetchall()
     good = [row for row in decode(DATA).to_pylist() if row["error"] is None]
-    assert found == [
+    assert query_rows == [
         (
             row["frame_type"],
             row["method"],
@@ -123,4 +123,4 @@ def test_duckdb(kind: object) -> None:
         )
         for row in good
     ]
-    assert len(found) == 3
+    assert len(query_rows) == 3

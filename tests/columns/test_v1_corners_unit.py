@@ -135,8 +135,8 @@ def test_described_lists_that_are_no_outcome(state: bytes) -> None:
         data = make(DISPOSITION, b"\x41", b"\x43", b"\x43", b"\x41", state)
         row = first(data)
         assert row["error"] is None
-        made = amqp.decode(data)
-        assert made is not None
+        result = amqp.decode(data)
+        assert result is not None
         assert json.loads(row["arguments"])["state"] != {"$type": "accepted"}
 
 

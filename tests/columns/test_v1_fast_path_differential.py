@@ -47,11 +47,11 @@ WAYS: list[dict[str, Any]] = [
 
 def first_row(octets: bytes, way: dict[str, Any]) -> list[Any]:
     """The row of the first frame in columns, as Arrow's own; nothing, where there is none."""
-    found = pa.record_batch(batch.decode(octets, protocol="1.0", **way))
-    found.validate(full=True)
-    if not found.num_rows:
+    record_batch = pa.record_batch(batch.decode(octets, protocol="1.0", **way))
+    record_batch.validate(full=True)
+    if not record_batch.num_rows:
         return []
-    return [column.slice(0, 1) for column in found.columns]
+    return [column.slice(0, 1) for column in record_batch.columns]
 
 
 def same(raw: bytes, ways: list[dict[str, Any]] = WAYS) -> None:
@@ -134,13 +134,13 @@ def lists(draw: Any, most: int = 14) -> bytes:
 
 def filled(code: int, usual: list[bytes], draw: Any) -> bytes:
     """A composite most of whose fields are as they should be."""
-    found = usual[: draw(st.integers(0, len(usual)))]
+    values = usual[: draw(st.integers(0, len(usual)))]
     for _ in range(draw(st.integers(0, 2))):
-        if found:
-            found[draw(st.integers(0, len(found) - 1))] = draw(fields)
-    octets = list_of(found, wide=draw(st.booleans()), size=draw(off), count=draw(off))
+        if values:
+            values[draw(st.integers(0, len(values) - 1))] = draw(fields)
+    octets = list_of(values, wide=draw(st.booleans()), size=draw(off), count=draw(off))
     return (
-        b"\0\x53" + bytes([code]) + (octets if found else draw(st.sampled_from([octets, b"\x45"])))
+        b"\0\x53" + bytes([code]) + (octets if values else draw(st.sampled_from([octets, b"\x45"])))
     )
 
 
@@ -325,10 +325,10 @@ def test_rows_that_are_given_up_leave_nothing() -> None:
             alone = first_row(raw, way)
             if not alone:
                 continue
-            for name, column, wanted in zip(
+            for name, column, expected in zip(
                 together.schema.names, together.columns, alone, strict=True
             ):
                 if name not in ("offset", "error", "error_offset"):
-                    assert column.slice(at, 1) == wanted, (name, raw.hex(), way)
+                    assert column.slice(at, 1) == expected, (name, raw.hex(), way)
             at += 1
         assert at == together.num_rows

@@ -126,12 +126,12 @@ def seeds() -> list[bytes]:
 def compare(frames: list[bytes], **options: Any) -> int:
     """Rows of frames in one go against those expected of each; how many are good."""
     data = b"".join(frames)
-    found = rows(data, **options)
-    assert len(found) == len(frames)
+    frame_rows = rows(data, **options)
+    assert len(frame_rows) == len(frames)
     good = offset = 0
-    for row, raw in zip(found, frames, strict=True):
-        wanted = expected(raw)
-        if wanted["error"] is None:
+    for row, raw in zip(frame_rows, frames, strict=True):
+        expected_row = expected(raw)
+        if expected_row["error"] is None:
             good += 1
         else:
             # An offset in the error counts from the start of the value.
@@ -139,12 +139,12 @@ def compare(frames: list[bytes], **options: Any) -> int:
                 amqp.decode(data, offset)
             assert row["error"] == f"{caught.value.condition}: {caught.value}", raw.hex()
             assert row["error_offset"] == caught.value.offset
-            assert row["channel"] == wanted["channel"]
+            assert row["channel"] == expected_row["channel"]
             assert (row["arguments"], row["payload"], row["frame"]) == (None, None, raw)
             offset += len(raw)
             continue
         assert (row.pop("row"), row.pop("offset"), row.pop("error_offset")) == (0, offset, None)
-        assert row == wanted, raw.hex()
+        assert row == expected_row, raw.hex()
         if row["arguments"] is not None:
             json.loads(row["arguments"])
         offset += len(raw)
@@ -159,13 +159,13 @@ def disposition(state: bytes) -> bytes:
 
 
 def test_the_schema() -> None:
-    found = pa.schema(batch.schema("1.0"))
-    assert tuple(found.names) == COLUMNS
-    assert found == decode(b"").schema
+    schema = pa.schema(batch.schema("1.0"))
+    assert tuple(schema.names) == COLUMNS
+    assert schema == decode(b"").schema
     old = pa.schema(batch.schema("0-9-1"))
-    for name in found.names:
+    for name in schema.names:
         assert (
-            found.field(name).type == old.field("method" if name == "performative" else name).type
+            schema.field(name).type == old.field("method" if name == "performative" else name).type
         )
 
 
@@ -188,10 +188,10 @@ def test_mutated_frames(seed: int) -> None:
 
 @given(st.lists(values, min_size=1, max_size=4))
 @settings(deadline=None, max_examples=200)
-def test_values_of_every_type(found: list[Any]) -> None:
+def test_values_of_every_type(some_values: list[Any]) -> None:
     """In a field of any type, where the protocol's own types are known at every depth."""
     frames = []
-    for value in found:
+    for value in some_values:
         octets = amqp.encode_value(value)
         body = (
             b"\0\x53\x15\xd0" + (9 + len(octets)).to_bytes(4, "big") + b"\0\0\0\x05\x41\x43\x40\x40"
@@ -256,33 +256,33 @@ def test_framing() -> None:
     assert compare([good, extended, good]) == 3
     # A type that is not defined: the frame is whole, and the next one stands behind it.
     odd = frame(b"xyz", 7, 5)
-    found = rows(good + odd + good)
-    assert [row["performative"] for row in found] == ["close", None, "close"]
-    assert found[1]["frame"] == odd
-    assert (found[1]["frame_type"], found[1]["channel"]) == (None, 5)
-    assert found[1]["error"].startswith("amqp:connection:framing-error: frame type 7")
+    frame_rows = rows(good + odd + good)
+    assert [row["performative"] for row in frame_rows] == ["close", None, "close"]
+    assert frame_rows[1]["frame"] == odd
+    assert (frame_rows[1]["frame_type"], frame_rows[1]["channel"]) == (None, 5)
+    assert frame_rows[1]["error"].startswith("amqp:connection:framing-error: frame type 7")
     # The end of a frame is lost: the rest is one row, and the next value goes on.
-    for rest in (
+    for remainder in (
         b"\0\0\0\7\2\0\0\1",
         b"\0\0\0\x10\1\0\0\1" + bytes(8),
         b"\0\0\0\x08\3\0\0\1",
         good[:-1],
         b"A",
     ):
-        array = pa.array([good + rest, good], pa.binary())
-        found = rows(array)
-        assert [row["row"] for row in found] == [0, 0, 1]
-        assert found[1]["frame"] == rest
+        array = pa.array([good + remainder, good], pa.binary())
+        frame_rows = rows(array)
+        assert [row["row"] for row in frame_rows] == [0, 0, 1]
+        assert frame_rows[1]["frame"] == remainder
         decoder = amqp.Decoder(opened=True)
         try:
-            list(decoder.feed(rest))
+            list(decoder.feed(remainder))
             decoder.eof()
         except DecodeError as error:
             text = f"{error.condition}: {error}"
-        if error_offset := found[1]["error_offset"]:
+        if error_offset := frame_rows[1]["error_offset"]:
             assert error_offset >= len(good)
-        assert found[1]["error"].split(" (offset")[0] == text.split(" (offset")[0]
-        assert found[2]["error"] is None
+        assert frame_rows[1]["error"].split(" (offset")[0] == text.split(" (offset")[0]
+        assert frame_rows[2]["error"] is None
 
 
 def test_modes() -> None:
@@ -322,9 +322,9 @@ FIELDS = {
 
 def value_of(raw: bytes, name: str) -> Any:
     """What a column of one field holds of a frame."""
-    found = amqp.decode(raw)
-    assert found is not None
-    performative = found[2]
+    result = amqp.decode(raw)
+    assert result is not None
+    performative = result[2]
     method, _, field = name.rpartition(".")
     own = getattr(performative, "NAME", None)
     if own is None or (method and method.replace("_", "-") != own):
@@ -343,18 +343,18 @@ def value_of(raw: bytes, name: str) -> Any:
 def test_fields(with_error: bool) -> None:
     frames = seeds()
     names = [*FIELDS, "error"] if with_error else list(FIELDS)
-    found = decode(b"".join(frames), fields=names)
-    assert found.schema == pa.schema(batch.schema("1.0", fields=names))
+    record_batch = decode(b"".join(frames), fields=names)
+    assert record_batch.schema == pa.schema(batch.schema("1.0", fields=names))
     for name, type_ in FIELDS.items():
-        assert found.schema.field(name).type == type_, name
-        there = 0
-        for raw, value in zip(frames, found.column(name).to_pylist(), strict=True):
-            wanted = value_of(raw, name)
-            if isinstance(wanted, (dict, list)):
+        assert record_batch.schema.field(name).type == type_, name
+        values_present = 0
+        for raw, value in zip(frames, record_batch.column(name).to_pylist(), strict=True):
+            expected_value = value_of(raw, name)
+            if isinstance(expected_value, (dict, list)):
                 value = json.loads(value)
-            assert value == wanted, name
-            there += wanted is not None
-        assert there, name
+            assert value == expected_value, name
+            values_present += expected_value is not None
+        assert values_present, name
 
 
 @given(st.lists(st.sampled_from(sorted({*FIELDS, *COLUMNS})), unique=True, max_size=8), st.data())
@@ -365,11 +365,14 @@ def test_any_fields_in_any_order(names: list[str], data: Any) -> None:
     chosen = data.draw(st.lists(st.sampled_from(frames), max_size=20))
     octets = b"".join(chosen)
     layout = data.draw(st.sampled_from(["plain", "view"]))
-    found = decode(octets, fields=names, layout=layout)
+    record_batch = decode(octets, fields=names, layout=layout)
     checked = bool({"error", "error_offset"} & set(names))
     for name in names:
         ask = [name, "error"] if checked and name != "error" else [name]
-        assert found.column(name).to_pylist() == decode(octets, fields=ask).column(name).to_pylist()
+        assert (
+            record_batch.column(name).to_pylist()
+            == decode(octets, fields=ask).column(name).to_pylist()
+        )
 
 
 def test_what_a_column_cannot_hold() -> None:
@@ -402,15 +405,15 @@ def test_names_that_are_not_known() -> None:
 def test_input_as_arrow_with_slices_and_nulls() -> None:
     frames = seeds()
     array = pa.array([frames[0], None, b"", frames[1] + frames[2], frames[3]], pa.large_binary())
-    found = rows(array, fields=["row", "offset", "performative"])
-    assert [tuple(row.values()) for row in found] == [
+    frame_rows = rows(array, fields=["row", "offset", "performative"])
+    assert [tuple(row.values()) for row in frame_rows] == [
         (0, 0, "open"),
         (3, 0, "open"),
         (3, len(frames[1]), "begin"),
         (4, 0, "attach"),
     ]
-    found = rows(array[3:4])
-    assert [row["performative"] for row in found] == ["open", "begin"]
+    frame_rows = rows(array[3:4])
+    assert [row["performative"] for row in frame_rows] == ["open", "begin"]
     assert compare(frames * 40) == 40 * len(frames)
     assert rows(bytearray(frames[0])) == rows(frames[0]) == rows(memoryview(frames[0]))
 
@@ -421,12 +424,12 @@ def test_vectors() -> None:
     path = shared / "vectors" / "amqp-1.0" / "index.json" if shared else None
     if path is None or not path.is_file():
         pytest.skip("the vectors are not beside the repository")
-    found = set()
+    hex_values = set()
 
     def walk(node: Any) -> None:
         if isinstance(node, dict):
             if isinstance(node.get("hex"), str):
-                found.add(node["hex"])
+                hex_values.add(node["hex"])
             for child in node.values():
                 walk(child)
         elif isinstance(node, list):
@@ -434,9 +437,9 @@ def test_vectors() -> None:
                 walk(child)
 
     walk(json.loads(path.read_text()))
-    assert len(found) > 40
+    assert len(hex_values) > 40
     frames = []
-    for text in sorted(found):
+    for text in sorted(hex_values):
         frames.append(disposition(bytes.fromhex(text)))
         frames.append(frame(b"\0\x53\x14\xc0\x03\x01\x43" + bytes.fromhex(text)))
     assert compare(frames) > 30
@@ -447,7 +450,7 @@ def test_recordings(name: str) -> None:
     oracle = recording(name)
     frames = [bytes.fromhex(row["hex"]) for row in oracle]
     assert compare(frames) == len(frames)
-    found = rows(pa.array(frames, pa.binary()))
-    assert [row["row"] for row in found] == list(range(len(frames)))
-    for row, told in zip(found, oracle, strict=True):
-        assert row["performative"] == told.get("performative")
+    frame_rows = rows(pa.array(frames, pa.binary()))
+    assert [row["row"] for row in frame_rows] == list(range(len(frames)))
+    for row, expected_row in zip(frame_rows, oracle, strict=True):
+        assert row["performative"] == expected_row.get("performative")

@@ -58,7 +58,7 @@ def messages() -> list[amqp.Message]:
     ]
 
 
-def whole(message: amqp.Message, **fields: Any) -> bytes:
+def delivery_frame(message: amqp.Message, **fields: Any) -> bytes:
     transfer = amqp.Transfer(**{"handle": 0, "delivery_id": 1, "delivery_tag": b"t", **fields})
     return amqp.encode(1, transfer, message.encode())
 
@@ -67,17 +67,17 @@ def compare(data: bytes, *, fuzzy: bool = False) -> tuple[int, int]:
     """Rows of a stream against the events of it; how many are good, and how many are not.
 
     fuzzy: what a column cannot hold may be among them."""
-    found = message_rows(data, fields=ASKED)
+    actual_rows = message_rows(data, fields=ASKED)
     decoder = amqp.MessageDecoder(0, errors="frame", types="typed", opened=True, eager=True)
     events = list(decoder.feed(data))
     good = bad = at = 0
     for channel, event in events:
         if type(event) in (amqp.Heartbeat, amqp.ProtocolHeader):
             continue
-        row = found[at]
+        row = actual_rows[at]
         while row["error"] and "that was given up" in row["error"]:
             at += 1
-            row = found[at]
+            row = actual_rows[at]
         at += 1
         if type(event) is amqp.BadFrame:
             error = event.error
@@ -93,16 +93,16 @@ def compare(data: bytes, *, fuzzy: bool = False) -> tuple[int, int]:
                 assert row["error_offset"] == end - len(row["message"]) + error.offset
             bad += 1
             continue
-        wanted = expected_event(channel, event)
+        expected_row = expected_event(channel, event)
         if fuzzy and row["error"] is not None:
             assert "does not fit" in row["error"]
             continue
         assert row["error"] is None
-        assert {name: row[name] for name in wanted} == wanted
+        assert {name: row[name] for name in expected_row} == expected_row
         good += 1
-    for row in found[at:]:
+    for row in actual_rows[at:]:
         assert "given up" in row["error"] or "ended inside a delivery" in row["error"]
-    lost = sum("ended inside a delivery" in (row["error"] or "") for row in found)
+    lost = sum("ended inside a delivery" in (row["error"] or "") for row in actual_rows)
     if lost:
         with pytest.raises(IncompleteError):
             decoder.eof()
@@ -112,13 +112,13 @@ def compare(data: bytes, *, fuzzy: bool = False) -> tuple[int, int]:
 
 
 def test_the_schema() -> None:
-    found = pa.schema(batch.schema("1.0", level="message"))
-    assert tuple(found.names) == MESSAGE_COLUMNS
-    assert found == decode(b"", level="message").schema
+    schema = pa.schema(batch.schema("1.0", level="message"))
+    assert tuple(schema.names) == MESSAGE_COLUMNS
+    assert schema == decode(b"", level="message").schema
     same = pa.schema(batch.schema("1.0"))
-    for name in set(found.names) & set(same.names):
-        assert found.field(name).type == same.field(name).type
-    types = {field.name: field.type for field in found.field("header").type}
+    for name in set(schema.names) & set(same.names):
+        assert schema.field(name).type == same.field(name).type
+    types = {field.name: field.type for field in schema.field("header").type}
     assert types == {
         "durable": pa.bool_(),
         "priority": pa.int32(),
@@ -126,7 +126,7 @@ def test_the_schema() -> None:
         "first_acquirer": pa.bool_(),
         "delivery_count": pa.int64(),
     }
-    kinds = {field.name: field.type for field in found.field("properties").type}
+    kinds = {field.name: field.type for field in schema.field("properties").type}
     assert len(kinds) == 13
     assert kinds["user_id"] == pa.binary()
     assert kinds["creation_time"] == pa.timestamp("us", "UTC")
@@ -135,7 +135,7 @@ def test_the_schema() -> None:
 
 
 def test_every_section() -> None:
-    frames = [whole(message) for message in messages()]
+    frames = [delivery_frame(message) for message in messages()]
     assert compare(b"".join(frames)) == (len(frames), 0)
     row = message_rows(frames[0])[0]
     assert row["properties"]["message_id"] == "AMQP_ULONG:5"
@@ -159,20 +159,20 @@ def test_deliveries_of_many_transfers(size: int) -> None:
             transfer = amqp.Transfer(handle, handle, b"t", 0, settled=handle == 1)
             message = amqp.Message(data=[body, b"!"], subject=f"{channel}.{handle}")
             octets = amqp.encode_message(channel, transfer, message, size)
-            cut = []
+            frames = []
             while octets:
                 n = int.from_bytes(octets[:4], "big")
-                cut.append(octets[:n])
+                frames.append(octets[:n])
                 octets = octets[n:]
-            parts.append(cut)
+            parts.append(frames)
     source = random.Random(size)
     stream = b""
     while any(parts):
         stream += source.choice([part for part in parts if part]).pop(0)
     assert compare(stream) == (9, 0)
-    found = message_rows(stream)
-    assert {row["body"] for row in found} == {body + b"!"}
-    assert sum(len(row["frame"]) for row in found) == len(stream)
+    delivery_rows = message_rows(stream)
+    assert {row["body"] for row in delivery_rows} == {body + b"!"}
+    assert sum(len(row["frame"]) for row in delivery_rows) == len(stream)
 
 
 def test_settled_and_state_come_with_any_transfer() -> None:
@@ -181,7 +181,8 @@ def test_settled_and_state_come_with_any_transfer() -> None:
     last = amqp.Transfer(0, settled=False)
     body = amqp.Message(data=[b"abc"]).encode()
     data = b"".join(
-        amqp.encode(1, *each) for each in ((more, body[:3]), (later, body[3:5]), (last, body[5:]))
+        amqp.encode(1, *transfer)
+        for transfer in ((more, body[:3]), (later, body[3:5]), (last, body[5:]))
     )
     assert compare(data) == (1, 0)
     row = message_rows(data, fields=["settled", "state", "message", "body"])[0]
@@ -200,13 +201,13 @@ def test_what_makes_no_delivery() -> None:
     aborted = amqp.encode(1, amqp.Transfer(0, aborted=True))
     other = amqp.encode(1, amqp.Transfer(0, 2, b"u", more=True), body)
     for stop in (amqp.Detach(0), amqp.End(), amqp.Close()):
-        compare(more + amqp.encode(1, stop) + whole(messages()[2]))
+        compare(more + amqp.encode(1, stop) + delivery_frame(messages()[2]))
     assert compare(more + end) == (1, 0)
-    assert compare(more + aborted + whole(messages()[2]) + aborted) == (1, 0)
+    assert compare(more + aborted + delivery_frame(messages()[2]) + aborted) == (1, 0)
     assert len(message_rows(more + aborted)) == 0
     assert compare(more + amqp.encode(1, amqp.Detach(1)) + end) == (2, 0)
     # Another delivery begins inside: all bytes of both are in rows.
-    data = more + other + end + whole(messages()[2])
+    data = more + other + end + delivery_frame(messages()[2])
     good, bad = compare(data)
     assert (good, bad) == (1, 1)
     assert b"".join(row["frame"] for row in message_rows(data)) == data
@@ -215,28 +216,32 @@ def test_what_makes_no_delivery() -> None:
     assert "ended inside a delivery, 4 bytes into it" in row["error"]
     assert (row["frame"], row["performative"], row["channel"]) == (more, "transfer", 1)
     assert row["error_offset"] == len(more)
-    found = message_rows(pa.array([more + b"\0\0\0", end], pa.binary()), fields=ASKED, by=[])
-    assert ["ended inside" in (row["error"] or "") for row in found] == [True, True, False]
-    found = message_rows(pa.array([more, end], pa.binary()), fields=ASKED, by=[])
-    assert [(row["row"], row["body"], row["frame"]) for row in found] == [(0, b"abc", more + end)]
+    delivery_rows = message_rows(
+        pa.array([more + b"\0\0\0", end], pa.binary()), fields=ASKED, by=[]
+    )
+    assert ["ended inside" in (row["error"] or "") for row in delivery_rows] == [True, True, False]
+    delivery_rows = message_rows(pa.array([more, end], pa.binary()), fields=ASKED, by=[])
+    assert [(row["row"], row["body"], row["frame"]) for row in delivery_rows] == [
+        (0, b"abc", more + end)
+    ]
 
 
 def test_an_error_in_a_later_transfer_has_its_place() -> None:
     body = amqp.Message(data=[b"abc"], application_properties={"k": "text"}).encode()
     bad = body.replace(b"\xa1\x04text", b"\xa1\x04te\xffx")
     at = bad.index(b"te\xffx")
-    for cut in range(1, len(bad)):
-        first = amqp.encode(1, amqp.Transfer(0, 1, b"t", 0, more=True), bad[:cut])
-        rest = amqp.encode(1, REST, bad[cut:])
-        array = pa.array([first, rest], pa.binary())
+    for split in range(1, len(bad)):
+        first = amqp.encode(1, amqp.Transfer(0, 1, b"t", 0, more=True), bad[:split])
+        second = amqp.encode(1, REST, bad[split:])
+        array = pa.array([first, second], pa.binary())
         (row,) = message_rows(array, fields=ASKED, by=[])
         assert "string is not UTF-8" in row["error"]
-        wanted = len(first) - cut + at if at < cut else len(rest) - len(bad) + at
-        assert row["error_offset"] == wanted
+        expected_offset = len(first) - split + at if at < split else len(second) - len(bad) + at
+        assert row["error_offset"] == expected_offset
         with pytest.raises(DecodeError) as caught:
             decode(array, level="message", mode="FAILFAST", by=[])
-        assert caught.value.row == (0 if at < cut else 1)
-        assert decode(first + rest, level="message", mode="DROPMALFORMED").num_rows == 0
+        assert caught.value.row == (0 if at < split else 1)
+        assert decode(first + second, level="message", mode="DROPMALFORMED").num_rows == 0
 
 
 def test_resumed_deliveries_and_other_formats_are_no_messages() -> None:
@@ -258,9 +263,9 @@ def test_resumed_deliveries_and_other_formats_are_no_messages() -> None:
 
 @given(st.lists(values, min_size=1, max_size=3), st.data())
 @settings(deadline=None, max_examples=150)
-def test_any_values(found: list[Any], data: Any) -> None:
+def test_any_values(some_values: list[Any], data: Any) -> None:
     stream = b""
-    for value in found:
+    for value in some_values:
         kind = data.draw(st.sampled_from(["value", "sequence", "map"]))
         if kind == "value":
             message = amqp.Message(None, value=value)
@@ -268,7 +273,7 @@ def test_any_values(found: list[Any], data: Any) -> None:
             message = amqp.Message(sequences=[[value], [value, value]])
         else:
             message = amqp.Message(message_annotations={S("k"): value}, footer={S("f"): value})
-        stream += whole(message)
+        stream += delivery_frame(message)
     compare(stream)
 
 
@@ -277,7 +282,7 @@ def test_mutated_streams(seed: int) -> None:
     source = random.Random(seed)
     body = messages()[0].encode()
     originals = [
-        *(whole(message) for message in messages()),
+        *(delivery_frame(message) for message in messages()),
         amqp.encode(1, amqp.Transfer(0, 1, b"t", 0, more=True), body[:99]),
         amqp.encode(1, REST, body[99:]),
         amqp.encode(1, amqp.Transfer(0, aborted=True)),
@@ -289,7 +294,7 @@ def test_mutated_streams(seed: int) -> None:
     for _ in range(60):
         frames = [source.choice(originals) for _ in range(20)]
         stream = b"".join(
-            mutated(each, source) if source.random() < 0.4 else each for each in frames
+            mutated(frame, source) if source.random() < 0.4 else frame for frame in frames
         )
         counts = compare(stream, fuzzy=True)
         good += counts[0]
@@ -328,25 +333,31 @@ FIELDS = {
 @settings(deadline=None, max_examples=60)
 def test_any_fields_in_any_order(names: list[str], data: Any) -> None:
     """Each column is what it is when it is asked for alone, whatever else is."""
-    frames = [whole(message) for message in messages()]
-    frames += [amqp.encode(1, amqp.Flow(1, 2, 3, 4)), frame(b"\x40"), whole(messages()[0])[:-1]]
+    frames = [delivery_frame(message) for message in messages()]
+    frames += [
+        amqp.encode(1, amqp.Flow(1, 2, 3, 4)),
+        frame(b"\x40"),
+        delivery_frame(messages()[0])[:-1],
+    ]
     stream = b"".join(data.draw(st.lists(st.sampled_from(frames), max_size=20)))
     layout = data.draw(st.sampled_from(["plain", "view"]))
-    found = decode(stream, level="message", fields=names, layout=layout)
+    record_batch = decode(stream, level="message", fields=names, layout=layout)
     for name in names:
         ask = [name, "error"] if "error" in names and name != "error" else [name]
         alone = decode(stream, level="message", fields=ask)
-        assert found.column(name).to_pylist() == alone.column(name).to_pylist()
+        assert record_batch.column(name).to_pylist() == alone.column(name).to_pylist()
         if layout == "plain":
-            assert found.schema.field(name).type == FIELDS[name]
+            assert record_batch.schema.field(name).type == FIELDS[name]
 
 
 def test_single_application_properties() -> None:
     pairs = amqp.Map(
         [("n", 1), (1, 2), ("n", 3), ("t", MOMENT), ("u", amqp.ULong(2**63)), ("s", S("x"))]
     )
-    data = whole(amqp.Message(application_properties=pairs)) + whole(amqp.Message())
-    asked = {
+    data = delivery_frame(amqp.Message(application_properties=pairs)) + delivery_frame(
+        amqp.Message()
+    )
+    expected = {
         "n:long": 3,
         "n": "3",
         "t:timestamp": MOMENT,
@@ -357,10 +368,10 @@ def test_single_application_properties() -> None:
         "n:double": 3.0,
         "none": None,
     }
-    names = [f"application_properties.{name}" for name in asked]
-    found = message_rows(data, fields=names)
-    assert list(found[0].values()) == list(asked.values())
-    assert set(found[1].values()) == {None}
+    names = [f"application_properties.{name}" for name in expected]
+    delivery_rows = message_rows(data, fields=names)
+    assert list(delivery_rows[0].values()) == list(expected.values())
+    assert set(delivery_rows[1].values()) == {None}
     row = message_rows(data)[0]
     assert row["application_properties"] == json_text(pairs).replace('{"$table"', '{"$table"')
 
@@ -372,9 +383,13 @@ def test_application_properties_as_maps() -> None:
         amqp.Map([("k", 1), ("k", "v")]),
         amqp.Map([(1, "x")]),
     ]
-    data = b"".join(whole(amqp.Message(application_properties=each)) for each in maps)
-    found = decode(data + whole(amqp.Message()), level="message", field_tables="map")
-    column = found.column("application_properties")
+    data = b"".join(
+        delivery_frame(amqp.Message(application_properties=properties)) for properties in maps
+    )
+    record_batch = decode(
+        data + delivery_frame(amqp.Message()), level="message", field_tables="map"
+    )
+    column = record_batch.column("application_properties")
     assert column.type == pa.map_(pa.string(), pa.string())
     assert column.to_pylist() == [
         [("a", "1"), ("b", "x"), ("c", None), ("$$d", "true"), ("e", "[1]")],
@@ -392,9 +407,11 @@ def test_many_open_deliveries_take_no_time() -> None:
         for n in range(20000)
     ]
     ends = [amqp.encode(7, amqp.End()), amqp.encode(0, amqp.Detach(1))] * 20000
-    found = decode(b"".join(opening + ends), level="message", fields=["performative", "error"])
-    assert found.num_rows == 60000
-    assert found.column("error").null_count == 40000
+    record_batch = decode(
+        b"".join(opening + ends), level="message", fields=["performative", "error"]
+    )
+    assert record_batch.num_rows == 60000
+    assert record_batch.column("error").null_count == 40000
 
 
 @pytest.mark.parametrize("name", NAMES)

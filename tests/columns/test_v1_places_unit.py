@@ -27,7 +27,7 @@ def transfer(channel: int, handle: int, n: int, *, more: bool = False) -> bytes:
     )
 
 
-def rest(channel: int, handle: int, *, more: bool = False) -> bytes:
+def continuation(channel: int, handle: int, *, more: bool = False) -> bytes:
     return amqp.encode(channel, amqp.Transfer(handle, more=more), b"\0\x53\x75\xa0\1y")
 
 
@@ -39,18 +39,23 @@ PARTS: dict[str, tuple[list[bytes], list[tuple[list[int], bool]]]] = {
     "none": ([HEARTBEAT], []),
     "type": ([UNDEFINED], [([0], True)]),
     "bad": ([BAD], [([0], True)]),
-    "two": ([transfer(1, 0, 1, more=True), rest(1, 0)], [([0, 1], False)]),
+    "two": ([transfer(1, 0, 1, more=True), continuation(1, 0)], [([0, 1], False)]),
     "three": (
-        [transfer(1, 0, 1, more=True), rest(1, 0, more=True), rest(1, 0)],
+        [transfer(1, 0, 1, more=True), continuation(1, 0, more=True), continuation(1, 0)],
         [([0, 1, 2], False)],
     ),
     "between": (
-        [transfer(1, 0, 1, more=True), DISPOSITION, rest(1, 0)],
+        [transfer(1, 0, 1, more=True), DISPOSITION, continuation(1, 0)],
         [([1], False), ([0, 2], False)],
     ),
-    "beat": ([transfer(1, 0, 1, more=True), HEARTBEAT, rest(1, 0)], [([0, 2], False)]),
+    "beat": ([transfer(1, 0, 1, more=True), HEARTBEAT, continuation(1, 0)], [([0, 2], False)]),
     "crossed": (
-        [transfer(1, 0, 1, more=True), transfer(1, 1, 2, more=True), rest(1, 0), rest(1, 1)],
+        [
+            transfer(1, 0, 1, more=True),
+            transfer(1, 1, 2, more=True),
+            continuation(1, 0),
+            continuation(1, 1),
+        ],
         [([0, 2], False), ([1, 3], False)],
     ),
     "another": (
@@ -61,7 +66,7 @@ PARTS: dict[str, tuple[list[bytes], list[tuple[list[int], bool]]]] = {
 
 
 def expected(names: list[str], mode: str, value: int = 0) -> tuple[bytes, list[dict[str, Any]]]:
-    data, found = b"", []
+    data, expected_rows = b"", []
     for name in names:
         frames, rows = PARTS[name]
         starts = [len(data) + len(b"".join(frames[:i])) for i in range(len(frames))]
@@ -70,7 +75,7 @@ def expected(names: list[str], mode: str, value: int = 0) -> tuple[bytes, list[d
             if bad and mode == "DROPMALFORMED":
                 continue
             first = frames[numbers[0]]
-            found.append(
+            expected_rows.append(
                 {
                     "row": value,
                     "offset": starts[numbers[0]],
@@ -79,12 +84,12 @@ def expected(names: list[str], mode: str, value: int = 0) -> tuple[bytes, list[d
                     "frame": b"".join(frames[i] for i in numbers),
                 }
             )
-    return data, found
+    return data, expected_rows
 
 
 def places(data: Any, **options: Any) -> list[dict[str, Any]]:
-    found = decode(data, level="message", fields=[*PLACES, "body", "error"], **options)
-    rows: list[dict[str, Any]] = found.select(PLACES).to_pylist()
+    record_batch = decode(data, level="message", fields=[*PLACES, "body", "error"], **options)
+    rows: list[dict[str, Any]] = record_batch.select(PLACES).to_pylist()
     return rows
 
 

@@ -24,7 +24,7 @@ SMALL = "9.999999999999999999999999999999999E-5"
 MICROSECONDS = 9223372036854  # seconds that they reach in 64 bits
 
 
-def whole(pairs: Any) -> bytes:
+def delivery(pairs: Any) -> bytes:
     return amqp.encode(
         1, amqp.Transfer(0, 1, b"t"), amqp.Message(application_properties=pairs).encode()
     )
@@ -32,19 +32,19 @@ def whole(pairs: Any) -> bytes:
 
 def both(*maps: Any, layout: str = "plain") -> list[tuple[Any, str]]:
     """What the Variants say, and the JSON text of the same messages."""
-    data = b"".join(map(whole, maps))
+    data = b"".join(map(delivery, maps))
     options: Any = {"level": "message", "fields": ["application_properties", "error"]}
-    found = decode(data, field_tables="variant", layout=layout, **options)
-    assert found["error"].null_count == len(maps), found["error"]
+    record_batch = decode(data, field_tables="variant", layout=layout, **options)
+    assert record_batch["error"].null_count == len(maps), record_batch["error"]
     text = decode(data, **options)["application_properties"].to_pylist()
-    read = [variants.read(**row) for row in found["application_properties"].to_pylist()]
+    read = [variants.read(**row) for row in record_batch["application_properties"].to_pylist()]
     return list(zip(read, text, strict=True))
 
 
 def usual(value: Any) -> Any:
     """JSON text's forms as the reader of Variants gives what Variants have numbers for."""
     if isinstance(value, list):
-        return [usual(each) for each in value]
+        return [usual(child) for child in value]
     if not isinstance(value, dict):
         return value
     if set(value) == {"$timestamp_ms"}:
@@ -64,13 +64,13 @@ def usual(value: Any) -> Any:
         if exponent == 0 and number >= 1 << 63:
             return int(number)
         return {"$decimal": f"{number:f}"}
-    return {key: usual(each) for key, each in value.items()}
+    return {key: usual(child) for key, child in value.items()}
 
 
-def told(value: Any) -> Any:
+def with_milliseconds(value: Any) -> Any:
     """A timestamp as milliseconds."""
     if isinstance(value, list):
-        return [told(each) for each in value]
+        return [with_milliseconds(child) for child in value]
     if not isinstance(value, dict):
         return value
     if set(value) == {"$timestamp_us"}:
@@ -78,26 +78,26 @@ def told(value: Any) -> Any:
         return {"$moment_ms": value["$timestamp_us"] // 1000}
     if set(value) == {"$timestamp"}:
         return {"$moment_ms": value["$timestamp"] * 1000}
-    return {key: told(each) for key, each in value.items()}
+    return {key: with_milliseconds(child) for key, child in value.items()}
 
 
 def as_objects(value: Any) -> Any:
     """A $table whose keys differ is one that only Variants have: an object in JSON text."""
     if isinstance(value, list):
-        return [as_objects(each) for each in value]
+        return [as_objects(child) for child in value]
     if not isinstance(value, dict):
         return value
     pairs = value.get("$table", [])
     if pairs and len({key for key, _ in pairs}) == len(pairs):
         value = dict(pairs)
-    return {key: as_objects(each) for key, each in value.items()}
+    return {key: as_objects(child) for key, child in value.items()}
 
 
 def check(*maps: Any, layout: str = "plain") -> list[Any]:
-    found = both(*maps, layout=layout)
-    for read, text in found:
-        assert variants.same(told(read), json.dumps(usual(json.loads(text))))
-    return [read for read, _ in found]
+    pairs = both(*maps, layout=layout)
+    for read, text in pairs:
+        assert variants.same(with_milliseconds(read), json.dumps(usual(json.loads(text))))
+    return [read for read, _ in pairs]
 
 
 def test_schema_is_that_of_0_9_1() -> None:
@@ -107,9 +107,9 @@ def test_schema_is_that_of_0_9_1() -> None:
     other = pa.schema(batch.schema(fields=["properties.headers"], field_tables="variant"))
     assert schema.field(0).type == other.field(0).type
     assert decode(b"", level="message", field_tables="variant").num_rows == 0
-    found = decode(amqp.encode(1, amqp.Transfer(0, 1, b"t"), amqp.Message(b"x").encode()),
-                   level="message", field_tables="variant")  # fmt: skip
-    assert found["application_properties"].to_pylist() == [None]
+    frame = amqp.encode(1, amqp.Transfer(0, 1, b"t"), amqp.Message(b"x").encode())
+    record_batch = decode(frame, level="message", field_tables="variant")
+    assert record_batch["application_properties"].to_pylist() == [None]
 
 
 def test_scalars() -> None:
@@ -124,12 +124,12 @@ def test_scalars() -> None:
         "uuid": uuid.UUID(int=5), "char": amqp.Char("€"), "$dollar": 1,
     }  # fmt: skip
     for layout in ("plain", "view"):
-        [found] = check(pairs, layout=layout)
-        assert found["moment"] == {"$timestamp_us": int(moment.timestamp() * 1e6)}
-        assert found["late"] == {"$timestamp_ms": 2**63 - 1}
-        assert found["ulong"] == 2**64 - 1
-        assert found["uuid"] == {"$uuid": str(uuid.UUID(int=5))}
-        assert found["$$dollar"] == 1
+        [properties] = check(pairs, layout=layout)
+        assert properties["moment"] == {"$timestamp_us": int(moment.timestamp() * 1e6)}
+        assert properties["late"] == {"$timestamp_ms": 2**63 - 1}
+        assert properties["ulong"] == 2**64 - 1
+        assert properties["uuid"] == {"$uuid": str(uuid.UUID(int=5))}
+        assert properties["$$dollar"] == 1
 
 
 @pytest.mark.parametrize(
@@ -145,16 +145,16 @@ def test_scalars() -> None:
     ],
 )
 def test_decimals(number: str, read: str | None) -> None:
-    [found] = check({"k": amqp.Decimal128(number)})
+    [properties] = check({"k": amqp.Decimal128(number)})
     expected: Any = {"$decimal": number if read is None else read}
     if number == "9" * 34:
         expected = int(number)
-    assert found["k"] == expected
+    assert properties["k"] == expected
 
 
 def test_what_holds_others() -> None:
     described = amqp.Described(amqp.Symbol("x:y"), [1, {"a": b"x"}])
-    found = check(
+    results = check(
         {},
         {"list": [], "more": [1, ["a", []]], "map": {"b": {"a": 1}, "a": 2}},
         {"array": amqp.Array("ulong", [1, 2**63]), "lists": amqp.Array("list", [[1], []])},
@@ -162,8 +162,8 @@ def test_what_holds_others() -> None:
         {"d": described, "twice": amqp.Described(amqp.ULong(2**40), described)},
         {"a": amqp.Array("string", ["x", "y"], [amqp.Symbol("d:d")])},
     )
-    assert found[4]["d"] == {"$described": ["x:y", [1, {"a": {"$binary": "eA=="}}]]}
-    assert found[5]["a"] == {"$described_array": ["d:d", ["x", "y"]]}
+    assert results[4]["d"] == {"$described": ["x:y", [1, {"a": {"$binary": "eA=="}}]]}
+    assert results[5]["a"] == {"$described_array": ["d:d", ["x", "y"]]}
     # A type of the protocol's own is a described value as any other here.
     [(read, _)] = both({"k": amqp.Accepted(), "e": amqp.Error("amqp:not-found", "no")})
     assert read == {
@@ -173,7 +173,7 @@ def test_what_holds_others() -> None:
 
 
 def test_keys() -> None:
-    found = check(
+    results = check(
         amqp.Map([("k", 1), ("k", 2), ("$", 3), ("$" + "l" * 100, 4)]),
         amqp.Map(
             [(1, "x"), ("$a", 2), (amqp.Described(amqp.Symbol("d:d"), 1), amqp.Map([(None, 1)]))]
@@ -182,11 +182,11 @@ def test_keys() -> None:
         {"z" * 255: 1, "y" * 200: 2, "$" * 255: 3},
         {"b": 1, "a": {"b": 2, "c": {"a": 3}}},
     )
-    assert found[0] == {"$table": [["k", 1], ["k", 2], ["$$", 3], ["$$" + "l" * 100, 4]]}
-    assert found[1]["$map"][0] == [1, "x"]
+    assert results[0] == {"$table": [["k", 1], ["k", 2], ["$$", 3], ["$$" + "l" * 100, 4]]}
+    assert results[1]["$map"][0] == [1, "x"]
     # Longer than a name may be here, and names that two orders put in different places.
     [(read, text)] = both({"k" * 256: 1, "$" + "l" * 300: 2})
-    assert read == {"$table": [[key, each] for key, each in json.loads(text).items()]}
+    assert read == {"$table": [[key, number] for key, number in json.loads(text).items()]}
     [(read, _)] = both({"in": {"\uffff": 1, "\U00010000": 2}, "\uffff": 3})
     assert read == {"in": {"$table": [["\uffff", 1], ["\U00010000", 2]]}, "\uffff": 3}
 
@@ -205,11 +205,13 @@ def test_any_values(maps: list[Any]) -> None:
     """Where JSON text has a type of the protocol's own, only that it can be read."""
     for read, text in both(*maps):
         if '"$type"' not in text:
-            assert variants.same(told(as_objects(read)), json.dumps(usual(json.loads(text))))
+            assert variants.same(
+                with_milliseconds(as_objects(read)), json.dumps(usual(json.loads(text)))
+            )
 
 
 def test_errors_are_those_of_json() -> None:
-    good = whole({"a": 1})
+    good = delivery({"a": 1})
     for bad in (b"\xa1\x01\xff", b"\xa1\x05abc", b"\xff"):
         section = b"\0\x53\x74\xd1" + (len(bad) + 7).to_bytes(4, "big") + b"\0\0\0\2\xa1\1k" + bad
         data = good + amqp.encode(1, amqp.Transfer(0, 1, b"t"), section) + good
@@ -221,16 +223,15 @@ def test_errors_are_those_of_json() -> None:
         ]
         assert rows[0] == rows[1]
         assert rows[0]["error"].null_count == 2
-        found = decode(data, level="message", field_tables="variant", mode="DROPMALFORMED")
-        assert [variants.read(**row) for row in found["application_properties"].to_pylist()] == [
-            {"a": 1}, {"a": 1},
-        ]  # fmt: skip
+        record_batch = decode(data, level="message", field_tables="variant", mode="DROPMALFORMED")
+        properties = record_batch["application_properties"].to_pylist()
+        assert [variants.read(**row) for row in properties] == [{"a": 1}, {"a": 1}]
         with pytest.raises(DecodeError):
             batch.decode(data, "1.0", "message", field_tables="variant", mode="FAILFAST")
 
 
 def test_a_full_column_is_an_error() -> None:
-    data = whole({"a": "x" * 1000})
+    data = delivery({"a": "x" * 1000})
     with pytest.raises(ValueError, match=r"500 bytes.*: application_properties;"):
         _columns.decode_columns(
             amqp.PROTOCOL, data, ["application_properties"], "PERMISSIVE", "rabbitmq", 500,

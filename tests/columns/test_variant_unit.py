@@ -31,18 +31,20 @@ def variant(table: bytes, **options: Any) -> dict[str, bytes]:
     fields = ["properties.headers", "error"]
     [row] = decode(frame, fields=fields, field_tables="variant", **options).to_pylist()
     assert row["error"] is None
-    [whole] = decode(frame, fields=["properties"], field_tables="variant", **options).to_pylist()
-    assert whole["properties"]["headers"] == row["properties.headers"]
+    [struct_row] = decode(
+        frame, fields=["properties"], field_tables="variant", **options
+    ).to_pylist()
+    assert struct_row["properties"]["headers"] == row["properties.headers"]
     return dict(row["properties.headers"])
 
 
 def check(table: bytes, **options: Any) -> Any:
     """What a Variant says, which is what JSON text says."""
-    found = variants.read(**variant(table, **options))
+    result = variants.read(**variant(table, **options))
     fields = ["properties.headers"]
     [row] = decode(w.header_frame(headers=table), fields=fields, **options).to_pylist()
-    assert variants.same(found, row["properties.headers"])
-    return found
+    assert variants.same(result, row["properties.headers"])
+    return result
 
 
 def value(octets: bytes, **options: Any) -> Any:
@@ -52,11 +54,13 @@ def value(octets: bytes, **options: Any) -> Any:
 def test_schema() -> None:
     for fields, name in ((None, "properties"), (["properties.headers"], "properties.headers")):
         schema = pa.schema(batch.schema(fields=fields, field_tables="variant"))
-        found = schema.field(name).type
-        found = found if name == "properties.headers" else found.field("headers").type
-        assert found == VARIANT
-        assert found.field("metadata").metadata == {b"variant": b"true"}
-        assert not found.field("value").nullable
+        variant_type = schema.field(name).type
+        variant_type = (
+            variant_type if name == "properties.headers" else variant_type.field("headers").type
+        )
+        assert variant_type == VARIANT
+        assert variant_type.field("metadata").metadata == {b"variant": b"true"}
+        assert not variant_type.field("value").nullable
         for data in (b"", gen.stream(Random(1), 20)):
             rows = decode(data, fields=fields, field_tables="variant")
             assert rows.schema.equals(schema, check_metadata=True)
@@ -134,7 +138,11 @@ def test_timestamps(seconds: int) -> None:
 def test_timestamps_beyond_everything() -> None:
     assert value(b"T" + b"\xff" * 8) == {"$timestamp": 2**64 - 1}
     many = w.array(b"T" + b"\xff" * 8, b"T" + b"\0" * 8, b"D\xff\0\0\0\1")
-    assert [list(each) for each in value(many)] == [["$timestamp"], ["$timestamp"], ["$decimal"]]
+    assert [list(element) for element in value(many)] == [
+        ["$timestamp"],
+        ["$timestamp"],
+        ["$decimal"],
+    ]
 
 
 @pytest.mark.parametrize("size", [0, 1, 62, 63, 64, 65, 255, 256, 70_000])
@@ -154,8 +162,8 @@ def test_many(size: int) -> None:
     assert value(w.array(*[b"V"] * size)) == [None] * size
     keys = [b"%x" % number for number in range(size)]
     Random(size).shuffle(keys)
-    found = check(w.table(*((key, b"b\1") for key in keys)))
-    assert found == {key.decode(): 1 for key in keys}
+    result = check(w.table(*((key, b"b\1") for key in keys)))
+    assert result == {key.decode(): 1 for key in keys}
 
 
 @pytest.mark.parametrize("size", [200, 247, 248, 249, 250, 251, 65_520, 65_530, 16_777_200])
@@ -184,9 +192,9 @@ KEYS = [
 def test_keys() -> None:
     for key in KEYS:
         assert len(check(w.table((key, b"b\1")))) == 1
-    found = check(w.table(*((key, b"b\1") for key in KEYS)))
-    assert len(found) == len(KEYS)
-    assert {"$$table", "$$", "$key:/w=="} < set(found)
+    result = check(w.table(*((key, b"b\1") for key in KEYS)))
+    assert len(result) == len(KEYS)
+    assert {"$$table", "$$", "$key:/w=="} < set(result)
 
 
 def test_keys_are_kept_once() -> None:
@@ -198,8 +206,8 @@ def test_keys_are_kept_once() -> None:
 
 def test_keys_that_come_twice() -> None:
     for key in KEYS:
-        found = check(w.table((key, b"b\1"), ("x", b"V"), (key, w.nested((key, b"b\2")))))
-        assert [len(pair) for pair in found["$table"]] == [2, 2, 2]
+        result = check(w.table((key, b"b\1"), ("x", b"V"), (key, w.nested((key, b"b\2")))))
+        assert [len(pair) for pair in result["$table"]] == [2, 2, 2]
     inner = w.nested(("k", b"V"), ("k", b"V"))
     for _ in range(60):
         inner = w.nested(("k", inner), ("k", b"V"))
@@ -222,11 +230,11 @@ def test_keys_that_spark_orders_in_another_way() -> None:
     """Then the table is a list of pairs, and only that table."""
     high, higher = "\uffee", "\U00010000"
     odd = w.table((high, b"b\1"), (higher, b"b\2"), ("a", w.nested(("b", b"V"))))
-    found = variants.read(**variant(odd))
-    assert found == {"$table": [[high, 1], [higher, 2], ["a", {"b": None}]]}
+    result = variants.read(**variant(odd))
+    assert result == {"$table": [[high, 1], [higher, 2], ["a", {"b": None}]]}
     around = w.table(("a", w.nested(("b", b"V"))), ("t", b"F" + odd), (high, b"V"))
-    found = variants.read(**variant(around))
-    assert found == {
+    result = variants.read(**variant(around))
+    assert result == {
         "a": {"b": None},
         "t": {"$table": [[high, 1], [higher, 2], ["a", {"b": None}]]},
         high: None,
@@ -245,12 +253,14 @@ def same_as_json(data: Any, **options: Any) -> int:
         "connection.start-ok.client_properties",
         "queue.declare.arguments",
     ]
-    rest = ["method", "channel", "error", "properties.message_id", "headers.n"]
-    found = decode(data, fields=[*fields, *rest], field_tables="variant", **options).to_pylist()
-    expected = decode(data, fields=[*fields, *rest], **options).to_pylist()
-    assert len(found) == len(expected)
+    other_fields = ["method", "channel", "error", "properties.message_id", "headers.n"]
+    variant_rows = decode(
+        data, fields=[*fields, *other_fields], field_tables="variant", **options
+    ).to_pylist()
+    expected = decode(data, fields=[*fields, *other_fields], **options).to_pylist()
+    assert len(variant_rows) == len(expected)
     count = 0
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(variant_rows, expected, strict=True):
         for name in fields:
             assert (one[name] is None) == (other[name] is None)
             if one[name] is not None:
@@ -259,15 +269,15 @@ def same_as_json(data: Any, **options: Any) -> int:
             else:
                 del one[name], other[name]
         assert one == other
-    whole = decode(data, field_tables="variant", **options)
+    variant_batch = decode(data, field_tables="variant", **options)
     plain = decode(data, **options)
     at = plain.schema.names.index("properties")
     for name in plain.schema.names:
         if name != "properties":
-            assert whole.column(name).equals(plain.column(name))
+            assert variant_batch.column(name).equals(plain.column(name))
     for child in ("message_id", "app_id", "timestamp"):
-        assert whole.column(at).field(child).equals(plain.column(at).field(child))
-    headers = whole.column(at).field("headers").to_pylist()
+        assert variant_batch.column(at).field(child).equals(plain.column(at).field(child))
+    headers = variant_batch.column(at).field("headers").to_pylist()
     both = [*plain.schema.names, "properties.headers"]
     one_by_one = decode(data, fields=both, field_tables="variant", **options)
     assert headers == one_by_one.column("properties.headers").to_pylist()
@@ -278,11 +288,11 @@ def same_as_json(data: Any, **options: Any) -> int:
 @pytest.mark.parametrize("seed", range(6))
 def test_streams(level: str, seed: int) -> None:
     rng = Random(seed)
-    found = 0
+    header_count = 0
     for _ in range(10):
-        found += same_as_json(gen.conversation(rng, 12), level=level)
-        found += same_as_json(gen.stream(rng, 60), level=level, dialect="0-9-1")
-    assert found > 25
+        header_count += same_as_json(gen.conversation(rng, 12), level=level)
+        header_count += same_as_json(gen.stream(rng, 60), level=level, dialect="0-9-1")
+    assert header_count > 25
 
 
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
@@ -303,10 +313,10 @@ def test_a_fault_behind_the_table() -> None:
     good = w.header_frame(headers=w.table(("k", b"V")), app_id="a")
     for app_id in (b"\xff", b"a"):
         odd = w.header_frame(headers=w.table(("k", b"S\0\0\0\1a")), app_id=app_id)
-        cut = w.header_frame(headers=w.table(("long", b"V")), app_id="a")[:-3] + b"\xce"
-        cut = cut[:3] + (len(cut) - 8).to_bytes(4, "big") + cut[7:]
+        short_frame = w.header_frame(headers=w.table(("long", b"V")), app_id="a")[:-3] + b"\xce"
+        short_frame = short_frame[:3] + (len(short_frame) - 8).to_bytes(4, "big") + short_frame[7:]
         for mode in ("PERMISSIVE", "DROPMALFORMED"):
-            same_as_json((good + odd + cut + good) * 50, mode=mode)
+            same_as_json((good + odd + short_frame + good) * 50, mode=mode)
 
 
 def test_slices_and_nulls() -> None:
@@ -338,9 +348,9 @@ def test_json_columns_stay_json() -> None:
     frame = w.header_frame(headers=w.table(("k", b"b\1")))
     fields = ["properties_json", "headers.k", "arguments"]
     data = frame + w.method_frame("queue.declare", arguments=w.table(("x", b"b\1")))
-    found = decode(data, fields=fields, field_tables="variant")
-    assert found.equals(decode(data, fields=fields))
-    assert json.loads(found.column(0)[0].as_py()) == {"headers": {"k": 1}}
+    record_batch = decode(data, fields=fields, field_tables="variant")
+    assert record_batch.equals(decode(data, fields=fields))
+    assert json.loads(record_batch.column(0)[0].as_py()) == {"headers": {"k": 1}}
 
 
 def test_random_tables_of_the_reference() -> None:

@@ -68,26 +68,28 @@ def buffers(column: Any) -> list[Any]:
 @pytest.mark.parametrize("name", ["routing_key", "body", "properties.message_id", "frame"])
 def test_views_point_into_the_input(name: str) -> None:
     data = DATA * 30
-    own, given_ = buffers(decode(data, level="message", fields=[name], layout="view").column(0))
+    own, input_buffer = buffers(
+        decode(data, level="message", fields=[name], layout="view").column(0)
+    )
     assert own.size == 0
-    assert given_.size == len(data)
-    assert given_.address == pa.py_buffer(data).address
+    assert input_buffer.size == len(data)
+    assert input_buffer.address == pa.py_buffer(data).address
 
 
 def test_the_input_is_kept_alive() -> None:
     data = DATA * 30
     references = sys.getrefcount(data)
     result = batch.decode(data, fields=["payload"], layout="view")
-    taken = pa.record_batch(result)
+    record_batch = pa.record_batch(result)
     assert sys.getrefcount(data) == references + 1
     del result
     assert sys.getrefcount(data) == references + 1
-    assert taken.column(0).to_pylist()[2::3] == [LONG] * 30
-    del taken
+    assert record_batch.column(0).to_pylist()[2::3] == [LONG] * 30
+    del record_batch
     assert sys.getrefcount(data) == references
-    kept = batch.decode(data, fields=["arguments", "method"], layout="view")
+    columns = batch.decode(data, fields=["arguments", "method"], layout="view")
     assert sys.getrefcount(data) == references
-    assert len(kept) == 90
+    assert len(columns) == 90
 
 
 def test_arrays_are_copied_and_released() -> None:
@@ -95,11 +97,11 @@ def test_arrays_are_copied_and_released() -> None:
     before = pa.total_allocated_bytes()
     array = pa.array([DATA, None] * 40, pa.binary())
     result = batch.decode(array, level="message", layout="view")
-    taken = pa.record_batch(result)
+    record_batch = pa.record_batch(result)
     del array, result
     gc.collect()
     assert pa.total_allocated_bytes() == before
-    assert taken.column("body").to_pylist() == [LONG] * 40
+    assert record_batch.column("body").to_pylist() == [LONG] * 40
 
 
 def test_what_may_change_is_copied() -> None:
@@ -116,10 +118,10 @@ def test_several_buffers(level: str, limit: int) -> None:
     data = DATA * 30
     fields = ["routing_key", "properties.message_id", "channel", "frame"]
     args = (amqp.PROTOCOL, data, fields, "PERMISSIVE", "rabbitmq", limit)
-    found = pa.record_batch(_columns.decode_columns(*args, level=level, layout="view"))
-    found.validate(full=True)
-    assert found.to_pylist() == decode(data, level=level, fields=fields).to_pylist()
-    count = len(buffers(found.column("frame")))
+    record_batch = pa.record_batch(_columns.decode_columns(*args, level=level, layout="view"))
+    record_batch.validate(full=True)
+    assert record_batch.to_pylist() == decode(data, level=level, fields=fields).to_pylist()
+    count = len(buffers(record_batch.column("frame")))
     assert count == 1 + -(-len(data) // (1 << limit.bit_length() - 1))
 
 
@@ -133,11 +135,11 @@ def test_polars() -> None:
     polars = pytest.importorskip("polars")
     for level in ("frame", "message"):
         result = batch.decode(DATA * 30, level=level, layout="view")
-        found = polars.DataFrame(result)
+        data_frame = polars.DataFrame(result)
         plain = decode(DATA * 30, level=level)
         for name in ("method", "channel", "body", "payload", "routing_key", "frame_type"):
-            if name in found.columns:
-                assert found[name].to_list() == plain.column(name).to_pylist()
+            if name in data_frame.columns:
+                assert data_frame[name].to_list() == plain.column(name).to_pylist()
 
 
 @pytest.mark.parametrize("size", [*range(20), 31, 32, 33, 255])

@@ -73,14 +73,16 @@ def test_arguments_of_all_widths_in_another_protocol() -> None:
     good = module.encode(1, module.Basic.Go(1, 2, 3, True, 5, 6))
     (row,) = rows(good, protocol=module.PROTOCOL, fields=[*names[:5], "error"])
     assert list(row.values()) == [1, 2, 3, True, 5, None]
-    for which, told in ((0, "a"), (5, "f")):
+    for which, field_name in ((0, "a"), (5, "f")):
         values: list[Any] = [1, 2, 3, True, 5, 6]
         values[which] = 2**64 - 1
         bad = module.encode(1, module.Basic.Go(*values))
-        for asked in (names, [names[which]]):
-            (row,) = rows(bad, protocol=module.PROTOCOL, fields=[*asked, "error", "error_offset"])
-            assert row[told] is None
-            assert f"basic.go.{told}" in row["error"]
+        for requested_columns in (names, [names[which]]):
+            (row,) = rows(
+                bad, protocol=module.PROTOCOL, fields=[*requested_columns, "error", "error_offset"]
+            )
+            assert row[field_name] is None
+            assert f"basic.go.{field_name}" in row["error"]
             assert row["error_offset"] == 11 + (0 if which == 0 else 8 + 1 + 2 + 1 + 4)
 
 
@@ -88,9 +90,12 @@ def test_arguments_of_all_widths_in_another_protocol() -> None:
 def test_arguments_with_the_name_of_their_method(module: Any) -> None:
     data = module.encode(1, module.Queue.Declare(queue="q"))
     data += module.encode(1, module.Basic.Consume(queue="r", consumer_tag="t"))
-    found = rows(
+    frame_rows = rows(
         data,
         protocol=module.PROTOCOL,
         fields=["queue", "queue.declare.queue", "basic.consume.consumer_tag", "error"],
     )
-    assert [list(row.values()) for row in found] == [["q", "q", None, None], ["r", None, "t", None]]
+    assert [list(row.values()) for row in frame_rows] == [
+        ["q", "q", None, None],
+        ["r", None, "t", None],
+    ]

@@ -23,9 +23,9 @@ S = amqp.Symbol
 
 def decode(data: Any, **options: Any) -> Any:
     """A record batch that pyarrow finds sound."""
-    found = pa.record_batch(batch.decode(data, protocol="1.0", **options))
-    found.validate(full=True)
-    return found
+    record_batch = pa.record_batch(batch.decode(data, protocol="1.0", **options))
+    record_batch.validate(full=True)
+    return record_batch
 
 
 def rows(data: Any, **options: Any) -> list[dict[str, Any]]:
@@ -93,10 +93,10 @@ def json_pairs(pairs: list[tuple[Any, Any]]) -> str:
     keys = [key for key, _ in pairs]
     if not all(isinstance(key, str) and not isinstance(key, amqp.Char) for key in keys):
         return f'{{"$map":{json_text([[key, value] for key, value in pairs])}}}'
-    found = [(json_key(str(key)), json_text(value)) for key, value in pairs]
+    texts = [(json_key(str(key)), json_text(value)) for key, value in pairs]
     if len(set(map(str, keys))) < len(keys):
-        return '{"$table":[' + ",".join(f"[{key},{value}]" for key, value in found) + "]}"
-    return "{" + ",".join(f"{key}:{value}" for key, value in found) + "}"
+        return '{"$table":[' + ",".join(f"[{key},{value}]" for key, value in texts) + "]}"
+    return "{" + ",".join(f"{key}:{value}" for key, value in texts) + "}"
 
 
 def json_object(composite: Any, first: str = "") -> str:
@@ -125,12 +125,12 @@ def expected(raw: bytes) -> dict[str, Any]:
         "error": None,
     }
     try:
-        found = amqp.decode(raw, types="typed")
+        result = amqp.decode(raw, types="typed")
     except DecodeError as error:
         row["error"] = f"{error.condition}: {error}"
         return row
-    assert found is not None
-    _, row["channel"], frame = found
+    assert result is not None
+    _, row["channel"], frame = result
     if type(frame) is amqp.ProtocolHeader:
         row["frame_type"] = "protocol-header"
     elif type(frame) is amqp.Heartbeat:
@@ -175,7 +175,7 @@ def id_text(value: Any) -> str:
 def struct_of(section: Any) -> dict[str, Any] | None:
     if section is None:
         return None
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name in section.FIELDS:
         value = getattr(section, name) if section.is_set(name) else None
         if value is not None:
@@ -183,16 +183,16 @@ def struct_of(section: Any) -> dict[str, Any] | None:
                 value = id_text(value)
             elif name.endswith("_time"):
                 value = milliseconds(value) * 1000
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def message_rows(data: Any, **options: Any) -> list[dict[str, Any]]:
     """Rows with times as µs, which Python's calendar may not reach."""
-    found = decode(data, level="message", **options)
-    whole = found.schema.names
-    if "properties" in whole:
-        column = found.column("properties")
+    record_batch = decode(data, level="message", **options)
+    column_names = record_batch.schema.names
+    if "properties" in column_names:
+        column = record_batch.column("properties")
         children = [column.field(i) for i in range(column.type.num_fields)]
         children = [
             child.cast(pa.int64()) if pa.types.is_timestamp(child.type) else child
@@ -200,8 +200,10 @@ def message_rows(data: Any, **options: Any) -> list[dict[str, Any]]:
         ]
         names = [field.name for field in column.type]
         plain = pa.StructArray.from_arrays(children, names, mask=column.is_null())
-        found = found.set_column(whole.index("properties"), "properties", plain)
-    return list(found.to_pylist())
+        record_batch = record_batch.set_column(
+            column_names.index("properties"), "properties", plain
+        )
+    return list(record_batch.to_pylist())
 
 
 def expected_event(channel: int, event: Any) -> dict[str, Any]:

@@ -49,9 +49,9 @@ def names(metadata: bytes) -> list[str]:
     assert offsets[0] == 0
     assert offsets[-1] == len(text)
     assert width == least(max(count, len(text))), "offsets as narrow as they can be"
-    found = [text[a:b] for a, b in pairwise(offsets)]
-    assert found == sorted(set(found)), "sorted, each once"
-    return [each.decode() for each in found]
+    keys = [text[a:b] for a, b in pairwise(offsets)]
+    assert keys == sorted(set(keys)), "sorted, each once"
+    return [key.decode() for key in keys]
 
 
 def read(value: bytes, metadata: bytes) -> Any:
@@ -59,10 +59,10 @@ def read(value: bytes, metadata: bytes) -> Any:
     keys = names(metadata)
     used: set[int] = set()
     octets = Octets(value)
-    found = _read(octets, keys, used)
+    result = _read(octets, keys, used)
     assert octets.at == len(value), "bytes that belong to nothing"
     assert used == set(range(len(keys))), "keys that belong to nothing"
-    return found
+    return result
 
 
 def _read(octets: Octets, keys: list[str], used: set[int]) -> Any:
@@ -106,10 +106,10 @@ def _read_many(octets: Octets, is_object: bool, more: int, keys: list[str], used
 
 def _integer(width: int) -> Any:
     def read(octets: Octets) -> int:
-        found = octets.number(width, signed=True)
+        number = octets.number(width, signed=True)
         half = 1 << 4 * width - 1
-        assert width == 1 or not -half <= found < half, "in the least bytes"
-        return found
+        assert width == 1 or not -half <= number < half, "in the least bytes"
+        return number
 
     return read
 
@@ -132,19 +132,23 @@ def _decimal(width: int, digits: int) -> Any:
 
 def _float(form: str) -> Any:
     def read(octets: Octets) -> Any:
-        (found,) = struct.unpack(form, octets.take(struct.calcsize(form)))
-        if math.isnan(found):
+        (number,) = struct.unpack(form, octets.take(struct.calcsize(form)))
+        if math.isnan(number):
             return {"$double": "NaN"}
-        if math.isinf(found):
-            return {"$double": "Infinity" if found > 0 else "-Infinity"}
-        return found
+        if math.isinf(number):
+            return {"$double": "Infinity" if number > 0 else "-Infinity"}
+        return number
 
     return read
 
 
 def _timestamp(octets: Octets) -> Any:
-    found = octets.number(8, signed=True)
-    return {"$timestamp_us": found} if found % 1_000_000 else {"$timestamp": found // 1_000_000}
+    microseconds = octets.number(8, signed=True)
+    return (
+        {"$timestamp_us": microseconds}
+        if microseconds % 1_000_000
+        else {"$timestamp": microseconds // 1_000_000}
+    )
 
 
 def _binary(octets: Octets) -> Any:
@@ -176,14 +180,14 @@ _SCALARS = {
 }
 
 
-def same(found: Any, text: str) -> bool:
+def same(value: Any, text: str) -> bool:
     """Whether what was read is what JSON text says; 1 and 1.0 and True are three things."""
-    return repr(_ordered(found)) == repr(_ordered(json.loads(text)))
+    return repr(_ordered(value)) == repr(_ordered(json.loads(text)))
 
 
 def _ordered(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _ordered(value[key]) for key in sorted(value)}
     if isinstance(value, list):
-        return [_ordered(each) for each in value]
+        return [_ordered(element) for element in value]
     return value
