@@ -17,11 +17,11 @@ def parts() -> list[mangle.Part]:
 
 
 @pytest.fixture(scope="session")
-def whole() -> dict[tuple[str, str], list[bytes]]:
+def expected_streams() -> dict[tuple[str, str], list[bytes]]:
     """Its frames, by the client's end and direction."""
     pytest.importorskip("pyarrow")
     from tests.capture.rows import streams
 
-    found = streams(mangle.unpacked(RECORDING))
-    assert sum(map(len, found.values())) == 1000
-    return found
+    frames_by_stream = streams(mangle.unpacked(RECORDING))
+    assert sum(map(len, frames_by_stream.values())) == 1000
+    return frames_by_stream

@@ -63,7 +63,7 @@ def drain(core: _capture.CaptureReader) -> None:
         batch.__arrow_c_array__()
 
 
-def use(core: _capture.CaptureReader, rest: bytes) -> None:
+def use(core: _capture.CaptureReader, remainder: bytes) -> None:
     """All that a reader is asked for."""
     core.counts()
     core.state()
@@ -71,7 +71,7 @@ def use(core: _capture.CaptureReader, rest: bytes) -> None:
         _ = core.name
     if core.between:
         core.begin("next", "next")
-    core.feed(rest)
+    core.feed(remainder)
     while core.advance():
         drain(core)
     drain(core)
@@ -118,29 +118,31 @@ def states(octets: bytes, level: str, forced: bool, cuts: int):
         yield state, starts, octets[core.at :]
 
 
-def attack(state: bytes, level: str, forced: bool, rest: bytes, found: dict[str, int]) -> None:
+def attack(
+    state: bytes, level: str, forced: bool, remainder: bytes, counts: dict[str, int]
+) -> None:
     core = reader(level, forced)
-    found["states"] += 1
+    counts["states"] += 1
     try:
         core.resume(state)
     except ValueError:
-        found["refused"] += 1
+        counts["refused"] += 1
         assert not core.begun
         assert core.between
         assert core.counts()["connections"] == 0
-        if found["refused"] % 50 == 0:
+        if counts["refused"] % 50 == 0:
             core.begin("again", "again")
-            use(core, rest[:2000])
+            use(core, remainder[:2000])
         return
-    use(core, rest[:20_000])
+    use(core, remainder[:20_000])
 
 
 def main(seed: int, share: float) -> dict[str, int]:
     rng = random.Random(seed)
-    found = {"states": 0, "refused": 0}
+    counts = {"states": 0, "refused": 0}
     for octets in recordings():
         for level, forced in (("frame", False), ("message", False), ("message", True)):
-            for state, starts, rest in states(octets, level, forced, 3):
+            for state, starts, remainder in states(octets, level, forced, 3):
                 ends = [*starts[1:], len(state)]
                 spans = list(zip(starts, ends, strict=True))
                 # What follows a number may be bytes: keep them.
@@ -149,7 +151,7 @@ def main(seed: int, share: float) -> dict[str, int]:
                     for value in VALUES:
                         if rng.random() < share:
                             bad = state[:at] + number(value) + state[stop:]
-                            attack(bad, level, forced, rest, found)
+                            attack(bad, level, forced, remainder, counts)
                 for _ in range(int(400 * share) + 20):
                     bad = bytearray(state)
                     for at, stop, end in sorted(rng.sample(spans, min(len(spans), 3)))[::-1]:
@@ -157,8 +159,8 @@ def main(seed: int, share: float) -> dict[str, int]:
                         bad[at:stop] = number(value)
                         if rng.random() < 0.1 and end > stop:
                             bad[at + 1] ^= 1 << rng.randrange(8)
-                    attack(bytes(bad), level, forced, rest, found)
-    return found
+                    attack(bytes(bad), level, forced, remainder, counts)
+    return counts
 
 
 def width(state: bytes, at: int) -> int:

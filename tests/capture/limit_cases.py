@@ -39,30 +39,32 @@ def at(octets: bytes, enough: int, level: str = "frame") -> Case:
 
 def _segments() -> bytes:
     """The first of five comes last."""
-    first, *rest = (make.client(1001 + i * len(ACK), ACK) for i in range(5))
-    return make.pcap([*make.opening(), *rest, first])
+    first, *later_segments = (make.client(1001 + i * len(ACK), ACK) for i in range(5))
+    return make.pcap([*make.opening(), *later_segments, first])
 
 
 def _fragments() -> bytes:
     """Of two packets the first halves, then the others."""
     ends = make.CLIENT, make.SERVER
-    whole = [make.tcp(*ends, 1001 + i * len(MESSAGE), MESSAGE) for i in range(2)]
-    cut = len(whole[0]) // 16 * 8
-    first = [
-        make.ipv4(*ends, each[:cut], number=i, fragment=0x2000) for i, each in enumerate(whole)
+    segments = [make.tcp(*ends, 1001 + i * len(MESSAGE), MESSAGE) for i in range(2)]
+    split_at = len(segments[0]) // 16 * 8
+    first_halves = [
+        make.ipv4(*ends, segment[:split_at], number=i, fragment=0x2000)
+        for i, segment in enumerate(segments)
     ]
-    rest = [
-        make.ipv4(*ends, each[cut:], number=i, fragment=cut // 8) for i, each in enumerate(whole)
+    second_halves = [
+        make.ipv4(*ends, segment[split_at:], number=i, fragment=split_at // 8)
+        for i, segment in enumerate(segments)
     ]
-    return make.pcap(map(make.ethernet, [*first, *rest]))
+    return make.pcap(map(make.ethernet, [*first_halves, *second_halves]))
 
 
 def _deliveries() -> bytes:
     """Three of 1.0 begin, then they end."""
-    said = v1_talk.AMQP + v1_talk.opening()
-    said += b"".join(v1_talk.transfer(b"", k, handle=k, more=True) for k in range(3))
-    said += b"".join(v1_talk.transfer(v1_talk.message("x"), None, handle=k) for k in range(3))
-    return make.pcap([*make.opening(), make.client(1001, said)])
+    stream = v1_talk.AMQP + v1_talk.opening()
+    stream += b"".join(v1_talk.transfer(b"", k, handle=k, more=True) for k in range(3))
+    stream += b"".join(v1_talk.transfer(v1_talk.message("x"), None, handle=k) for k in range(3))
+    return make.pcap([*make.opening(), make.client(1001, stream)])
 
 
 #: Large frames in compressed messages, and how many bytes each of these has.
@@ -71,7 +73,7 @@ PACKED = [len(packed) for packed in map(Deflater(True), WEB)]
 
 
 def _web() -> bytes:
-    return make.pcap(make.packets(over_web([(CLIENT, each) for each in WEB], DEFLATE % b"")))
+    return make.pcap(make.packets(over_web([(CLIENT, chunk) for chunk in WEB], DEFLATE % b"")))
 
 
 def _web_ratio() -> int:

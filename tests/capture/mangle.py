@@ -50,10 +50,10 @@ def _end(endpoint: object) -> tuple[str, int]:
 
 def parts(path: Path) -> list[Part]:
     """The segments of a recording over IPv4."""
-    found = []
+    segments = []
     for packet in packets(path):
         segment: Segment = read_segment(packet)
-        found.append(
+        segments.append(
             Part(
                 _end(segment.source),
                 _end(segment.target),
@@ -64,7 +64,7 @@ def parts(path: Path) -> list[Part]:
                 packet.timestamp_ns or 0,
             )
         )
-    return found
+    return segments
 
 
 def split(items: list[Part], size: int) -> Iterator[Part]:
@@ -99,8 +99,8 @@ def repeated(items: list[Part], seed: int) -> list[Part]:
         if kind == 0:
             out.append(item)
         elif kind == 1 and len(item.data) > 2:
-            cut = rng.randrange(1, len(item.data))
-            out.append(replace(item, data=item.data[:cut], flags=make.ACK))
+            length = rng.randrange(1, len(item.data))
+            out.append(replace(item, data=item.data[:length], flags=make.ACK))
         elif kind == 2 and item.data and key in before:
             old = before[key]
             if old.data and old.sequence + len(old.data) == item.sequence:
@@ -166,25 +166,27 @@ def mixed_pcapng(items: list[Part], seed: int) -> bytes:
 
 
 def survivors(
-    whole: dict[tuple[str, str], list[bytes]], kept: list[Part]
+    frames_by_stream: dict[tuple[str, str], list[bytes]], captured_parts: list[Part]
 ) -> dict[tuple[str, str], list[bytes]]:
-    """The frames of which every byte is in the kept segments. Needs the SYN of each direction."""
+    """The frames of which every byte is in captured_parts. Needs the SYN of each direction."""
     out: dict[tuple[str, str], list[bytes]] = {}
-    for (client, side), frames in whole.items():
-        mine = [p for p in kept if p.client == client and p.from_client == (side == "client")]
+    for (client, side), frames in frames_by_stream.items():
+        mine = [
+            p for p in captured_parts if p.client == client and p.from_client == (side == "client")
+        ]
         first = next(p.sequence + 1 for p in mine if p.flags & make.SYN)
-        there = bytearray(sum(map(len, frames)))
+        captured_mask = bytearray(sum(map(len, frames)))
         for part in mine:
             at = (part.sequence - first) % 2**32
             if not part.flags & make.SYN:
-                there[at : at + len(part.data)] = b"\1" * len(part.data)
-        at, found = 0, []
+                captured_mask[at : at + len(part.data)] = b"\1" * len(part.data)
+        at, complete_frames = 0, []
         for frame in frames:
-            if all(there[at : at + len(frame)]):
-                found.append(frame)
+            if all(captured_mask[at : at + len(frame)]):
+                complete_frames.append(frame)
             at += len(frame)
-        if found:
-            out[client, side] = found
+        if complete_frames:
+            out[client, side] = complete_frames
     return out
 
 

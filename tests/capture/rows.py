@@ -14,17 +14,17 @@ from amqpcodec import capture
 def rows(octets: bytes, **options: Any) -> list[dict[str, Any]]:
     """All rows of a capture, nothing hidden."""
     options.setdefault("redact", False)
-    found: list[dict[str, Any]] = []
+    result_rows: list[dict[str, Any]] = []
     for batch in capture.read(io.BytesIO(octets), **options):
-        found += pa.record_batch(batch).to_pylist()
-    return found
+        result_rows += pa.record_batch(batch).to_pylist()
+    return result_rows
 
 
 def streams(octets: bytes, **options: Any) -> dict[tuple[str, str], list[bytes]]:
     """(client's end, direction) -> its whole frames, in order."""
-    found: dict[tuple[str, str], list[bytes]] = defaultdict(list)
+    frames_by_stream: dict[tuple[str, str], list[bytes]] = defaultdict(list)
     for row in rows(octets, **options):
         if row["frame_type"] is not None and row["error"] is None:
             client = row["src"] if row["direction"] == "client" else row["dst"]
-            found[client, row["direction"]].append(row["frame"])
-    return dict(found)
+            frames_by_stream[client, row["direction"]].append(row["frame"])
+    return dict(frames_by_stream)

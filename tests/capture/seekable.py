@@ -28,7 +28,7 @@ def lying(packed: bytes, column: int, frame: int, size: int) -> bytes:
     """The table says this of a frame, and as much less of the next one. column: 0 packed, 1 not."""
     data = bytearray(packed)
     at = data.rindex(b"\x5e\x2a\x4d\x18") + 8 + 8 * frame + 4 * column
-    told, following = struct.unpack_from("<I4xI", data, at)
+    original_size, following = struct.unpack_from("<I4xI", data, at)
     struct.pack_into("<I", data, at, size)
-    struct.pack_into("<I", data, at + 8, told + following - size)
+    struct.pack_into("<I", data, at + 8, original_size + following - size)
     return bytes(data)

@@ -87,9 +87,9 @@ def steady(
             talks[at] = _Talk(rng, number, False)
             out += talks[at].opening()
             number += 1
-    lost, twice, swapped = (each / 1000 for each in TROUBLE[trouble])
-    out = [each for each in out if rng.random() >= lost]
-    out = [again for each in out for again in [each] * (1 + (rng.random() < twice))]
+    lost, twice, swapped = (per_mille / 1000 for per_mille in TROUBLE[trouble])
+    out = [packet for packet in out if rng.random() >= lost]
+    out = [again for packet in out for again in [packet] * (1 + (rng.random() < twice))]
     for i in range(len(out) - 1):
         if rng.random() < swapped:
             out[i : i + 2] = reversed(out[i : i + 2])

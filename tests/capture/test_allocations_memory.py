@@ -25,7 +25,7 @@ def lossy(seed: int = 1) -> bytes:
     """Segments out of order, and some that are missing."""
     rng = Random(seed)
     items = [
-        each for each in mangle.split(PARTS, 90) if each.flags & make.SYN or rng.random() > 0.05
+        part for part in mangle.split(PARTS, 90) if part.flags & make.SYN or rng.random() > 0.05
     ]
     return make.pcap(mangle.records(mangle.shuffled(items, seed)))
 
@@ -37,9 +37,9 @@ def fragmented() -> bytes:
 
 def read(data: bytes, **options: Any) -> Callable[[], Any]:
     def call() -> Any:
-        found = [pa.record_batch(each) for each in capture.read(io.BytesIO(data), **options)]
-        assert found
-        return pa.Table.from_batches(found)
+        batches = [pa.record_batch(batch) for batch in capture.read(io.BytesIO(data), **options)]
+        assert batches
+        return pa.Table.from_batches(batches)
 
     return call
 
@@ -49,18 +49,18 @@ def saved(data: bytes) -> Callable[[], Any]:
 
     def call() -> Any:
         reader = capture.Reader(io.BytesIO(data))
-        found = list(reader.read(stop=len(data) // 2))
+        batches = list(reader.read(stop=len(data) // 2))
         other = capture.Reader(io.BytesIO(data))
         other.resume(reader.state())
-        found += other.read()
-        return pa.Table.from_batches([pa.record_batch(each) for each in found])
+        batches += other.read()
+        return pa.Table.from_batches([pa.record_batch(batch) for batch in batches])
 
     return call
 
 
 CASES: dict[str, Callable[[], Callable[[], Any]]] = {
-    f"{name} {level} {order}": partial(read, made, level=level, order=order, batch_rows=50)
-    for name, made in (("lossy", lossy()), ("1.0 and 0-9-1", v1_talk.both_families()))
+    f"{name} {level} {order}": partial(read, capture_bytes, level=level, order=order, batch_rows=50)
+    for name, capture_bytes in (("lossy", lossy()), ("1.0 and 0-9-1", v1_talk.both_families()))
     for level in ("frame", "message")
     for order in ("packets", "none")
 }

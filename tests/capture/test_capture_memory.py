@@ -36,14 +36,14 @@ print(json.dumps([peak() - before, rows, reader.stats()["connections"], reader.s
 
 def read(path: Path, level: str, workers: int) -> list[int]:
     """(bytes of memory above the import, rows, connections, gaps)."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(path), level, str(workers)],
         capture_output=True,
         text=True,
         check=True,
     )
-    found: list[int] = json.loads(done.stdout)
-    return found
+    measurements: list[int] = json.loads(process.stdout)
+    return measurements
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
@@ -81,13 +81,13 @@ print(batch.kept_memory())
 @pytest.mark.parametrize("limit", [0, 80 << 20])
 def test_reading_keeps_what_the_limit_of_the_pool_allows(limit: int):
     path = REPO / "demo" / "kombu_celery.pcap.gz"
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", POOL_PROGRAM, path, str(limit)],
         capture_output=True,
         text=True,
         check=True,
     )
-    before, after = map(int, done.stdout.split())
+    before, after = map(int, process.stdout.split())
     if not before:
         pytest.skip("built with a sanitizer, without a pool")
     most = 48 << 20

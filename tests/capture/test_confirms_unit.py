@@ -96,16 +96,16 @@ def records(name: str, talk: list[tuple[str, bytes]]) -> list[make.Record]:
     for who, octets in talk:
         packets.append((make.client if who == "client" else make.server)(at[who], octets))
         at[who] += len(octets)
-    found = make.records(packets)
+    packet_records = make.records(packets)
     if name == "backward":
-        late = [n > 4 for n in range(len(found))]
-        found = [
+        late = [n > 4 for n in range(len(packet_records))]
+        packet_records = [
             record._replace(time_ns=record.time_ns - 10**10 * behind)
-            for record, behind in zip(found, late, strict=True)
+            for record, behind in zip(packet_records, late, strict=True)
         ]
     if name == "gap":
-        del found[5]
-    return found
+        del packet_records[5]
+    return packet_records
 
 
 @pytest.fixture(scope="module")
@@ -114,13 +114,13 @@ def times(spark, tmp_path_factory) -> dict[str, dict]:
     folder = tmp_path_factory.mktemp("confirms")
     for name, (talk, _) in CASES.items():
         (folder / f"{name}.pcap").write_bytes(make.pcap(records(name, talk)))
-    found: dict[str, dict] = {name: {} for name in CASES}
+    times_by_case: dict[str, dict] = {name: {} for name in CASES}
     frames = demo_confirms.read_frames(spark, folder)
     for row in demo_confirms.confirm_times(frames).collect():
         key = row.channel, row.opened, row.number
         ms = None if row.ms is None else float(row.ms)
-        found[Path(row.file).stem][key] = ms, row.nacked
-    return found
+        times_by_case[Path(row.file).stem][key] = ms, row.nacked
+    return times_by_case
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -11,7 +11,7 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as made
+from tests.capture import recording as make
 
 pa = pytest.importorskip("pyarrow")
 
@@ -23,12 +23,12 @@ FLAT = [amqp.encode(1, amqp.Body(bytes(900)))] * 60
 
 def recorded(bodies: list[bytes]) -> bytes:
     """A packet for each body, after those that open the connection."""
-    packets = [*made.opening(), made.client(1001, amqp.PROTOCOL_HEADER)]
+    packets = [*make.opening(), make.client(1001, amqp.PROTOCOL_HEADER)]
     at = 1001 + len(amqp.PROTOCOL_HEADER)
     for body in bodies:
-        packets.append(made.client(at, body))
+        packets.append(make.client(at, body))
         at += len(body)
-    return made.pcap(packets)
+    return make.pcap(packets)
 
 
 def compressed(codec: str) -> Callable[[bytes], bytes]:
@@ -68,33 +68,33 @@ def test_what_stands_before_a_damaged_part(codec: str, bodies: list[bytes]) -> N
 def test_blocks_before_damage_within_a_part(codec: str) -> None:
     """Several blocks of a part, and one that is damaged or cut."""
     data = recorded(MANY)
-    whole = CODECS[codec](data)
-    for end in (len(whole) // 3, len(whole) - 500):
-        cut, damaged = read(whole[:end])
+    compressed = CODECS[codec](data)
+    for end in (len(compressed) // 3, len(compressed) - 500):
+        truncated_rows, damaged = read(compressed[:end])
         assert damaged is not None
-        spoilt, damaged = read(whole[:end] + bytes(len(whole) - end))
+        zeroed_rows, damaged = read(compressed[:end] + bytes(len(compressed) - end))
         if codec != "lz4":  # which has no checksum here, and zeros may be bytes like others
             assert damaged is not None
-        for rows in (cut, spoilt):
+        for rows in (truncated_rows, zeroed_rows):
             # At most a block of 256 KiB (zstd: 128) is not complete, and packets of 1 KB.
-            assert rows >= 1200 * end // len(whole) - 300
+            assert rows >= 1200 * end // len(compressed) - 300
 
 
 def test_every_byte_before_damage_of_gzip() -> None:
     """Also where only the checksum at the end of a member is wrong."""
     data = recorded(BODIES)
-    whole = gzip.compress(data)
-    reader = capture.read(io.BytesIO(whole[:-8] + b"\0" * 8), fields=["frame"])
+    compressed = gzip.compress(data)
+    reader = capture.read(io.BytesIO(compressed[:-8] + b"\0" * 8), fields=["frame"])
     assert sum(len(batch) for batch in reader) == 61
     assert reader.damaged == f"the compressed file is damaged or cut, after byte {len(data)}"
 
 
 def test_padding_after_gzip() -> None:
     """Zeros are none of it; other bytes are damage."""
-    whole = gzip.compress(recorded(BODIES))
-    assert read(whole + bytes(100_000)) == (61, None)
-    assert read(whole + bytes(10) + whole[:0]) == (61, None)
-    rows, damaged = read(whole + bytes(10) + b"rest")
+    compressed = gzip.compress(recorded(BODIES))
+    assert read(compressed + bytes(100_000)) == (61, None)
+    assert read(compressed + bytes(10) + compressed[:0]) == (61, None)
+    rows, damaged = read(compressed + bytes(10) + b"rest")
     assert (rows, damaged is not None) == (61, True)
 
 
@@ -113,7 +113,7 @@ class Pipe(io.RawIOBase):
 
 def test_a_damaged_file_that_does_not_seek() -> None:
     """It is read up to about the damage, and says so."""
-    whole = CODECS["zstd"](recorded(MANY))
-    reader = capture.read(Pipe(whole[: len(whole) // 2]), fields=["frame"])
+    compressed = CODECS["zstd"](recorded(MANY))
+    reader = capture.read(Pipe(compressed[: len(compressed) // 2]), fields=["frame"])
     assert 0 < sum(len(batch) for batch in reader) < 620
     assert reader.damaged is not None

@@ -38,11 +38,11 @@ def pcapng(*blocks: bytes, order: str = "<") -> bytes:
 @pytest.mark.parametrize("octets", [make.pcap(PACKETS), pcapng()])
 def test_a_file_that_comes_byte_by_byte(octets: bytes) -> None:
     core = opened()
-    found = 0
+    row_count = 0
     for at in range(len(octets)):
         core.feed(octets[at : at + 1])
-        found += count(core)
-    assert found == 3
+        row_count += count(core)
+    assert row_count == 3
     assert not core.damaged
 
 
@@ -52,8 +52,8 @@ def test_the_offset_of_an_interfaces_clock(order: str, seconds: int) -> None:
     options = make.option(order, 14, struct.pack(order + "q", seconds)) + make.option(order, 0, b"")
     blocks = [make.enhanced(order, 0, 10_000_000, packet) for packet in PACKETS]
     octets = b"".join([make.section(order), make.interface(order, 1, options=options), *blocks])
-    (found,) = {row["timestamp"].timestamp() for row in rows(octets, fields=["timestamp"])}
-    assert found == 10 + seconds
+    (timestamp,) = {row["timestamp"].timestamp() for row in rows(octets, fields=["timestamp"])}
+    assert timestamp == 10 + seconds
 
 
 def test_options_after_the_last_one_are_passed_over() -> None:
@@ -62,8 +62,8 @@ def test_options_after_the_last_one_are_passed_over() -> None:
     for end in (make.option(order, 0, b""), struct.pack("<HH", 9, 200)):
         blocks = [make.enhanced(order, 0, 10_000_000, packet) for packet in PACKETS]
         head = make.interface(order, 1, options=end + past)
-        found = rows(b"".join([make.section(order), head, *blocks]), fields=["timestamp"])
-        assert {row["timestamp"].timestamp() for row in found} == {10.0}
+        frame_rows = rows(b"".join([make.section(order), head, *blocks]), fields=["timestamp"])
+        assert {row["timestamp"].timestamp() for row in frame_rows} == {10.0}
 
 
 WRONG = {
@@ -99,23 +99,25 @@ def test_a_record_is_looked_for_after_damage() -> None:
     core = opened()
     core.feed(octets)
     assert count(core) == 0
-    rest = octets[core.at + 8 :]
-    packets = rest.index(make.enhanced("<", 0, 0, PACKETS[0]))
-    assert core.first(rest, len(rest), True) == packets
+    remainder = octets[core.at + 8 :]
+    packets = remainder.index(make.enhanced("<", 0, 0, PACKETS[0]))
+    assert core.first(remainder, len(remainder), True) == packets
     # Whether the last bytes are a record, those after them would have to tell.
     for size in (8, 13):
-        assert core.first(rest[: packets + size], packets + size, False) == -1
+        assert core.first(remainder[: packets + size], packets + size, False) == -1
     assert core.first(b"\0\1\2\3" * 10, 40, True) == -1
 
 
-@pytest.mark.parametrize(("block_type", "known"), [(0x0BAD, True), (0x40000BAD, True), (17, False)])
-def test_blocks_that_may_stand_after_damage(block_type: int, known: bool) -> None:
+@pytest.mark.parametrize(
+    ("block_type", "is_known_type"), [(0x0BAD, True), (0x40000BAD, True), (17, False)]
+)
+def test_blocks_that_may_stand_after_damage(block_type: int, is_known_type: bool) -> None:
     """Custom ones, which may be copied or not, are of the format; others are none that is known."""
     core = opened()
     core.feed(pcapng(WRONG["secrets without their length"]))
     assert count(core) == 0
     blocks = make.block("<", block_type, b"some") * 20
-    assert core.first(b"\xff" * 6 + blocks, 6 + len(blocks), True) == (6 if known else -1)
+    assert core.first(b"\xff" * 6 + blocks, 6 + len(blocks), True) == (6 if is_known_type else -1)
 
 
 def test_an_outline_begins_with_a_new_reader() -> None:

@@ -18,9 +18,9 @@ pa = pytest.importorskip("pyarrow")
 
 RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
 
-Wanted = Callable[[list[Any]], list[bool]]
+Predicate = Callable[[list[Any]], list[bool]]
 
-CHOICES: dict[str, tuple[str, Wanted]] = {
+CHOICES: dict[str, tuple[str, Predicate]] = {
     "all": ("channel", lambda values: [True] * len(values)),
     "none": ("channel", lambda values: [False] * len(values)),
     "acks": ("method", lambda values: [value == "basic.ack" for value in values]),
@@ -34,10 +34,10 @@ def rows_of(reader: capture.Reader) -> list[dict[str, Any]]:
     return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
 
 
-def chosen(field: str, wanted: Wanted, *paths: Path, **options: Any) -> list[dict[str, Any]]:
+def chosen(field: str, predicate: Predicate, *paths: Path, **options: Any) -> list[dict[str, Any]]:
     reader = capture.Reader(paths, **options)
     reader.filter(
-        [field], lambda batch: bytes(wanted(pa.record_batch(batch).column(0).to_pylist()))
+        [field], lambda batch: bytes(predicate(pa.record_batch(batch).column(0).to_pylist()))
     )
     return rows_of(reader)
 
@@ -45,16 +45,16 @@ def chosen(field: str, wanted: Wanted, *paths: Path, **options: Any) -> list[dic
 @pytest.mark.parametrize("level", ["frame", "message"])
 @pytest.mark.parametrize("choice", CHOICES)
 def test_rows_that_are_wanted(choice: str, level: str) -> None:
-    field, wanted = CHOICES[choice]
+    field, predicate = CHOICES[choice]
     names = [*pa.schema(capture.schema(level)).names, "packet", "headers.task"]
     options = {"level": level, "fields": names, "batch_rows": 100}
     expected = []
     for batch in capture.read(RECORDING, **options):
         rows = pa.record_batch(batch).to_pylist()
-        keep = wanted([row[field] for row in rows])
-        expected += [row for row, kept in zip(rows, keep, strict=True) if kept]
-    assert chosen(field, wanted, RECORDING, **options) == expected
-    assert chosen(field, wanted, RECORDING, workers=2, **options) == expected
+        matches = predicate([row[field] for row in rows])
+        expected += [row for row, match in zip(rows, matches, strict=True) if match]
+    assert chosen(field, predicate, RECORDING, **options) == expected
+    assert chosen(field, predicate, RECORDING, workers=2, **options) == expected
     assert bool(expected) == (choice != "none")
 
 
@@ -71,18 +71,18 @@ def test_files_of_a_chain_that_is_found(plain: Path) -> None:
     paths = [plain.with_name("0.pcap"), plain.with_name("1.pcap")]
     paths[0].write_bytes(data[:at])
     paths[1].write_bytes(data[:24] + data[at:])
-    field, wanted = CHOICES["acks"]
+    field, predicate = CHOICES["acks"]
     expected = [row for row in rows_of(capture.read(paths)) if row["method"] == "basic.ack"]
-    assert chosen(field, wanted, *paths) == expected
+    assert chosen(field, predicate, *paths) == expected
     assert len({row["file"] for row in expected}) == 2
 
 
 def test_connections_of_several_versions(tmp_path: Path) -> None:
     path = tmp_path / "both.pcap"
     path.write_bytes(both_families())
-    found = rows_of(capture.read(path))
+    rows = rows_of(capture.read(path))
     for name in ("basic.publish", "transfer"):
-        expected = [row for row in found if row["method"] == name]
+        expected = [row for row in rows if row["method"] == name]
         assert chosen("method", lambda values, name=name: [v == name for v in values], path) == (
             expected
         )
@@ -98,23 +98,23 @@ def test_a_batch_may_be_chosen_of_other_columns(plain: Path) -> None:
     ]
     reader = capture.Reader(plain, fields=["frame", "channel"])
 
-    def wanted(batch: capture.Batch) -> bytes:
+    def select_method_frames(batch: capture.Batch) -> bytes:
         return bytes(raw[:1] == b"\1" for raw in pa.record_batch(batch).column(0).to_pylist())
 
-    reader.filter(["frame"], wanted)
+    reader.filter(["frame"], select_method_frames)
     assert rows_of(reader) == expected
 
 
 def test_counts_and_states_are_of_all_rows(plain: Path) -> None:
-    made = []
+    results = []
     for choose in (False, True):
         reader = capture.Reader(plain)
         if choose:
             reader.filter(["channel"], lambda batch: bytes(len(batch)))
         rows = [len(batch) for batch in reader.read(plain.stat().st_size // 2)]
-        made.append((reader.state(), reader.stats()))
+        results.append((reader.state(), reader.stats()))
         assert any(rows) != choose
-    assert made[0] == made[1]
+    assert results[0] == results[1]
 
 
 def test_what_is_wrong_is_told() -> None:

@@ -28,7 +28,7 @@ def test_frames_of_each_stream(oracle: Path):
     with gzip.open(oracle, "rt") as lines:
         for line in map(json.loads, lines):
             expected[line["stream"], SIDES[line["dir"]]].append(bytes.fromhex(line["hex"]))
-    found = defaultdict(list)
+    frames_by_stream = defaultdict(list)
     flagged = []
     reader = capture.read(SHARED / "captures" / f"{name}.gz", redact=False, batch_rows=500)
     for batch in reader:
@@ -37,8 +37,8 @@ def test_frames_of_each_stream(oracle: Path):
             if row["flags"]:
                 flagged.append(row["frame"])
             else:
-                found[row["connection_index"], row["direction"]].append(row["frame"])
-    assert found == expected
+                frames_by_stream[row["connection_index"], row["direction"]].append(row["frame"])
+    assert frames_by_stream == expected
     stats = reader.stats()
     assert not stats["skipped"]
     assert stats["damaged"] is None

@@ -37,11 +37,11 @@ def test_a_fin_takes_a_number_and_is_no_byte(missing: int, captured_fin: bool):
     end = START + len(ACK)
     if captured_fin:
         packets.append(make.client(end, b"", make.FIN | make.ACK))
-    found = read(*packets, make.server(5001, b"", make.ACK, end + missing))
-    gaps = [row for row in found if row["flags"] == ["gap"]]
-    assert found[0]["frame"] == ACK
+    frame_rows = read(*packets, make.server(5001, b"", make.ACK, end + missing))
+    gaps = [row for row in frame_rows if row["flags"] == ["gap"]]
+    assert frame_rows[0]["frame"] == ACK
     lost = missing if missing > 1 and not captured_fin else 0
-    assert len(gaps) == (lost > 0) == len(found) - 1
+    assert len(gaps) == (lost > 0) == len(frame_rows) - 1
     if gaps:
         assert gaps[0]["frame"] == b""
         assert f"{lost} bytes were not captured" in gaps[0]["error"]
@@ -50,10 +50,10 @@ def test_a_fin_takes_a_number_and_is_no_byte(missing: int, captured_fin: bool):
 def test_later_segments_tell_of_a_fin_as_well():
     """An ACK of the direction itself, after a FIN that was not captured."""
     end = START + len(ACK)
-    found = read(*client_frames(ACK), make.client(end + 1, b"", make.ACK, 5001))
-    assert [row["frame"] for row in found] == [ACK]
-    found = read(*client_frames(ACK), make.client(end + 2, b"", make.ACK, 5001))
-    assert [row["flags"] for row in found] == [[], ["gap"]]
+    frame_rows = read(*client_frames(ACK), make.client(end + 1, b"", make.ACK, 5001))
+    assert [row["frame"] for row in frame_rows] == [ACK]
+    frame_rows = read(*client_frames(ACK), make.client(end + 2, b"", make.ACK, 5001))
+    assert [row["flags"] for row in frame_rows] == [[], ["gap"]]
 
 
 def cut_in_two(end: bytes, after: bytes) -> list[dict]:
@@ -61,15 +61,17 @@ def cut_in_two(end: bytes, after: bytes) -> list[dict]:
     body = amqp.encode(1, amqp.Body(b"b" * 400))
     body = body[:-1] + end
     stream = ACK + body + after
-    first, rest = len(ACK) + 100, len(ACK) + 300
-    return read(make.client(START, stream[:first]), make.client(START + rest, stream[rest:]))
+    gap_start, gap_end = len(ACK) + 100, len(ACK) + 300
+    return read(
+        make.client(START, stream[:gap_start]), make.client(START + gap_end, stream[gap_end:])
+    )
 
 
 def test_the_frame_after_a_gap_begins_where_the_cut_one_ends():
     """One frame alone is believed there, since the frame that was cut ends with its end byte."""
-    found = cut_in_two(b"\xce", ACK)
-    assert [row["frame"] for row in found if row["error"] is None] == [ACK, ACK]
-    assert [row["flags"] for row in found] == [
+    frame_rows = cut_in_two(b"\xce", ACK)
+    assert [row["frame"] for row in frame_rows if row["error"] is None] == [ACK, ACK]
+    assert [row["flags"] for row in frame_rows] == [
         *([], ["truncated"], ["gap"], ["gap", "truncated"], ["gap"]),
     ]
 
@@ -78,9 +80,9 @@ def test_no_frame_begins_where_the_cut_one_has_no_end():
     """The size that the cut frame announced was a lie, then; what follows has to prove itself."""
     # What looks like a frame, as it ends where the first of the others does.
     false_start = b"\x01\x00\x01\x00\x00\x00\x28"
-    found = cut_in_two(b"\x00", false_start + b"x" * 20 + 40 * ACK)
-    good = [row["frame"] for row in found if row["error"] is None]
+    frame_rows = cut_in_two(b"\x00", false_start + b"x" * 20 + 40 * ACK)
+    good = [row["frame"] for row in frame_rows if row["error"] is None]
     assert good == [ACK] * 41
-    assert not any(row["error"] is None and row["frame"] != ACK for row in found)
-    resync = [row for row in found if "resync" in row["flags"]]
+    assert not any(row["error"] is None and row["frame"] != ACK for row in frame_rows)
+    resync = [row for row in frame_rows if "resync" in row["flags"]]
     assert [row["frame"] for row in resync] == [ACK]

@@ -31,22 +31,22 @@ def written(path: Path, items: list[mangle.Part], seed: int | None = None) -> st
 
 
 @pytest.fixture
-def whole(parts, tmp_path) -> list[dict]:
+def expected_rows(parts, tmp_path) -> list[dict]:
     return rows(capture.read(written(tmp_path / "whole.pcap", parts), fields=NAMES))
 
 
-def test_a_tap_of_each_direction(parts, whole, tmp_path):
+def test_a_tap_of_each_direction(parts, expected_rows, tmp_path):
     taps = [
         written(tmp_path / f"{side}.pcap", [p for p in parts if p.from_client == side])
         for side in (False, True)
     ]
-    assert rows(capture.read(taps, fields=NAMES, files="taps")) == whole
+    assert rows(capture.read(taps, fields=NAMES, files="taps")) == expected_rows
 
 
-def test_two_taps_of_both_directions(parts, whole, tmp_path):
+def test_two_taps_of_both_directions(parts, expected_rows, tmp_path):
     taps = [written(tmp_path / f"tap{i}.pcap", parts) for i in range(2)]
     reader = capture.read(taps, fields=NAMES, files="taps")
-    assert rows(reader) == whole
+    assert rows(reader) == expected_rows
     (counts,) = reader.file_stats()
     assert counts["retransmitted_bytes"] == sum(len(part.data) for part in parts)
     assert counts["file"] == ", ".join(taps)
@@ -54,7 +54,7 @@ def test_two_taps_of_both_directions(parts, whole, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_one_tap_lost_the_other_has(parts, whole, tmp_path, seed):
+def test_what_one_tap_lost_the_other_has(parts, expected_rows, tmp_path, seed):
     rng = random.Random(seed)
     lost = [rng.randrange(3) for _ in parts]
     taps = [
@@ -64,33 +64,33 @@ def test_what_one_tap_lost_the_other_has(parts, whole, tmp_path, seed):
         )
         for i in range(2)
     ]
-    assert rows(capture.read(taps, fields=NAMES, files="taps")) == whole
+    assert rows(capture.read(taps, fields=NAMES, files="taps")) == expected_rows
 
 
 @pytest.mark.parametrize("skew_us", [-20_000, -300, 70, 5_000, 300_000])
-def test_clocks_that_differ(parts, whole, tmp_path, skew_us):
-    """Each direction is whole and in order, whatever the clocks say."""
+def test_clocks_that_differ(parts, expected_rows, tmp_path, skew_us):
+    """Each direction is complete and in order, whatever the clocks say."""
     other = [replace(part, time_ns=part.time_ns + 1000 * skew_us) for part in parts]
     rng = random.Random(skew_us)
     lost = [rng.randrange(30) for _ in parts]
-    kept = [
+    tap_parts = [
         [part for part, which in zip(items, lost, strict=True) if which != i]
         for i, items in enumerate((parts, other))
     ]
-    taps = [written(tmp_path / f"tap{i}.pcap", items) for i, items in enumerate(kept)]
+    taps = [written(tmp_path / f"tap{i}.pcap", items) for i, items in enumerate(tap_parts)]
 
-    def by_direction(found: list[dict]) -> dict:
+    def by_direction(frame_rows: list[dict]) -> dict:
         streams: dict = {}
-        for row in found:
+        for row in frame_rows:
             key = row["src"], row["dst"]
             streams.setdefault(key, []).append((row["frame"], row["error"]))
         return streams
 
-    found = rows(capture.read(taps, fields=NAMES, files="taps"))
-    assert by_direction(found) == by_direction(whole)
+    joined_rows = rows(capture.read(taps, fields=NAMES, files="taps"))
+    assert by_direction(joined_rows) == by_direction(expected_rows)
 
 
-def test_rotations_of_two_taps(parts, whole, tmp_path):
+def test_rotations_of_two_taps(parts, expected_rows, tmp_path):
     """Each tap's files follow one another; few of them are open at once."""
     step = 60
     paths = []
@@ -112,29 +112,29 @@ def test_rotations_of_two_taps(parts, whole, tmp_path):
 
         def read(self, n: int = -1) -> bytes:
             nonlocal now
-            found = self.file.read(n)
-            now -= not found
-            return found
+            chunk = self.file.read(n)
+            now -= not chunk
+            return chunk
 
     random.Random(1).shuffle(paths)
     reader = capture.read(paths, fields=["file", *NAMES], files="taps")
     reader.watch(Counted)
-    found = rows(reader)
-    files = {row.pop("file") for row in found}
-    key = [(row["src"], row["dst"], row["frame"]) for row in found]
-    assert sorted(key) == sorted((row["src"], row["dst"], row["frame"]) for row in whole)
+    joined_rows = rows(reader)
+    files = {row.pop("file") for row in joined_rows}
+    key = [(row["src"], row["dst"], row["frame"]) for row in joined_rows]
+    assert sorted(key) == sorted((row["src"], row["dst"], row["frame"]) for row in expected_rows)
     assert files <= set(paths)
     assert len(files) > len(paths) // 2
     assert len(opened) == len(paths)
     assert max(opened) <= 6
 
 
-def test_batches_are_bounded_and_go_on(parts, whole, tmp_path):
+def test_batches_are_bounded_and_go_on(parts, expected_rows, tmp_path):
     taps = [written(tmp_path / f"tap{i}.pcap", parts) for i in range(2)]
     reader = capture.read(taps, fields=NAMES, files="taps", batch_rows=10)
     first = next(iter(reader))
     assert len(first) == 10
-    assert pa.record_batch(first).to_pylist() + rows(reader) == whole
+    assert pa.record_batch(first).to_pylist() + rows(reader) == expected_rows
     with pytest.raises(capture.ReaderExhausted):
         rows(reader)
 
@@ -151,15 +151,15 @@ def test_not_in_pieces(parts, tmp_path):
         reader.state()
 
 
-def test_damage_is_told_by_file(parts, whole, tmp_path):
+def test_damage_is_told_by_file(parts, expected_rows, tmp_path):
     good = written(tmp_path / "good.pcap", parts)
-    cut = tmp_path / "cut.pcap"
-    cut.write_bytes(Path(good).read_bytes()[:-5])
+    truncated_path = tmp_path / "cut.pcap"
+    truncated_path.write_bytes(Path(good).read_bytes()[:-5])
     empty = tmp_path / "empty.pcap"
     empty.write_bytes(b"")
-    reader = capture.read([good, cut, empty], fields=NAMES, files="taps")
-    assert rows(reader) == whole
-    assert f"{cut}: the last record is cut" in reader.damaged
+    reader = capture.read([good, truncated_path, empty], fields=NAMES, files="taps")
+    assert rows(reader) == expected_rows
+    assert f"{truncated_path}: the last record is cut" in reader.damaged
     with pytest.raises(capture.CaptureError):
         rows(capture.read([good, __file__], files="taps"))
 

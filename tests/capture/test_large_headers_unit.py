@@ -29,19 +29,19 @@ def recorded(data: bytes, step: int) -> bytes:
 @pytest.mark.parametrize("level", ["frame", "message"])
 def test_a_large_content_header(level: str, step: int) -> None:
     data = (DELIVERY + NEXT) if step > 1 else (DELIVERY[:5000] + DELIVERY[5000:] + NEXT)
-    found = rows(recorded(data, step), level=level)
-    assert not [row["error"] for row in found if row["error"]]
+    result_rows = rows(recorded(data, step), level=level)
+    assert not [row["error"] for row in result_rows if row["error"]]
     if level == "message":
-        delivered = [row["body"] for row in found if row["method"] == "basic.deliver"]
+        delivered = [row["body"] for row in result_rows if row["method"] == "basic.deliver"]
         assert delivered == [b"body", b"next"]
     else:
-        assert b"".join(row["frame"] for row in found if row["direction"] == "server") == data
+        assert b"".join(row["frame"] for row in result_rows if row["direction"] == "server") == data
 
 
 def test_a_large_method() -> None:
-    found = rows(recorded(LARGE_METHOD + NEXT, 1400))
-    assert [row["frame"] for row in found][2] == LARGE_METHOD
-    assert not [row["error"] for row in found if row["error"]]
+    frame_rows = rows(recorded(LARGE_METHOD + NEXT, 1400))
+    assert [row["frame"] for row in frame_rows][2] == LARGE_METHOD
+    assert not [row["error"] for row in frame_rows if row["error"]]
 
 
 def errors(data: bytes, **options: Any) -> list[str]:

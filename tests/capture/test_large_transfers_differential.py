@@ -23,11 +23,11 @@ TRANSFER = "20"  # 0x14
 
 def recorded(size: int, segment: int) -> bytes:
     """Five transfers with so many bytes of data, in segments of this size."""
-    said = [amqp.PROTOCOL_HEADER, amqp.encode(0, amqp.Open("c", max_frame_size=1 << 21))]
+    frames = [amqp.PROTOCOL_HEADER, amqp.encode(0, amqp.Open("c", max_frame_size=1 << 21))]
     for number in range(5):
         transfer = amqp.Transfer(handle=0, delivery_id=number, delivery_tag=b"t", message_format=0)
-        said.append(amqp.encode(0, transfer, amqp.Message(data=[bytes(size)]).encode()))
-    stream = b"".join(said)
+        frames.append(amqp.encode(0, transfer, amqp.Message(data=[bytes(size)]).encode()))
+    stream = b"".join(frames)
     pieces = [stream[at : at + segment] for at in range(0, len(stream), segment)]
     return make.pcap(make.packets((0, piece) for piece in pieces))
 
@@ -42,8 +42,8 @@ def test_large_transfers(size: int, segment: int, tmp_path: Path) -> None:
     path.write_bytes(data)
     command = ["tshark", "-n", "-r", str(path), "-Y", "amqp", "-T", "fields"]
     command += ["-e", "amqp.performative", "-e", "amqp.length"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    shown = (line.split("\t") for line in done.stdout.splitlines())
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    shown = (line.split("\t") for line in process.stdout.splitlines())
     theirs = [
         int(length, 0)
         for kinds, lengths in shown

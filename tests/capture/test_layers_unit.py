@@ -28,8 +28,8 @@ def tls_of(talker: Talker | None = None) -> tuple[_tls.Tls, list[str]]:
     return _tls.Tls(keys, _sessions.Sessions(), reasons.append), reasons
 
 
-def fed(tls: _tls.Tls, said: Said) -> list[tuple[int, Item]]:
-    return [item for side, data in said for item in tls.receive(side, data)]
+def fed(tls: _tls.Tls, conversation: Said) -> list[tuple[int, Item]]:
+    return [item for side, data in conversation for item in tls.receive(side, data)]
 
 
 def test_bytes_that_wait_are_bounded():
@@ -87,16 +87,19 @@ def test_large_handshake_messages_are_passed_over():
     ]
     for at in range(1, 8):
         cut_up = _handshake.Messages()
-        whole = b"\1\0\0\4abcd\x14\0\0\2xy"
-        assert [*cut_up.feed(whole[:at]), *cut_up.feed(whole[at:])] == [(1, b"abcd"), (20, b"")]
+        handshake_bytes = b"\1\0\0\4abcd\x14\0\0\2xy"
+        assert [*cut_up.feed(handshake_bytes[:at]), *cut_up.feed(handshake_bytes[at:])] == [
+            (1, b"abcd"),
+            (20, b""),
+        ]
 
 
 def test_what_is_tried_after_a_gap_is_bounded(monkeypatch: pytest.MonkeyPatch):
     """Bytes that look like records in every place, after a gap that may be as large as it likes."""
     talker = Talker()
-    said = talker.talk(TALK, close=False)
+    conversation = talker.talk(TALK, close=False)
     tls, reasons = tls_of(talker)
-    fed(tls, said)
+    fed(tls, conversation)
     tried = opened = 0
     original = _tls.Tls._try
 
@@ -108,8 +111,8 @@ def test_what_is_tried_after_a_gap_is_bounded(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(_tls.Tls, "_try", counted)
     assert tls.lost(CLIENT, 1 << 30) == [(CLIENT, 1 << 30)]
-    found = fed(tls, [(CLIENT, b"\x17\3\3\x40\1" * 20_000)])
-    assert found[-1] == (CLIENT, None)
+    items = fed(tls, [(CLIENT, b"\x17\3\3\x40\1" * 20_000)])
+    assert items[-1] == (CLIENT, None)
     assert reasons == [_tls.TOO_MANY_TRIALS]
     assert tried <= 2 * _tls.TRIED_PLACES * _tls.TRIED_NUMBERS
     assert opened <= 2 * _tls.TRIED_PLACES * (_tls.TRIED_BYTES + 20_000)
@@ -130,15 +133,15 @@ def test_secrets_of_captures_are_bounded(monkeypatch: pytest.MonkeyPatch):
     keys = Keys(KeyLog([line % 1000]))
     keys.bring(line % number for number in range(30))
     assert repr(keys.brought) == "<KeyLog of 10 secrets>"
-    found = [keys.find("CLIENT_RANDOM", number.to_bytes(32, "big")) for number in (1000, 19, 20)]
-    assert found == [(b"\xab" * 48,), (), (b"\xab" * 48,)]
+    secrets = [keys.find("CLIENT_RANDOM", number.to_bytes(32, "big")) for number in (1000, 19, 20)]
+    assert secrets == [(b"\xab" * 48,), (), (b"\xab" * 48,)]
 
 
 def test_key_updates_are_bounded():
     talker = Talker()
-    said = talker.talk(TALK, close=False)
+    conversation = talker.talk(TALK, close=False)
     tls, reasons = tls_of(talker)
-    fed(tls, said)
+    fed(tls, conversation)
     side = tls.sides[CLIENT]
     for number in range(_derived.LAST_UPDATE):
         assert side.updates == number
@@ -153,29 +156,29 @@ def test_key_updates_are_bounded():
 
 def conversations() -> list[tuple[Said, bytes]]:
     """Over TLS of both versions, over WebSocket, and over both; with their keys."""
-    found: list[tuple[Said, bytes]] = []
+    talks_with_keys: list[tuple[Said, bytes]] = []
     small = [*TALK[:3], (CLIENT, message(600)), *TALK[4:]]
     for version, talk in (
         (ssl.TLSVersion.TLSv1_2, small),
         (ssl.TLSVersion.TLSv1_3, over_web(small, EXTENSIONS[1])),
     ):
         talker = Talker(version)
-        found.append((cut(talker.talk(talk), (90,)), talker.keys))
-    return [*found, (cut(over_web(small, EXTENSIONS[1]), (90,)), b"")]
+        talks_with_keys.append((cut(talker.talk(talk), (90,)), talker.keys))
+    return [*talks_with_keys, (cut(over_web(small, EXTENSIONS[1]), (90,)), b"")]
 
 
 CONVERSATIONS = conversations()
 
 
-def used(layers: Layers, said: Said, tls: bool, chance: random.Random) -> None:
+def used(layers: Layers, conversation: Said, tls: bool, chance: random.Random) -> None:
     """Whatever comes, each answer is one of those that the core takes."""
-    for side, data in said:
+    for side, data in conversation:
         if chance.random() < 0.1:
             items = layers.lost(0, side, chance.choice([1, 90, 5000, 1 << 40]))
         else:
             items = layers.receive(0, side, tls, data)
-        for each, item in items:
-            assert each in (CLIENT, SERVER)
+        for item_side, item in items:
+            assert item_side in (CLIENT, SERVER)
             assert item is None or (isinstance(item, bytes) and item) or type(item) is int
     layers.store()
     layers.end(0)
@@ -185,10 +188,10 @@ def used(layers: Layers, said: Said, tls: bool, chance: random.Random) -> None:
 @pytest.mark.parametrize("kind", range(3))
 def test_bytes_that_are_changed(kind: int):
     """Bits turned, pieces lost, doubled and swapped: answers, or reasons, and nothing else."""
-    said, keys = CONVERSATIONS[kind]
+    conversation, keys = CONVERSATIONS[kind]
     for seed in range(150):
         chance = random.Random(seed)
-        changed = list(said)
+        changed = list(conversation)
         for _ in range(chance.randrange(4)):
             at = chance.randrange(len(changed))
             side, data = changed[at]
@@ -205,12 +208,12 @@ def test_bytes_that_are_changed(kind: int):
 def test_bytes_of_nobody(kind: int):
     chance = random.Random(kind)
     for _ in range(100):
-        said = [
+        segments = [
             (chance.randrange(2), chance.randbytes(chance.randrange(1, 200))) for _ in range(20)
         ]
         heads = (b"\x16\3\1\0\x40\1\0\0\x3c\3\3", b"\x17\3\3\0\x20", b"GET / HTTP/1.1\r\n\r\n")
-        said = [(side, heads[kind] + data) for side, data in said]
-        used(Layers(KeyLog(CONVERSATIONS[0][1])), said, kind < 2, chance)
+        segments = [(side, heads[kind] + data) for side, data in segments]
+        used(Layers(KeyLog(CONVERSATIONS[0][1])), segments, kind < 2, chance)
 
 
 def changes(value: Any, chance: random.Random) -> Any:
@@ -230,13 +233,13 @@ def changes(value: Any, chance: random.Random) -> Any:
 @pytest.mark.parametrize("kind", range(3))
 def test_states_that_are_changed(kind: int):
     """Whatever is in a state: it is refused, or all goes on somehow."""
-    said, keys = CONVERSATIONS[kind]
+    conversation, keys = CONVERSATIONS[kind]
     refused = 0
     for seed in range(400):
         chance = random.Random(seed)
-        stop = chance.randrange(1, len(said))
+        stop = chance.randrange(1, len(conversation))
         layers = Layers(KeyLog(keys))
-        for side, data in said[:stop]:
+        for side, data in conversation[:stop]:
             layers.receive(0, side, kind < 2, data)
         bad = changes(json.loads(layers.store()), chance)
         layers = Layers(KeyLog(keys))
@@ -245,7 +248,7 @@ def test_states_that_are_changed(kind: int):
         except ValueError:
             refused += 1
             assert layers.store() == b""
-        used(layers, said[stop:], kind < 2, chance)
+        used(layers, conversation[stop:], kind < 2, chance)
     assert 100 < refused < 400
 
 

@@ -21,7 +21,7 @@ FIELDS = ["frame", "flags", "error"]
 
 
 def test_every_limit_has_its_case_its_text_and_its_type() -> None:
-    names = [each.name for each in fields(Limits)]
+    names = [field.name for field in fields(Limits)]
     assert set(CASES) == set(names) == set(LimitOptions.__annotations__)
     assert re.findall(r"^ +(\w+): ", LimitOptions.__doc__ or "", re.MULTILINE) == list(
         LimitOptions.__annotations__
@@ -31,55 +31,55 @@ def test_every_limit_has_its_case_its_text_and_its_type() -> None:
 @EACH
 def test_rows(name: str) -> None:
     octets, enough, too_few, level = CASES[name]
-    asked: dict[str, Any] = {"level": level, "fields": FIELDS, "order": "none"}
-    whole = rows(octets, **asked, **{name: enough})
-    assert whole
-    assert {row["error"] for row in whole} == {None}
-    less = rows(octets, **asked, **{name: too_few})
-    assert sum(row["error"] is None for row in less) < len(whole)
+    options: dict[str, Any] = {"level": level, "fields": FIELDS, "order": "none"}
+    all_rows = rows(octets, **options, **{name: enough})
+    assert all_rows
+    assert {row["error"] for row in all_rows} == {None}
+    less = rows(octets, **options, **{name: too_few})
+    assert sum(row["error"] is None for row in less) < len(all_rows)
 
 
 @EACH
 def test_stats(name: str) -> None:
     octets, enough, too_few, level = CASES[name]
-    whole = capture.stats(io.BytesIO(octets), **{name: enough})
-    assert whole["errors"] == 0
+    full_stats = capture.stats(io.BytesIO(octets), **{name: enough})
+    assert full_stats["errors"] == 0
     less = capture.stats(io.BytesIO(octets), **{name: too_few})
-    assert (less == whole) is (level == "message")  # frames are counted, no messages
+    assert (less == full_stats) is (level == "message")  # frames are counted, no messages
 
 
 @EACH
 def test_out_of_range(name: str) -> None:
-    (limit,) = (each for each in fields(Limits) if each.name == name)
+    (limit,) = (field for field in fields(Limits) if field.name == name)
     least, most = limit.metadata["least"], limit.metadata["most"]
     for value in (least, most):
         if value is not None:
             assert getattr(capture.Reader(io.BytesIO(b""), **{name: value}).limits, name) == value
     for value in (least - 1, *([] if most is None else [most + 1])):
-        for asked in (capture.read, capture.Reader, capture.stats):
+        for function in (capture.read, capture.Reader, capture.stats):
             with pytest.raises(ValueError, match=f"^{name} is from {least} .*, not {value}$"):
-                asked(io.BytesIO(b""), **{name: value})
+                function(io.BytesIO(b""), **{name: value})
 
 
-@pytest.mark.parametrize("name", [each for each in CASES if not each.startswith("max_")])
+@pytest.mark.parametrize("name", [case for case in CASES if not case.startswith("max_")])
 def test_a_state_goes_on_with_the_limits_of_its_new_reader(name: str) -> None:
     """Wherever it was cut; of connections one more may be open (and test_limits_unit has more)."""
     octets, enough, too_few, level = CASES[name]
-    asked: dict[str, Any] = {"level": level, "fields": FIELDS, "order": "none"}
-    whole = rows(octets, **asked)
+    options: dict[str, Any] = {"level": level, "fields": FIELDS, "order": "none"}
+    all_rows = rows(octets, **options)
     at = 24
     lower = 0  # times that the lower limit was passed
     while at < len(octets):
         at += 16 + int.from_bytes(octets[at + 8 : at + 12], "little")
-        first = capture.Reader(io.BytesIO(octets), **asked)
+        first = capture.Reader(io.BytesIO(octets), **options)
         before = sum(map(len, first.read(at)))
         state = first.state()
         for limit in (enough, too_few):
-            reader = capture.Reader(io.BytesIO(octets), **asked, **{name: limit})
+            reader = capture.Reader(io.BytesIO(octets), **options, **{name: limit})
             reader.resume(state)
             good = before + sum(len(batch) - batch.errors for batch in reader)
-            assert good == len(whole) or limit == too_few
-            lower += good < len(whole)
+            assert good == len(all_rows) or limit == too_few
+            lower += good < len(all_rows)
     assert lower
 
 
@@ -88,10 +88,10 @@ def test_defaults() -> None:
 
 
 def test_a_name_that_is_none_has_the_nearest() -> None:
-    for asked in (capture.read, capture.Reader, capture.stats):
+    for function in (capture.read, capture.Reader, capture.stats):
         with pytest.raises(TypeError, match=r"^no argument 'open_conections': did you mean open_c"):
-            asked(io.BytesIO(b""), open_conections=1)
+            function(io.BytesIO(b""), open_conections=1)
         with pytest.raises(
             TypeError, match=r"^no argument 'x': limits are max_decompressed_bytes, "
         ):
-            asked(io.BytesIO(b""), x=1)
+            function(io.BytesIO(b""), x=1)

@@ -17,7 +17,7 @@ ACK = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
 FIELDS = ["connection_index", "flags", "frame", "error"]
 
 
-def said(host: int, data: bytes, sequence: int = 1001) -> bytes:
+def client_segment(host: int, data: bytes, sequence: int = 1001) -> bytes:
     """A segment of a client's connection by itself."""
     return make.segment((f"10.1.0.{host}", 40000), make.SERVER, sequence, data)
 
@@ -29,35 +29,35 @@ def syn(host: int) -> bytes:
 def talk(connections: int) -> list[bytes]:
     """The first one says half a frame before the others begin, and the rest at the end."""
     hosts = range(1, connections + 1)
-    first = [syn(1), said(1, ACK[:9])]
+    first = [syn(1), client_segment(1, ACK[:9])]
     return [
         *first,
         *map(syn, hosts[1:]),
-        *(said(i, ACK) for i in hosts[1:]),
-        said(1, ACK[9:], 1010),
+        *(client_segment(i, ACK) for i in hosts[1:]),
+        client_segment(1, ACK[9:], 1010),
     ]
 
 
 def test_open_connections():
     """Those that were silent for longest end, and what they had begun is told."""
-    whole = rows(make.pcap(talk(4)), fields=FIELDS, order="none", open_connections=4)
-    assert [row["frame"] for row in whole] == [ACK] * 4
-    assert {row["error"] for row in whole} == {None}
+    rows_within_limit = rows(make.pcap(talk(4)), fields=FIELDS, order="none", open_connections=4)
+    assert [row["frame"] for row in rows_within_limit] == [ACK] * 4
+    assert {row["error"] for row in rows_within_limit} == {None}
     reader = capture.Reader(io.BytesIO(make.pcap(talk(4))), fields=["error"], open_connections=3)
     assert sum(map(len, reader)) == 5
     assert reader.stats()["connections"] == 5
     assert reader.stats()["midstream"] == 1
-    found = rows(make.pcap(talk(4)), fields=FIELDS, order="none", open_connections=3)
-    assert [row["frame"] for row in found] == [ACK[:9], ACK, ACK, ACK, ACK[9:]]
-    assert [row["flags"] for row in found] == [
+    rows_above_limit = rows(make.pcap(talk(4)), fields=FIELDS, order="none", open_connections=3)
+    assert [row["frame"] for row in rows_above_limit] == [ACK[:9], ACK, ACK, ACK, ACK[9:]]
+    assert [row["flags"] for row in rows_above_limit] == [
         ["truncated"],
         [],
         [],
         [],
         ["truncated", "midstream"],
     ]
-    assert [row["connection_index"] for row in found] == [0, 1, 2, 3, 4]
-    assert all(found[i]["error"] for i in (0, 4))
+    assert [row["connection_index"] for row in rows_above_limit] == [0, 1, 2, 3, 4]
+    assert all(rows_above_limit[i]["error"] for i in (0, 4))
 
 
 def test_a_state_has_as_many_as_may_be_open():
@@ -83,18 +83,21 @@ BEGUN = {
 
 
 @pytest.mark.parametrize("kind", BEGUN)
-@pytest.mark.parametrize(("more", "told"), [(0, False), (1, True)])
-def test_bytes_of_a_frame(kind: str, more: int, told: bool):
+@pytest.mark.parametrize(("more", "reports_error"), [(0, False), (1, True)])
+def test_bytes_of_a_frame(kind: str, more: int, reports_error: bool):
     """The bytes of a larger one are not waited for: the next frame is looked for among them."""
-    said, frame = BEGUN[kind]
-    octets = make.pcap([*make.opening(), make.client(1001, said + frame((1 << 26) + more))])
+    prefix, frame = BEGUN[kind]
+    octets = make.pcap([*make.opening(), make.client(1001, prefix + frame((1 << 26) + more))])
     *_, last = rows(octets, fields=["error"])
-    assert ("larger than frame_max" in last["error"]) is told
+    assert ("larger than frame_max" in last["error"]) is reports_error
 
 
 @pytest.mark.parametrize(("count", "damaged"), [(1 << 16, False), ((1 << 16) + 1, True)])
 def test_interfaces_of_a_section(count: int, damaged: bool):
-    packets = [make.enhanced("<", 0, i, each) for i, each in enumerate((syn(1), said(1, ACK)))]
+    packets = [
+        make.enhanced("<", 0, i, packet)
+        for i, packet in enumerate((syn(1), client_segment(1, ACK)))
+    ]
     octets = make.section() + make.interface("<", 1) * count + b"".join(packets)
     reader = capture.Reader(io.BytesIO(octets), fields=["frame"])
     assert sum(map(len, reader)) == (0 if damaged else 1)
@@ -107,8 +110,8 @@ def test_bytes_of_a_record(files, blocks: bool):
     """A packet or block that says that it is larger is damage."""
     packets = [
         syn(1),
-        said(1, ACK),
-        said(1, amqp.encode(1, amqp.Body(b"x" * 500)), 1001 + len(ACK)),
+        client_segment(1, ACK),
+        client_segment(1, amqp.encode(1, amqp.Body(b"x" * 500)), 1001 + len(ACK)),
     ]
     octets = make.pcap(packets)
     if blocks:
@@ -127,13 +130,13 @@ def test_bytes_of_a_record(files, blocks: bool):
 @pytest.mark.parametrize("size", [50, 2000, 60_000])
 def test_frames_above_tune_ok_are_refused_however_they_come(size: int):
     """Also in a message that one packet has as a whole."""
-    said = amqp.PROTOCOL_HEADER + amqp.encode(0, amqp.Connection.TuneOk(0, 4096, 0))
-    said += amqp.encode_message(1, amqp.Basic.Publish(), None, bytes(5000)) + ACK
-    packets = [make.client(1001 + at, said[at : at + size]) for at in range(0, len(said), size)]
+    stream = amqp.PROTOCOL_HEADER + amqp.encode(0, amqp.Connection.TuneOk(0, 4096, 0))
+    stream += amqp.encode_message(1, amqp.Basic.Publish(), None, bytes(5000)) + ACK
+    packets = [make.client(1001 + at, stream[at : at + size]) for at in range(0, len(stream), size)]
     octets = make.pcap([*make.opening(), *packets])
-    found = rows(octets, level="message", fields=["method", "error"])
-    assert [row["method"] for row in found if row["error"] is None] == [
+    message_rows = rows(octets, level="message", fields=["method", "error"])
+    assert [row["method"] for row in message_rows if row["error"] is None] == [
         "connection.tune-ok",
         "basic.ack",
     ]
-    assert any("larger than frame_max" in (row["error"] or "") for row in found)
+    assert any("larger than frame_max" in (row["error"] or "") for row in message_rows)

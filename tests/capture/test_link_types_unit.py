@@ -30,20 +30,20 @@ def stats(*packets: bytes | make.Record, link: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", wrap.LINKS)
-def test_a_recording_gives_the_same_frames(name: str, parts: Any, whole: Any) -> None:
+def test_a_recording_gives_the_same_frames(name: str, parts: Any, expected_streams: Any) -> None:
     link, wrapped = wrap.LINKS[name]
     packets = mangle.records(list(mangle.split(parts, 1400)), wrapped)
-    assert streams(make.pcap(packets, link)) == whole
+    assert streams(make.pcap(packets, link)) == expected_streams
 
 
-def test_interfaces_of_all_link_types_in_one_file(parts: Any, whole: Any) -> None:
+def test_interfaces_of_all_link_types_in_one_file(parts: Any, expected_streams: Any) -> None:
     rng = random.Random(5)
     kinds = list(wrap.LINKS.values())
     blocks = [make.section(), *(make.interface("<", link) for link, _ in kinds)]
     for part in mangle.split(parts, 1400):  # what 802.3 can hold
         index = rng.randrange(len(kinds))
         blocks.append(make.enhanced("<", index, part.time_ns // 1000, kinds[index][1](part.raw())))
-    assert streams(b"".join(blocks)) == whole
+    assert streams(b"".join(blocks)) == expected_streams
 
 
 @pytest.mark.parametrize("name", wrap.LINKS)
@@ -76,11 +76,13 @@ def test_a_cut_payload_is_a_gap(name: str) -> None:
     link, wrapped = wrap.LINKS[name]
     first = make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1001, HELLO + HEARTBEAT * 4))
     second = make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1041, HEARTBEAT * 3))
-    cut = wrapped(first)
-    at = cut.index(HELLO) + len(HELLO)
-    found = rows(make.pcap([make.Record(cut[:at], make.START_NS, len(cut)), wrapped(second)], link))
-    assert [row["frame"] for row in found] == [HELLO, b"", *[HEARTBEAT] * 3]
-    assert found[1]["error"] == "32 bytes were not captured"
+    packet = wrapped(first)
+    at = packet.index(HELLO) + len(HELLO)
+    frame_rows = rows(
+        make.pcap([make.Record(packet[:at], make.START_NS, len(packet)), wrapped(second)], link)
+    )
+    assert [row["frame"] for row in frame_rows] == [HELLO, b"", *[HEARTBEAT] * 3]
+    assert frame_rows[1]["error"] == "32 bytes were not captured"
 
 
 @pytest.mark.parametrize(

@@ -58,9 +58,9 @@ def test_a_rotation_is_one_chain_whatever_its_names(tmp_path: Path, count: int, 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         reader = capture.read(paths[::-1], fields=FIELDS)
-        found = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+        rows = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
     assert reader.not_in_rotation == {}
-    assert found == table(paths, files="rotation")
+    assert rows == table(paths, files="rotation")
     assert reader.files == [str(path) for path in paths]
 
 
@@ -69,31 +69,35 @@ def test_two_taps_of_the_same_traffic_lose_no_row(tmp_path: Path, shift: int):
     """One beside the other, or with a clock that is an hour ahead."""
     paths = write(tmp_path, records(PARTS), records(PARTS, shift))
     with pytest.warns(capture.CaptureWarning, match=r"tap2\.pcap is read alone"):
-        found = table(paths)
+        rows = table(paths)
     alone = [row for path in paths for row in table(path)]
-    assert len(found) == len(alone) == 2 * len(table(paths[0]))
-    assert found == alone
+    assert len(rows) == len(alone) == 2 * len(table(paths[0]))
+    assert rows == alone
     reader = capture.Reader(paths)
     (reason,) = reader.not_in_rotation.values()
     assert "same time" in reason if shift < 10**9 else "do not go on" in reason
     # Which the chain of before lost.
-    assert len(table(paths, files="rotation")) < len(found)
+    assert len(table(paths, files="rotation")) < len(rows)
 
 
-@pytest.mark.parametrize("whole_first", [False, True])
+@pytest.mark.parametrize("complete_first", [False, True])
 @pytest.mark.parametrize("shift", [0, 500, -500, 10**9, -(10**9)])
 @pytest.mark.parametrize("begins", [False, True])
-def test_a_rotation_beside_the_whole(tmp_path: Path, begins: bool, shift: int, whole_first: bool):
+def test_a_rotation_beside_the_whole(
+    tmp_path: Path, begins: bool, shift: int, complete_first: bool
+):
     """Wherever the rotation cut, and whether the opening was captured or not."""
     frame = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
     packets = make.packets((i % 2, frame) for i in range(6))[0 if begins else 2 :]
-    whole = [
+    all_records = [
         make.Record(packet, make.START_NS + shift + i * 10**6) for i, packet in enumerate(packets)
     ]
     parts = make.records(packets)
     for first, second in itertools.combinations(range(1, len(packets)), 2):
         pieces = [parts[:first], parts[first:second], parts[second:]]
-        paths = write(tmp_path, *([whole, *pieces] if whole_first else [*pieces, whole]))
+        paths = write(
+            tmp_path, *([all_records, *pieces] if complete_first else [*pieces, all_records])
+        )
         reader = capture.Reader(paths, fields=["error"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", capture.CaptureWarning)
@@ -115,8 +119,8 @@ def test_taps_that_begin_in_the_middle(tmp_path: Path):
     middle = [p for p in PARTS[200:] if not p.flags & make.SYN]
     paths = write(tmp_path, records(middle), records(middle, 2_000))
     with pytest.warns(capture.CaptureWarning, match=r"[1-9]\d* directions begin in the middle"):
-        found = table(paths)
-    assert found == [row for path in paths for row in table(path)]
+        rows = table(paths)
+    assert rows == [row for path in paths for row in table(path)]
 
 
 def other(part: mangle.Part) -> mangle.Part:
@@ -134,8 +138,8 @@ def test_two_rotations_at_once(tmp_path: Path):
     half = len(first) // 2
     paths = write(tmp_path, first[:half], second[:half], first[half:], second[half:])
     reader = capture.Reader(paths, fields=FIELDS)
-    found = sum(len(batch) for batch in reader.read())
-    assert found == 2 * len(table([paths[0], paths[2]], files="rotation"))
+    row_count = sum(len(batch) for batch in reader.read())
+    assert row_count == 2 * len(table([paths[0], paths[2]], files="rotation"))
     assert list(reader.not_in_rotation) == [str(paths[1])]
     assert reader.files == [str(paths[i]) for i in (0, 2, 1, 3)]
 
@@ -210,12 +214,12 @@ def test_a_connection_that_begins_beside_one_that_goes_on(before, after, expecte
 
 
 def test_a_file_that_goes_on_may_begin_five_seconds_before_the_end():
-    found = Found("tap1.pcap", "tap1.pcap", 10**10, False)
-    known = Link([(0, 10**10, found)], {b"one": MIDDLE})
+    capture_file = Found("tap1.pcap", "tap1.pcap", 10**10, False)
+    link = Link([(0, 10**10, capture_file)], {b"one": MIDDLE})
     head = {b"one": (5_000, 6_000, False)}
     times = (5 * 10**9 - 1, 5 * 10**9)
-    files = [Ends(found._replace(time=time), time, head, {}) for time in times]
-    assert [goes_on(known, file) for file in files] == [NOT, CLEARLY]
+    files = [Ends(capture_file._replace(time=time), time, head, {}) for time in times]
+    assert [goes_on(link, file) for file in files] == [NOT, CLEARLY]
 
 
 def test_files_that_a_later_one_joins_are_one_chain_by_their_times():
@@ -230,7 +234,7 @@ def test_files_that_a_later_one_joins_are_one_chain_by_their_times():
     ]
     assert link_ends(ends[:2]).reasons == {"a.pcap": "no connection of b.pcap goes on in it"}
     groups = link_ends(ends)
-    assert [[found.name for found in group] for group in groups.groups] == [
+    assert [[capture_file.name for capture_file in group] for group in groups.groups] == [
         ["b.pcap", "a.pcap", "c.pcap"]
     ]
     assert groups.reasons == {}
@@ -245,14 +249,14 @@ def test_files_that_are_read_alone_are_reported_once(tmp_path: Path):
         warnings.simplefilter("always")
         for end in (False, False, True):
             assert sum(len(batch) for batch in reader.read(end=end)) >= 0
-    assert [each.category for each in caught] == [capture.CaptureWarning]
+    assert [warning.category for warning in caught] == [capture.CaptureWarning]
 
 
 def judged(tail: dict, head: dict) -> tuple[int, int]:
     """Whether a file goes on in one of the same time, and in one that is later."""
-    found = Found("tap1.pcap", "tap1.pcap", 10**9, False)
-    known = Link([(0, 10**9, found)], tail)
+    capture_file = Found("tap1.pcap", "tap1.pcap", 10**9, False)
+    link = Link([(0, 10**9, capture_file)], tail)
     return tuple(
-        goes_on(known, Ends(found._replace(time=time), time, head, {}))
+        goes_on(link, Ends(capture_file._replace(time=time), time, head, {}))
         for time in (10**9, 10**9 + 1)
     )

@@ -50,15 +50,15 @@ def talk(*octets: bytes, first: int = 1001) -> list[bytes]:
 def expected(octets: bytes) -> list[tuple]:
     """(channel, method, body) of a stream of frames."""
     decoder = amqp.MessageDecoder(errors="frame", frame_max=0)
-    found: list[tuple] = []
+    events: list[tuple] = []
     for channel, event in decoder.feed(octets):
         if isinstance(event, amqp.Message):
-            found.append((channel, event.method.NAME, event.body))
+            events.append((channel, event.method.NAME, event.body))
         elif isinstance(event, amqp.BadFrame):
-            found.append((channel, None, None))
+            events.append((channel, None, None))
         elif hasattr(event, "NAME"):
-            found.append((channel, event.NAME, None))
-    return found
+            events.append((channel, event.NAME, None))
+    return events
 
 
 def messages(octets: bytes, **options) -> list[dict]:
@@ -66,34 +66,34 @@ def messages(octets: bytes, **options) -> list[dict]:
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.split(".")[0])
-@pytest.mark.parametrize("cut", [None, 700])
-def test_messages_of_recordings(path: Path, cut: int | None):
+@pytest.mark.parametrize("segment_bytes", [None, 700])
+def test_messages_of_recordings(path: Path, segment_bytes: int | None):
     octets = mangle.unpacked(path)
-    if cut and "pcapng" not in path.name and "nano" not in path.name:
-        octets = make.pcap(mangle.records(list(mangle.split(mangle.parts(path), cut))))
-    found = defaultdict(list)
+    if segment_bytes and "pcapng" not in path.name and "nano" not in path.name:
+        octets = make.pcap(mangle.records(list(mangle.split(mangle.parts(path), segment_bytes))))
+    rows_by_stream = defaultdict(list)
     for row in messages(octets):
         client_end = row["src"] if row["direction"] == "client" else row["dst"]
         event = row["channel"], row["method"], row["body"]
-        found[client_end, row["direction"]].append((event, row["error"]))
-    wanted = {
+        rows_by_stream[client_end, row["direction"]].append((event, row["error"]))
+    expected_events = {
         stream: [event for event in expected(b"".join(frames)) if event[1]]
         for stream, frames in streams(octets).items()
     }
-    assert sum(map(len, found.values())) > 20
-    for stream, each in found.items():
+    assert sum(map(len, rows_by_stream.values())) > 20
+    for stream, stream_rows in rows_by_stream.items():
         # Rows tell of faults where objects do not: text that is not UTF-8, content that ends.
-        events = wanted.pop(stream)
-        assert in_order([event for event, error in each if not error], events)
-        assert in_order(events, [event for event, _ in each])
-        assert any(error for _, error in each) or len(each) == len(events)
-    assert not any(wanted.values())
+        events = expected_events.pop(stream)
+        assert in_order([event for event, error in stream_rows if not error], events)
+        assert in_order(events, [event for event, _ in stream_rows])
+        assert any(error for _, error in stream_rows) or len(stream_rows) == len(events)
+    assert not any(expected_events.values())
 
 
 def in_order(some: list, all_of_them: list) -> bool:
     """Whether some are among all, in that order."""
-    rest = iter(all_of_them)
-    return all(each in rest for each in some)
+    iterator = iter(all_of_them)
+    return all(event in iterator for event in some)
 
 
 def test_all_octets_are_there_once():
@@ -134,33 +134,36 @@ def test_position_is_that_of_the_first_frame():
     packets = [*opening(), *talk(HELLO, stream + first[40:] + second, ack)]
     frames = rows(make.pcap(packets), fields=["packet", "position", "frame_type"])
     starts = [(row["packet"], row["position"]) for row in frames if row["frame_type"] == "method"]
-    found = rows(make.pcap(packets), level="message", fields=["packet", "position"])
-    assert [(row["packet"], row["position"]) for row in found] == starts
+    message_rows = rows(make.pcap(packets), level="message", fields=["packet", "position"])
+    assert [(row["packet"], row["position"]) for row in message_rows] == starts
 
 
 def test_channels_are_put_together_each_by_itself():
     one, two = message(b"a" * 9000, 1, 4096), message(b"b" * 9000, 2, 4096)
     frames = [
-        next(iter(streams(make.pcap([*opening(), *talk(each)])).values())) for each in (one, two)
+        next(iter(streams(make.pcap([*opening(), *talk(stream)])).values()))
+        for stream in (one, two)
     ]
     mixed = [frame for pair in zip(*frames, strict=True) for frame in pair]
-    found = messages(make.pcap([*opening(), *talk(HELLO, *mixed)]))
-    assert [(row["channel"], row["body"][:1], len(row["body"])) for row in found] == [
+    message_rows = messages(make.pcap([*opening(), *talk(HELLO, *mixed)]))
+    assert [(row["channel"], row["body"][:1], len(row["body"])) for row in message_rows] == [
         (1, b"a", 9000), (2, b"b", 9000),
     ]  # fmt: skip
-    assert [row["frame"] for row in found] == [one, two]
+    assert [row["frame"] for row in message_rows] == [one, two]
 
 
 def test_what_makes_no_message_is_a_row():
-    whole = message(b"whole")
-    method, header, body = next(iter(streams(make.pcap([*opening(), *talk(whole)])).values()))
+    complete_message = message(b"whole")
+    method, header, body = next(
+        iter(streams(make.pcap([*opening(), *talk(complete_message)])).values())
+    )
     ack = amqp.encode(1, amqp.Basic.Ack(delivery_tag=1))
-    stream = [header, body, method, ack, method + header, whole, body, method]
-    found = messages(make.pcap([*opening(), *talk(HELLO, *stream)]))
-    assert [row["frame"] for row in found] == [
-        header, body, method, ack, method + header, whole, body, method,
+    stream = [header, body, method, ack, method + header, complete_message, body, method]
+    message_rows = messages(make.pcap([*opening(), *talk(HELLO, *stream)]))
+    assert [row["frame"] for row in message_rows] == [
+        header, body, method, ack, method + header, complete_message, body, method,
     ]  # fmt: skip
-    assert [bool(row["error"]) for row in found] == [
+    assert [bool(row["error"]) for row in message_rows] == [
         True,
         True,
         True,
@@ -170,7 +173,7 @@ def test_what_makes_no_message_is_a_row():
         True,
         True,
     ]
-    assert [row["flags"] for row in found if row["frame"] in (method, method + header)] == [
+    assert [row["flags"] for row in message_rows if row["frame"] in (method, method + header)] == [
         ["truncated"], ["truncated"], ["truncated"],
     ]  # fmt: skip
 
@@ -180,24 +183,24 @@ def test_a_gap_ends_what_is_open():
     one, two = message(b"1" * 5000, 1, 4096), message(b"2" * 5000, 1, 4096)
     stream = one + two + HEARTBEAT * 3
     packets = [*opening(), *talk(HELLO, stream[:4300])]
-    rest = len(one) + 4300
-    packets += talk(stream[rest:], first=1001 + 8 + rest)
-    found = messages(make.pcap(packets))
-    assert not any(row["error"] is None for row in found)
-    assert [row["flags"] for row in found][:2] == [["truncated"], ["truncated"]]
-    assert ["gap"] in [row["flags"] for row in found]
-    captured = len(stream) - (rest - 4300) - 3 * len(HEARTBEAT)
-    assert sum(len(row["frame"]) for row in found) == captured
+    gap_end = len(one) + 4300
+    packets += talk(stream[gap_end:], first=1001 + 8 + gap_end)
+    message_rows = messages(make.pcap(packets))
+    assert not any(row["error"] is None for row in message_rows)
+    assert [row["flags"] for row in message_rows][:2] == [["truncated"], ["truncated"]]
+    assert ["gap"] in [row["flags"] for row in message_rows]
+    captured = len(stream) - (gap_end - 4300) - 3 * len(HEARTBEAT)
+    assert sum(len(row["frame"]) for row in message_rows) == captured
 
 
 def test_flags_of_all_frames_are_joined():
-    whole = message(b"x" * 3000)
-    stream = whole + HEARTBEAT + whole
+    complete_message = message(b"x" * 3000)
+    stream = complete_message + HEARTBEAT + complete_message
     packets = [*opening(), *talk(HELLO), *talk(stream[100:], first=1009 + 100)]
-    found = messages(make.pcap(packets))
-    assert found[0]["flags"] == ["gap"]
-    assert found[-1]["error"] is None
-    assert set(found[-1]["flags"]) == {"gap", "resync"}  # of the heartbeat before it
+    message_rows = messages(make.pcap(packets))
+    assert message_rows[0]["flags"] == ["gap"]
+    assert message_rows[-1]["error"] is None
+    assert set(message_rows[-1]["flags"]) == {"gap", "resync"}  # of the heartbeat before it
 
 
 def test_counts_do_not_depend_on_the_level():
@@ -218,26 +221,30 @@ def test_too_large_a_message_is_given_up():
         *opening(),
         *talk(HELLO, *(stream[i : i + 60000] for i in range(0, len(stream), 60000))),
     ]
-    found = rows(make.pcap(packets), level="message", fields=["error", "flags", "offset"])
-    assert found[0]["flags"] == ["truncated"]
-    assert all(row["error"] for row in found)
-    assert len(found) == 1 + 66 - 63
+    message_rows = rows(make.pcap(packets), level="message", fields=["error", "flags", "offset"])
+    assert message_rows[0]["flags"] == ["truncated"]
+    assert all(row["error"] for row in message_rows)
+    assert len(message_rows) == 1 + 66 - 63
 
 
 @pytest.mark.parametrize("step", [7, 60, 1400, 60_000])
 @pytest.mark.parametrize("most", [1, 100, 150, 4500, 20_000])
 def test_message_bytes(most: int, step: int):
     """A message of more bytes is given up, and others are not, wherever packets begin."""
-    said = [message(bytes(size), frame_max=1000) for size in (0, 10, 50, 4000, 0, 16_000, 1)]
-    stream = b"".join(said)
+    sent_messages = [
+        message(bytes(size), frame_max=1000) for size in (0, 10, 50, 4000, 0, 16_000, 1)
+    ]
+    stream = b"".join(sent_messages)
     pieces = (stream[at : at + step] for at in range(0, len(stream), step))
     octets = make.pcap([*opening(), *talk(HELLO, *pieces)])
-    found = rows(octets, level="message", fields=["frame", "flags", "error"], message_bytes=most)
-    assert b"".join(row["frame"] for row in found) == stream
-    good = [row["frame"] for row in found if not row["error"]]
-    assert good == [octets for octets in said if len(octets) <= most]
-    given_up = [row["frame"] for row in found if row["flags"] == ["truncated"]]
-    large = [octets for octets in said if len(octets) > most]
+    message_rows = rows(
+        octets, level="message", fields=["frame", "flags", "error"], message_bytes=most
+    )
+    assert b"".join(row["frame"] for row in message_rows) == stream
+    good = [row["frame"] for row in message_rows if not row["error"]]
+    assert good == [octets for octets in sent_messages if len(octets) <= most]
+    given_up = [row["frame"] for row in message_rows if row["flags"] == ["truncated"]]
+    large = [octets for octets in sent_messages if len(octets) > most]
     assert [large[i].startswith(part) for i, part in enumerate(given_up)] == [True] * len(large)
     assert all(len(part) <= max(most, len(amqp.encode(1, PUBLISH))) for part in given_up)
 
@@ -264,20 +271,20 @@ def test_state_holds_open_messages(tmp_path: Path, seed: int):
     def table(batches) -> list[dict]:
         return [row for batch in batches for row in pa.record_batch(batch).to_pylist()]
 
-    whole = table(capture.read(path, level="message", fields=fields, order="none"))
+    expected_rows = table(capture.read(path, level="message", fields=fields, order="none"))
     stops = sorted(rng.randrange(path.stat().st_size) for _ in range(30))
-    found, state = [], None
+    resumed_rows, state = [], None
     for stop in [*stops, None]:
         reader = capture.Reader(path, level="message", fields=fields, order="none")
         if state is not None:
             reader.resume(state)
-        found += table(reader.read(stop))
+        resumed_rows += table(reader.read(stop))
         if stop is not None:
             state = reader.state()
             again = capture.Reader(path, level="message", fields=fields, order="none")
             again.resume(state)
             assert again.state() == state
-    assert found == whole
+    assert resumed_rows == expected_rows
     with pytest.raises(ValueError, match="level"):
         capture.Reader(path).resume(state)
 

@@ -39,27 +39,27 @@ def test_each_packet_in_another_tunnel(parts, seed):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_fragments_in_any_order(parts, whole, seed):
+def test_fragments_in_any_order(parts, expected_streams, seed):
     pieces = wrap.fragmented([part.raw() for part in parts], seed)
     octets = make.pcap(map(make.ethernet, pieces))
-    assert streams(octets) == whole
+    assert streams(octets) == expected_streams
 
 
 @pytest.mark.parametrize("tunnel", ["vxlan", "gre, all fields", "erspan ii"])
-def test_fragments_of_tunnels(parts, whole, tunnel):
+def test_fragments_of_tunnels(parts, expected_streams, tunnel):
     outer = [wrap.TUNNELS[tunnel](part.raw())[14:] for part in parts]
     octets = make.pcap(map(make.ethernet, wrap.fragmented(outer, 5)))
-    assert streams(octets) == whole
+    assert streams(octets) == expected_streams
 
 
-def test_fragments_in_a_tunnel_in_fragments(parts, whole):
+def test_fragments_in_a_tunnel_in_fragments(parts, expected_streams):
     inner = wrap.fragmented([part.raw() for part in parts], 1)
     outer = wrap.fragmented([wrap.vxlan(piece) for piece in inner], 2)
-    assert streams(make.pcap(map(make.ethernet, outer))) == whole
+    assert streams(make.pcap(map(make.ethernet, outer))) == expected_streams
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_fragment_that_is_missing_is_a_gap(parts, whole, seed):
+def test_a_fragment_that_is_missing_is_a_gap(parts, expected_streams, seed):
     """Frames that lie before the hole of a packet come out, all others but those in it, too."""
     rng = random.Random(seed)
     lost = {number for number in range(len(parts)) if rng.random() < 0.05}
@@ -75,7 +75,7 @@ def test_a_fragment_that_is_missing_is_a_gap(parts, whole, seed):
             kept.append(part)
         pieces += mine
     found = streams(make.pcap(map(make.ethernet, pieces)))
-    assert found == mangle.survivors(whole, kept)
+    assert found == mangle.survivors(expected_streams, kept)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -61,33 +61,39 @@ def message(text: str) -> bytes:
 
 def client_says() -> bytes:
     """A whole connection, its headers pipelined."""
-    said = SASL + init() + AMQP + opening() + v1.encode(0, v1.Begin(0, 0, 10, 10)) + attach()
+    stream = SASL + init() + AMQP + opening() + v1.encode(0, v1.Begin(0, 0, 10, 10)) + attach()
     for number in range(20):
-        said += transfer(message(f"text {number}"), number)
+        stream += transfer(message(f"text {number}"), number)
     return (
-        said + v1.encode(0, v1.Detach(0, True)) + v1.encode(0, v1.End()) + v1.encode(0, v1.Close())
+        stream
+        + v1.encode(0, v1.Detach(0, True))
+        + v1.encode(0, v1.End())
+        + v1.encode(0, v1.Close())
     )
 
 
 def server_says() -> bytes:
-    said = SASL + v1.encode(0, v1.SaslMechanisms(["PLAIN"])) + v1.encode(0, v1.SaslOutcome(0))
-    said += AMQP + opening(8192) + v1.encode(0, v1.Begin(0, 0, 10, 10)) + attach(role=True)
-    said += 3 * v1.encode(0, v1.Heartbeat())
+    stream = SASL + v1.encode(0, v1.SaslMechanisms(["PLAIN"])) + v1.encode(0, v1.SaslOutcome(0))
+    stream += AMQP + opening(8192) + v1.encode(0, v1.Begin(0, 0, 10, 10)) + attach(role=True)
+    stream += 3 * v1.encode(0, v1.Heartbeat())
     for number in range(20):
-        said += v1.encode(0, v1.Disposition(True, number, number, True, v1.Accepted()))
+        stream += v1.encode(0, v1.Disposition(True, number, number, True, v1.Accepted()))
     return (
-        said + v1.encode(0, v1.Detach(0, True)) + v1.encode(0, v1.End()) + v1.encode(0, v1.Close())
+        stream
+        + v1.encode(0, v1.Detach(0, True))
+        + v1.encode(0, v1.End())
+        + v1.encode(0, v1.Close())
     )
 
 
-def frames_of(said: bytes) -> list[bytes]:
+def frames_of(stream: bytes) -> list[bytes]:
     """The headers and frames of a side, split without the codec's help."""
-    found = []
-    while said:
-        size = 8 if said[:4] == b"AMQP" else int.from_bytes(said[:4], "big")
-        found.append(said[:size])
-        said = said[size:]
-    return found
+    frames = []
+    while stream:
+        size = 8 if stream[:4] == b"AMQP" else int.from_bytes(stream[:4], "big")
+        frames.append(stream[:size])
+        stream = stream[size:]
+    return frames
 
 
 def talk(client: bytes, server: bytes = b"", size: int = 1400) -> list[bytes]:
@@ -111,10 +117,10 @@ def both_families() -> bytes:
     """A capture of four connections that take turns: the first and third speak 1.0."""
     old = b"AMQP\0\0\x09\x01" + 20 * old_message()
     ends = [(("10.0.0.1", 40000 + k), make.SERVER) for k in range(4)]
-    said = [client_says(), old, client_says(), old]
-    packets = [make.segment(*each, 1000, b"", make.SYN) for each in ends]
-    for at in range(0, max(map(len, said)), 50):
-        for each, octets in zip(ends, said, strict=True):
+    streams = [client_says(), old, client_says(), old]
+    packets = [make.segment(*endpoints, 1000, b"", make.SYN) for endpoints in ends]
+    for at in range(0, max(map(len, streams)), 50):
+        for endpoints, octets in zip(ends, streams, strict=True):
             if octets[at : at + 50]:
-                packets.append(make.segment(*each, 1001 + at, octets[at : at + 50]))
+                packets.append(make.segment(*endpoints, 1001 + at, octets[at : at + 50]))
     return make.pcap(packets)

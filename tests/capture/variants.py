@@ -36,15 +36,17 @@ def _changed(seed: int) -> bytes:
 
 
 def _short_packets() -> bytes:
-    whole = [make.ethernet(part.raw()) for part in parts()]
+    packets = [make.ethernet(part.raw()) for part in parts()]
     times = [part.time_ns for part in parts()]
-    cut = zip(whole, times, strict=True)
-    return make.pcap([make.Record(each[:200], time, len(each)) for each, time in cut])
+    packets_with_times = zip(packets, times, strict=True)
+    return make.pcap(
+        [make.Record(packet[:200], time, len(packet)) for packet, time in packets_with_times]
+    )
 
 
 def _in_fragments() -> bytes:
-    whole = [part.raw() for part in parts()]
-    return make.pcap(wrap.fragmented(whole, 1, 600), link=101)
+    packets = [part.raw() for part in parts()]
+    return make.pcap(wrap.fragmented(packets, 1, 600), link=101)
 
 
 VARIANTS: dict[str, Callable[[], bytes]] = {

@@ -28,12 +28,17 @@ class Cluster:
 
     def status(self, path: str, suffix: str = "") -> dict[str, Any] | None:
         """What the names' node says of a file or folder."""
-        found = {"pathSuffix": suffix, "owner": "amqp", "permission": "644", "blockSize": 1 << 27}
+        file_status = {
+            "pathSuffix": suffix,
+            "owner": "amqp",
+            "permission": "644",
+            "blockSize": 1 << 27,
+        }
         if path in self.files:
             data, written = self.files[path]
-            return {**found, "type": "FILE", "length": len(data), "modificationTime": written}
+            return {**file_status, "type": "FILE", "length": len(data), "modificationTime": written}
         if any(name.startswith(f"{path.rstrip('/')}/") for name in self.files):
-            return {**found, "type": "DIRECTORY", "length": 0, "modificationTime": 0}
+            return {**file_status, "type": "DIRECTORY", "length": 0, "modificationTime": 0}
         return None
 
     def statuses(self, path: str) -> list[dict[str, Any]]:
@@ -54,10 +59,10 @@ def _handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             """One request."""
             parts = urlsplit(self.path)
-            asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
+            query = {name: values[0] for name, values in parse_qs(parts.query).items()}
             if parts.path.startswith(NODE):
                 path = unquote(parts.path.removeprefix(NODE))
-                start, length = int(asked["offset"]), int(asked["length"])
+                start, length = int(query["offset"]), int(query["length"])
                 cluster.opened.append((path, start, length))
                 self.answer(200, cluster.files[path][0][start : start + length])
                 return
@@ -66,9 +71,9 @@ def _handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:
             if status is None:
                 problem = {"exception": "FileNotFoundException", "message": f"{path} is not there"}
                 self.tell(404, {"RemoteException": problem})
-            elif asked["op"] == "OPEN":
+            elif query["op"] == "OPEN":
                 self.answer(307, b"", f"{cluster.address}{NODE}{path}?{parts.query}")
-            elif asked["op"] == "GETFILESTATUS":
+            elif query["op"] == "GETFILESTATUS":
                 self.tell(200, {"FileStatus": status})
             else:
                 self.tell(200, {"FileStatuses": {"FileStatus": cluster.statuses(path)}})
@@ -95,13 +100,13 @@ def _handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:
 @contextlib.contextmanager
 def cluster() -> Iterator[Cluster]:
     """One that serves."""
-    made = Cluster()
-    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(made)) as server:
-        made.address = f"http://127.0.0.1:{server.server_port}"
+    fake_cluster = Cluster()
+    with ThreadingHTTPServer(("127.0.0.1", 0), _handler(fake_cluster)) as server:
+        fake_cluster.address = f"http://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         try:
-            yield made
+            yield fake_cluster
         finally:
             server.shutdown()
             thread.join()

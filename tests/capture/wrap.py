@@ -172,10 +172,10 @@ TUNNELS: dict[str, Callable[[bytes], bytes]] = {
 def fragments(packet: bytes, number: int, sizes: Callable[[], int]) -> Iterator[bytes]:
     """An IPv4 packet without options, or an IPv6 one, in fragments of these sizes (of 8 bytes)."""
     head = 20 if packet[0] >> 4 == 4 else 40
-    rest, at = packet[head:], 0
-    while at < len(rest):
-        piece = rest[at : at + 8 * sizes()]
-        more = at + len(piece) < len(rest)
+    payload, at = packet[head:], 0
+    while at < len(payload):
+        piece = payload[at : at + 8 * sizes()]
+        more = at + len(piece) < len(payload)
         if head == 20:
             start = bytearray(packet[:20])
             struct.pack_into(">HHH", start, 2, 20 + len(piece), number, at // 8 | more << 13)
