@@ -138,9 +138,9 @@ def azure_message(side: Side, length: int, value: Any) -> bytearray:
         application_properties={"k": value},
         footer={"k": value},
     )
-    found = side._encode.encode_payload(bytearray(), message)
-    assert isinstance(found, bytearray)
-    return found
+    encoded = side._encode.encode_payload(bytearray(), message)
+    assert isinstance(encoded, bytearray)
+    return encoded
 
 
 def azure_frames(side: Side, length: int, value: Any) -> list[Any]:

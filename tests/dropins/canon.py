@@ -25,11 +25,11 @@ def name_of(kind: type) -> str:
 
 def slots_of(kind: type) -> list[str]:
     """The names of its slots, along the MRO."""
-    found: list[str] = []
-    for each in reversed(kind.__mro__):
-        names = each.__dict__.get("__slots__", ())
-        found += [names] if isinstance(names, str) else list(names)
-    return [name for name in found if name not in ("__dict__", "__weakref__")]
+    slots: list[str] = []
+    for base in reversed(kind.__mro__):
+        names = base.__dict__.get("__slots__", ())
+        slots += [names] if isinstance(names, str) else list(names)
+    return [name for name in slots if name not in ("__dict__", "__weakref__")]
 
 
 def canon(value: Any, depth: int = 0) -> Any:
@@ -107,13 +107,13 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
                 result = ("raises", name_of(type(error)), [name_of(t) for t in type(error).__mro__])
     finally:
         root.removeHandler(_RECORDS)
-    said = [each.category.__name__ for each in warned]
-    return (*result, tuple(_RECORDS.found), tuple(said))
+    categories = [warning.category.__name__ for warning in warned]
+    return (*result, tuple(_RECORDS.found), tuple(categories))
 
 
-def shown(found: tuple[Any, ...], most: int = 300) -> str:
+def shown(result: tuple[Any, ...], most: int = 300) -> str:
     """An outcome for a person."""
-    text = f"raises {found[1]}" if found[0] == "raises" else f"gives {found[1]!r}"
-    if found[-2] or found[-1]:
-        text += f" and says {found[-2:]}"
+    text = f"raises {result[1]}" if result[0] == "raises" else f"gives {result[1]!r}"
+    if result[-2] or result[-1]:
+        text += f" and says {result[-2:]}"
     return text if len(text) <= most else text[:most] + " ..."

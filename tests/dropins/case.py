@@ -59,10 +59,10 @@ def patience() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Case:
-    """`run` asks one copy; `given` shows what was asked: bytes, or the seed of the values."""
+    """`run` asks one copy; `source` is what the case was made from: bytes, or a seed of values."""
 
     what: str
-    given: Any
+    source: Any
     run: Callable[[Side], Any]
 
 
@@ -85,8 +85,8 @@ class Difference:
         return f"{self.case.what}: {sides[0]} | {sides[1]}"
 
     def __str__(self) -> str:
-        given = self.case.given
-        text = given.hex() if isinstance(given, bytes | bytearray) else repr(given)
+        source = self.case.source
+        text = source.hex() if isinstance(source, bytes | bytearray) else repr(source)
         lines = [f"{self.case.what}, seed {self.seed}", f"  given   {text[:1000]}"]
         lines += [f"  stock   {shown(self.stock)}", f"  drop-in {shown(self.live)}"]
         return "\n".join(lines)
@@ -139,21 +139,21 @@ def compare_many(
     tell: Callable[[Found], None] | None = None,
 ) -> Found:
     """Compare many cases; stops when so many differed."""
-    found = Found()
+    totals = Found()
     stock, live = sides
     for number in range(seed, seed + cases):
         case = make(stock.package, number)
         first, difference = compare(case, number, stock, live)
-        found.cases += 1
+        totals.cases += 1
         if first[0] == "raises":
-            found.raised[first[1]] += 1
+            totals.raised[first[1]] += 1
         if difference is not None:
-            found.differences.append(difference)
-            if len(found.differences) >= most:
+            totals.differences.append(difference)
+            if len(totals.differences) >= most:
                 break
-        if tell is not None and found.cases % 10_000 == 0:
-            tell(found)
-    return found
+        if tell is not None and totals.cases % 10_000 == 0:
+            tell(totals)
+    return totals
 
 
 def run(
@@ -163,6 +163,6 @@ def run(
     module = dropin(package)
     with installed(package) as sides:
         before = module.calls()
-        found = compare_many(sides, cases, seed, most, tell)
-        found.calls = module.calls() - before
-    return found
+        totals = compare_many(sides, cases, seed, most, tell)
+        totals.calls = module.calls() - before
+    return totals

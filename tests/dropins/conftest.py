@@ -44,12 +44,12 @@ def v1_pair(request: pytest.FixtureRequest) -> Iterator[tuple[Side, Side]]:
 
 def _pair(name: str) -> Any:
     @pytest.fixture
-    def made() -> Iterator[tuple[Side, Side]]:
+    def sides() -> Iterator[tuple[Side, Side]]:
         need(name)
         with installed(name) as both:
             yield both
 
-    return made
+    return sides
 
 
 pamqp_pair = _pair("pamqp")

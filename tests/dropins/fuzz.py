@@ -15,17 +15,17 @@ from tests.dropins.case import USES, V1_USES, Found, compare, make, run
 from tests.dropins.stock import installed
 
 
-def report(package: str, found: Found, seconds: float) -> None:
+def report(package: str, totals: Found, seconds: float) -> None:
     """What was done and what differed."""
-    rate = found.cases / seconds if seconds else 0
+    rate = totals.cases / seconds if seconds else 0
     print(
-        f"{package}: {found.cases:,} cases in {seconds:.0f} s ({rate:,.0f}/s), "
-        f"{found.raised.total():,} raised, {found.calls:,} calls into the compiled codec, "
-        f"{len(found.differences)} differences"
+        f"{package}: {totals.cases:,} cases in {seconds:.0f} s ({rate:,.0f}/s), "
+        f"{totals.raised.total():,} raised, {totals.calls:,} calls into the compiled codec, "
+        f"{len(totals.differences)} differences"
     )
-    print("  " + ", ".join(f"{kind} {count:,}" for kind, count in found.raised.most_common(12)))
+    print("  " + ", ".join(f"{kind} {count:,}" for kind, count in totals.raised.most_common(12)))
     groups: dict[str, list[str]] = {}
-    for difference in found.differences:
+    for difference in totals.differences:
         groups.setdefault(difference.group, []).append(str(difference))
     for group, texts in sorted(groups.items(), key=lambda item: -len(item[1])):
         print(f"--- {len(texts)} times: {group}")
@@ -45,15 +45,15 @@ def main() -> int:
     for package in options.packages:
         begin = time.monotonic()
 
-        def tell(found: Found, begin: float = begin, package: str = package) -> None:
-            rate = found.cases / (time.monotonic() - begin)
-            text = f"{package}: {found.cases:,} cases, {rate:,.0f}/s, "
-            print(f"\r{text}{len(found.differences)} differ ", end="", file=sys.stderr, flush=True)
+        def tell(totals: Found, begin: float = begin, package: str = package) -> None:
+            rate = totals.cases / (time.monotonic() - begin)
+            text = f"{package}: {totals.cases:,} cases, {rate:,.0f}/s, "
+            print(f"\r{text}{len(totals.differences)} differ ", end="", file=sys.stderr, flush=True)
 
         show = tell if sys.stderr.isatty() and not options.quiet else None
-        found = run(package, options.cases, options.seed, options.most, show)
-        report(package, found, time.monotonic() - begin)
-        bad |= bool(found.differences) or not found.calls
+        result = run(package, options.cases, options.seed, options.most, show)
+        report(package, result, time.monotonic() - begin)
+        bad |= bool(result.differences) or not result.calls
     return 1 if bad else 0
 
 

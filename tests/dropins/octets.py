@@ -136,8 +136,8 @@ def frame(random: Random) -> bytes:
         return reframe(data, splice(random, payload, random.choice(pool())[7:-1]))
     if kind == 7:  # flag words and their continuations
         word = random.choice([1, 3, 0xFFFF, 0xFFFE, 0x8001, 2])
-        cut = 12 if data[0] == 2 else 4
-        return reframe(data, payload[:cut] + struct.pack(">H", word) + payload[cut + 2 :])
+        offset = 12 if data[0] == 2 else 4
+        return reframe(data, payload[:offset] + struct.pack(">H", word) + payload[offset + 2 :])
     if kind in (8, 9):
         return data
     return reframe(data, damage(random, payload))
@@ -148,12 +148,12 @@ def tables() -> tuple[bytes, ...]:
     """Field tables with their sizes in front, from a fixed seed."""
     random = Random("compat/tables")
     kinds = [Generate(random), Usual(random), Usual(random)]
-    found = []
+    encoded = []
     for number in range(1500):
         generate = kinds[number // 100 % 3]
         value = generate.every_tag() if number % 4 == 0 else generate.table()
-        found.append(encode_table(value))
-    return tuple(found)
+        encoded.append(encode_table(value))
+    return tuple(encoded)
 
 
 @cache

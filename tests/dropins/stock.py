@@ -55,7 +55,7 @@ V1_MODULES = {
 }
 MODULES_OF = {
     **MODULES,
-    **{name: tuple(f"{name}.{each}" for each in parts) for name, parts in V1_MODULES.items()},
+    **{name: tuple(f"{name}.{part}" for part in parts) for name, parts in V1_MODULES.items()},
 }
 
 
@@ -75,8 +75,8 @@ class Side:
 
 def _own(package: str) -> dict[str, ModuleType]:
     dotted = package + "."
-    found = sys.modules.items()
-    return {name: module for name, module in found if (name + ".").startswith(dotted)}
+    modules = sys.modules.items()
+    return {name: module for name, module in modules if (name + ".").startswith(dotted)}
 
 
 def live(package: str) -> Side:
@@ -93,8 +93,8 @@ def stock(package: str) -> Side:
     """The second copy; made once. No drop-in for the package may be installed at that time."""
     if package not in _STOCK:
         live(package)
-        kept = _own(package)
-        for name in kept:
+        modules = _own(package)
+        for name in modules:
             del sys.modules[name]
         try:
             for name in MODULES_OF[package]:
@@ -103,10 +103,10 @@ def stock(package: str) -> Side:
         finally:
             for name in _own(package):
                 del sys.modules[name]
-            sys.modules.update(kept)
+            sys.modules.update(modules)
             parent, _, name = package.rpartition(".")
             if parent:
-                setattr(sys.modules[parent], name, kept[package])
+                setattr(sys.modules[parent], name, modules[package])
     return _STOCK[package]
 
 

@@ -37,16 +37,16 @@ def pika() -> Callable[[], Any]:
     table: list[bytes] = []
     data.encode_table(table, HEADERS)
     raw = b"".join(table)
-    each = frames()
+    encoded_frames = frames()
 
     def call() -> Any:
-        found = []
-        for one in each:
-            _, made = frame.decode_frame(one)
-            found.append(made.marshal())
+        marshaled = []
+        for one in encoded_frames:
+            _, value = frame.decode_frame(one)
+            marshaled.append(value.marshal())
         pieces: list[bytes] = []
         data.encode_table(pieces, HEADERS)
-        return found, pieces, data.decode_table(raw, 0)
+        return marshaled, pieces, data.decode_table(raw, 0)
 
     return call
 
@@ -58,14 +58,14 @@ def pamqp() -> Callable[[], Any]:
 
     drop_in.install()
     raw = encode.field_table(HEADERS)
-    each = frames()
+    encoded_frames = frames()
 
     def call() -> Any:
-        found = []
-        for one in each:
-            _, channel, made = frame.unmarshal(one)
-            found.append(frame.marshal(made, channel))
-        return found, encode.field_table(HEADERS), decode.field_table(raw)
+        marshaled = []
+        for one in encoded_frames:
+            _, channel, value = frame.unmarshal(one)
+            marshaled.append(frame.marshal(value, channel))
+        return marshaled, encode.field_table(HEADERS), decode.field_table(raw)
 
     return call
 
@@ -78,12 +78,12 @@ def py_amqp() -> Callable[[], Any]:
     drop_in.install()
     arguments = ["q", HEADERS, 5, True, 2**40]
     raw = serialization.dumps("sFBbL", arguments)
-    each = frames()
+    encoded_frames = frames()
 
     def call() -> Any:
         message = Message(channel=None, application_headers=HEADERS, content_type="text/plain")
         other = Message()
-        other.inbound_header(each[1][7:-1])
+        other.inbound_header(encoded_frames[1][7:-1])
         return (
             serialization.dumps("sFBbL", arguments),
             serialization.loads("sFBbL", raw, 0),

@@ -54,11 +54,11 @@ def test_frames_are_counted_from_anything(start: Any) -> None:
         # a number that nobody else has
         own = SimpleNamespace(bytes_recv=type(start)(str(start)) if start is not True else start)
         take = method_framing.frame_handler(own, lambda *_: None)
-        found = []
+        counts = []
         for _ in range(6):
             take(ACK)
-            found.append(exact(own.bytes_recv))
-        return found
+            counts.append(exact(own.bytes_recv))
+        return counts
 
     same(counted)
 
@@ -85,19 +85,19 @@ def test_a_count_that_is_set_or_taken_away_between_frames() -> None:
     def counted() -> list[Any]:
         own = SimpleNamespace(bytes_recv=int("1000"))
         take = method_framing.frame_handler(own, lambda *_: None)
-        found: list[Any] = []
+        counts: list[Any] = []
         for value in (None, int("5000"), 0.5, True, int("7000")):
             if value is not None:
                 own.bytes_recv = value
             for _ in range(3):
                 take(ACK)
-            found.append(exact(own.bytes_recv))
+            counts.append(exact(own.bytes_recv))
         del own.bytes_recv
         with pytest.raises(AttributeError):
             take(ACK)
         own.bytes_recv = int("9000")
         take(ACK)
-        return [*found, own.bytes_recv]
+        return [*counts, own.bytes_recv]
 
     assert same(counted)[-1] == 9001
 
@@ -106,7 +106,7 @@ def test_a_count_of_the_class_or_behind_a_property() -> None:
     class Watched:
         frame_max = 500
         bytes_sent = 1000
-        told: list[Any]
+        counts: list[Any]
 
         @property
         def bytes_recv(self) -> int:
@@ -114,17 +114,17 @@ def test_a_count_of_the_class_or_behind_a_property() -> None:
 
         @bytes_recv.setter
         def bytes_recv(self, value: int) -> None:
-            self.told.append(value)
+            self.counts.append(value)
 
     def counted() -> Any:
         own = Watched()
-        own.told = []
+        own.counts = []
         take = method_framing.frame_handler(own, lambda *_: None)
         write = method_framing.frame_writer(own, SimpleNamespace(write=lambda _: None))
         for _ in range(3):
             take(ACK)
             write(1, 7, (60, 80), b"\0" * 9, None)
-        return own.told, vars(own)["bytes_sent"], Watched.bytes_sent
+        return own.counts, vars(own)["bytes_sent"], Watched.bytes_sent
 
     assert same(counted) == ([1001, 1001, 1001], 1003, 1000)
 
@@ -139,10 +139,10 @@ def test_one_class_gets_a_property_between_frames() -> None:
         take = method_framing.frame_handler(own, lambda *_: None)
         take(ACK)
         take(ACK)
-        told: list[int] = []
-        Plain.bytes_recv = property(lambda _: 5, lambda _, value: told.append(value))  # type: ignore[attr-defined]
+        counts: list[int] = []
+        Plain.bytes_recv = property(lambda _: 5, lambda _, value: counts.append(value))  # type: ignore[attr-defined]
         take(ACK)
-        return told, vars(own)
+        return counts, vars(own)
 
     assert same(counted) == ([6], {"bytes_recv": 1002})
 
@@ -206,9 +206,9 @@ def test_readers_and_messages_that_are_changed_between_messages(
         message()
         return [(type(one), one.body, one.properties) for one in got]
 
-    found = same(read)
-    assert [one[0] for one in found] == [Message, Message, Own, Message, Message, Message]
-    assert [one[2] for one in found] == [
+    messages = same(read)
+    assert [one[0] for one in messages] == [Message, Message, Own, Message, Message, Message]
+    assert [one[2] for one in messages] == [
         *[{"delivery_mode": 2}] * 4,
         {"own": 1},
         {"delivery_mode": 2},
@@ -221,11 +221,11 @@ class Pipe(OctetPipe):
     def __init__(self, name: str, octets: bytes) -> None:
         self.name = name
         self.left = octets
-        self.told: list[Any] = []
+        self.readers: list[Any] = []
         super().__init__()
 
     def receive(self, size: int) -> bytes:
-        self.told.append(self.name)
+        self.readers.append(self.name)
         piece, self.left = self.left[:size], self.left[size:]
         return piece
 
@@ -233,20 +233,20 @@ class Pipe(OctetPipe):
 def test_transports_in_turn_and_their_changes() -> None:
     def read() -> list[Any]:
         one, other = Pipe("one", FRAME * 5), Pipe("other", FRAME * 5)
-        found = [pipe.read_frame() for pipe in (one, other, one, one, other)]
+        frames = [pipe.read_frame() for pipe in (one, other, one, one, other)]
         own = one._quick_recv
         one._quick_recv = lambda size: own(size).replace(b"e", b"E")
-        found.append(one.read_frame())
+        frames.append(one.read_frame())
         one._read = lambda size, initial=False: (
             FRAME[:7] if initial else b"12345\xce"[-size:][:size]
         )
-        found.append(one.read_frame())
+        frames.append(one.read_frame())
         del one._read
         one._quick_recv = own
-        found.append(one.read_frame())
-        assert set(one.told) == {"one"}
-        assert set(other.told) == {"other"}
-        return found
+        frames.append(one.read_frame())
+        assert set(one.readers) == {"one"}
+        assert set(other.readers) == {"other"}
+        return frames
 
     assert len(same(read)) == 8
 
@@ -265,7 +265,7 @@ def test_formats_in_turn(layout: str, octets: bytes) -> None:
                 return type(error)
 
         forms = [layout, layout, "".join([*layout]), layout.encode(), "Lb", layout, layout]
-        whole = [of(form, octets) for form in forms]
-        return whole + [of(layout, octets[:n]) for n in range(len(octets))]
+        complete = [of(form, octets) for form in forms]
+        return complete + [of(layout, octets[:n]) for n in range(len(octets))]
 
     same(read)

@@ -28,30 +28,30 @@ EVENTS: dict[str, Exception | None] = {
 }
 
 
-def run(kind: type[Any], events: dict[int, str], initial: bool, kept: bytes) -> list[Any]:
+def run(kind: type[Any], events: dict[int, str], initial: bool, buffered: bytes) -> list[Any]:
     """What two frames give, where a socket has something to say before some of their bytes.
 
     Where in the stream a transport is after each, is where its own bytes begin.
     """
     data = FRAME + FRAME
-    left = dict(events)
+    remaining_events = dict(events)
 
     class Memory(kind):  # type: ignore[misc, valid-type]
         def __init__(self) -> None:
-            self._read_buffer = kept
+            self._read_buffer = buffered
             self._quick_recv = self.receive
             self.raise_on_initial_eintr = initial
             self.connected = True
             self.sock = None
-            self.at = len(kept)
+            self.at = len(buffered)
 
         def receive(self, size: int) -> bytes:
-            event = EVENTS[left.pop(self.at)] if self.at in left else None
+            event = EVENTS[remaining_events.pop(self.at)] if self.at in remaining_events else None
             if isinstance(event, EOFError):
                 return b""
             if event is not None:
                 raise event
-            end = min([self.at + size, *(at for at in left if at > self.at)])
+            end = min([self.at + size, *(at for at in remaining_events if at > self.at)])
             piece = data[self.at : end]
             self.at += len(piece)
             return piece
@@ -59,19 +59,19 @@ def run(kind: type[Any], events: dict[int, str], initial: bool, kept: bytes) -> 
         def __del__(self) -> None:
             """There is no socket."""
 
-    one, told = Memory(), []
+    one, results = Memory(), []
     for _ in range(len(events) + 2):
         try:
-            told.append(one.read_frame())
+            results.append(one.read_frame())
         except Exception as error:
-            told.append((type(error), str(error), type(error.__context__)))
-        kept = one._read_buffer
+            results.append((type(error), str(error), type(error.__context__)))
+        buffered = one._read_buffer
         # What is kept are the bytes in front of those that the socket has still.
-        assert data[one.at - len(kept) : one.at] == kept
-        told.append((one.at - len(kept), one.connected))
+        assert data[one.at - len(buffered) : one.at] == buffered
+        results.append((one.at - len(buffered), one.connected))
         if one.at - len(one._read_buffer) == len(data):
             break
-    return told
+    return results
 
 
 SHORTEST = b"\x08\0\0\0\0\0\0\xce"
@@ -101,20 +101,20 @@ def test_a_socket_still_tells_of_each_frame(kind: type[Any]) -> None:
 
 @pytest.mark.parametrize("kind", [TCPTransport, SSLTransport])
 @pytest.mark.parametrize("initial", [True, False])
-@pytest.mark.parametrize("kept", [b"", FRAME[:4], FRAME[:9]])
-def test_as_without(kind: type[Any], initial: bool, kept: bytes) -> None:
-    places = range(len(kept), len(FRAME) + 8)
+@pytest.mark.parametrize("buffered", [b"", FRAME[:4], FRAME[:9]])
+def test_as_without(kind: type[Any], initial: bool, buffered: bytes) -> None:
+    places = range(len(buffered), len(FRAME) + 8)
     pairs = [(one, other) for one in places for other in places if one < other]
     names = itertools.cycle(itertools.product(EVENTS, repeat=2))
     single = [{at: event} for at in places for event in EVENTS]
     double = [dict(zip(pair, next(names), strict=True)) for pair in pairs for _ in range(3)]
     for events in single + double:
         drop_in.uninstall()
-        want = run(kind, events, initial, kept)
+        want = run(kind, events, initial, buffered)
         drop_in.install()
         try:
             before = drop_in.calls()
-            assert run(kind, events, initial, kept) == want, events
+            assert run(kind, events, initial, buffered) == want, events
             assert drop_in.calls() > before
         finally:
             drop_in.uninstall()
@@ -129,8 +129,8 @@ def test_nothing_to_read_is_no_fallback(kind: type[Any], event: str) -> None:
     drop_in.install()
     try:
         before = drop_in.fallbacks()
-        told = run(kind, {0: event}, True, b"")
-        assert told[0] == (TimeoutError, "", type(EVENTS[event]))
+        results = run(kind, {0: event}, True, b"")
+        assert results[0] == (TimeoutError, "", type(EVENTS[event]))
         assert drop_in.fallbacks() == before
     finally:
         drop_in.uninstall()

@@ -56,8 +56,8 @@ def test_warnings_name_what_somebody_changed(monkeypatch: pytest.MonkeyPatch) ->
     drop_in.uninstall()
     stock = serialization.PROPERTY_CLASSES[60]
 
-    def theirs(*given: Any) -> Any:
-        return stock(*given)
+    def theirs(*arguments: Any) -> Any:
+        return stock(*arguments)
 
     monkeypatch.setitem(serialization.PROPERTY_CLASSES, 60, theirs)
     with pytest.warns(CompatWarning, match=r"^PROPERTY_CLASSES\[60\] is not amqp's own"):
@@ -113,7 +113,7 @@ def written(frame_max: int, *frames: Any) -> list[bytes]:
     return got
 
 
-def cut(stream: bytes) -> list[Any]:
+def split_frames(stream: bytes) -> list[Any]:
     frames = []
     while stream:
         size = int.from_bytes(stream[3:7], "big")
@@ -139,13 +139,13 @@ def test_a_message_there_and_back(size: int, kind: Any) -> None:
     before = drop_in.fallbacks()
     ours = written(4096, *frames)
     assert drop_in.fallbacks() == before
-    found = handled(cut(b"".join(ours)))
+    events = handled(split_frames(b"".join(ours)))
     assert drop_in.fallbacks() == before
     drop_in.uninstall()
     assert written(4096, *frames) == ours
-    assert handled(cut(b"".join(ours))) == found
-    assert [one[1] for one in found] == [DELIVER, (60, 80)]
-    assert found[0][3][1] == b"b" * size or (size == 0 and not found[0][3][1])
+    assert handled(split_frames(b"".join(ours))) == events
+    assert [one[1] for one in events] == [DELIVER, (60, 80)]
+    assert events[0][3][1] == b"b" * size or (size == 0 and not events[0][3][1])
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray])
@@ -153,13 +153,15 @@ def test_bodies_of_several_pieces_and_channels(kind: Any) -> None:
     ours = b"".join(
         written(500, *((1, n, DELIVER, ARGUMENTS, message(b"b" * 1200)) for n in (1, 2)))
     )
-    frames = [(one[0], one[1], kind(one[2]) if one[0] == 3 else one[2]) for one in cut(ours)]
+    frames = [
+        (one[0], one[1], kind(one[2]) if one[0] == 3 else one[2]) for one in split_frames(ours)
+    ]
     half = len(frames) // 2
     mixed = [one for pair in zip(frames[:half], frames[half:], strict=True) for one in pair]
-    found = handled(mixed)
+    events = handled(mixed)
     drop_in.uninstall()
-    assert handled(mixed) == found
-    assert [one[3][1] for one in found] == [b"b" * 1200] * 2
+    assert handled(mixed) == events
+    assert [one[3][1] for one in events] == [b"b" * 1200] * 2
 
 
 def test_one_thread_writes_at_a_time() -> None:
@@ -217,7 +219,7 @@ def test_a_message_of_ones_own_is_asked() -> None:
             return b"\x10\x00\x01"
 
     stream = b"".join(written(4096, (1, 1, (60, 40), b"args", Own("body"))))
-    assert cut(stream)[1][2][12:] == b"\x10\x00\x01"
+    assert split_frames(stream)[1][2][12:] == b"\x10\x00\x01"
 
 
 class Pipe(OctetPipe):
@@ -256,12 +258,12 @@ def test_frames_in_pieces(step: int) -> None:
     assert pipe.read_frame() == (8, 0, b"")
 
 
-@pytest.mark.parametrize("there", range(len(FRAMES)))
-def test_a_timeout_loses_nothing(there: int) -> None:
-    pipe = Pipe([FRAMES[:there]] if there else [])
+@pytest.mark.parametrize("offset", range(len(FRAMES)))
+def test_a_timeout_loses_nothing(offset: int) -> None:
+    pipe = Pipe([FRAMES[:offset]] if offset else [])
     got = []
     got += read_all(pipe)
-    pipe.pieces = [FRAMES[there:]]
+    pipe.pieces = [FRAMES[offset:]]
     while len(got) < 2:
         got.append(pipe.read_frame())
     assert got == [(1, 1, b"hello"), (8, 0, b"")]
@@ -279,13 +281,13 @@ def test_one_value_does_not_end_the_stream() -> None:
     with pytest.raises(FrameSyntaxError):
         serialization.decode_properties_basic(octets, 0)
     drop_in.install(strict=False)
-    found, end = serialization.decode_properties_basic(octets, 0)
-    assert found == {
+    properties, end = serialization.decode_properties_basic(octets, 0)
+    assert properties == {
         "application_headers": {"n": 5, "p": RawValue("z", b"qq")},
         "priority": 9,
     }
     assert end == len(octets)
-    assert Message("", **found)._serialize_properties() == octets
+    assert Message("", **properties)._serialize_properties() == octets
     drop_in.install(strict=True)
     with pytest.raises(FrameSyntaxError):
         serialization.decode_properties_basic(octets, 0)
@@ -301,7 +303,7 @@ def test_sasl_writes_a_table() -> None:
 
 def test_nothing_leaks() -> None:
     frames = [(1, 3, DELIVER, ARGUMENTS, message(b"b" * 100, message_id="m" * 50))]
-    stream = cut(b"".join(written(4096, *frames)))
+    stream = split_frames(b"".join(written(4096, *frames)))
 
     def once() -> None:
         written(4096, *frames)

@@ -41,5 +41,5 @@ def test_the_same_bytes_at_every_length(package: str, writer: Writer, value: Any
         for length in lengths():
             expected = outcome(writer, stock, length, value)
             assert outcome(writer, live, length, value) == expected, length
-        left = type(value) in LEFT_TO_CLIENT.get(package, ())
-        assert (sum(fallbacks().values()) > before) == left
+        falls_back = type(value) in LEFT_TO_CLIENT.get(package, ())
+        assert (sum(fallbacks().values()) > before) == falls_back

@@ -28,21 +28,21 @@ def reads(side: Side) -> list[Any]:
 
 def writes(side: Side) -> list[Any]:
     """Calls that write good messages."""
-    made = []
+    calls = []
     for seed in range(COUNT):
         table = wild.good_table(Random(seed))
         common = {"content_type": "text/plain", "delivery_mode": 2, "app_id": f"größe {seed}"}
         if side.package == "pamqp":
             properties = side.commands.Basic.Properties(headers=table, **common)
             header = side.header.ContentHeader(0, 5, properties)
-            made.append(lambda header=header: side.frame.marshal(header, 1))
+            calls.append(lambda header=header: side.frame.marshal(header, 1))
         elif side.package == "pika":
             properties = side.spec.BasicProperties(headers=table, **common)
-            made.append(side.frame.Header(1, 5, properties).marshal)
+            calls.append(side.frame.Header(1, 5, properties).marshal)
         else:
             message = side.basic_message.Message(application_headers=table, **common)
-            made.append(message._serialize_properties)
-    return made
+            calls.append(message._serialize_properties)
+    return calls
 
 
 def enums(side: Side) -> list[Any]:
@@ -73,7 +73,7 @@ def test_enums_stay_in_the_compiled_codec(pair: tuple[Side, Side]) -> None:
 def test_what_is_good(pair: tuple[Side, Side], make: Any) -> None:
     stock, live = pair
     module = dropin(stock.package)
-    good = left = 0
+    good = fallback_count = 0
     for one, other in zip(make(stock), make(live), strict=True):
         want = outcome(one)
         before = module.calls(), module.fallbacks()
@@ -81,7 +81,7 @@ def test_what_is_good(pair: tuple[Side, Side], make: Any) -> None:
         assert module.calls() > before[0]
         if want[0] == "value":
             good += 1
-            left += module.fallbacks() != before[1]
+            fallback_count += module.fallbacks() != before[1]
     assert good > COUNT / 2
     # text that is not UTF-8 and the like is good as well for some, and rare
-    assert left <= good * (0.1 if make is reads else 0.02), f"{left} of {good}"
+    assert fallback_count <= good * (0.1 if make is reads else 0.02), f"{fallback_count} of {good}"

@@ -26,15 +26,15 @@ from tests.dropins.test_changes_unit import (
 )
 
 
-def loud(found: Any, *_rest: Any) -> Any:
+def loud(value: Any, *_arguments: Any) -> Any:
     """A value, or the value after the number of bytes, in capitals."""
-    if isinstance(found, tuple):
-        return found[0], loud(found[1])
-    return found.upper()
+    if isinstance(value, tuple):
+        return value[0], loud(value[1])
+    return value.upper()
 
 
 def pamqp_part(side: Side) -> Undo:
-    def shout(frame: Any, *_rest: Any) -> Any:
+    def shout(frame: Any, *_arguments: Any) -> Any:
         frame.exchange = "the user's"
         return frame
 

@@ -42,8 +42,8 @@ def put(holder: Any, name: str, value: Any) -> Undo:
 def wrapped(function: Any, after: Callable[..., Any]) -> Any:
     """A function of the user's around the client's own; after: makes its result of that."""
 
-    def instead(*arguments: Any, **named: Any) -> Any:
-        return after(function(*arguments, **named), *arguments)
+    def instead(*arguments: Any, **options: Any) -> Any:
+        return after(function(*arguments, **options), *arguments)
 
     return instead
 
@@ -84,7 +84,7 @@ def pika_write(side: Side) -> Any:
     return side.frame.Method(1, publish).marshal(), side.frame.Header(1, 5, properties).marshal()
 
 
-def marked(_result: Any, instance: Any, *_rest: Any) -> None:
+def marked(_result: Any, instance: Any, *_arguments: Any) -> None:
     instance.own = "the user's"
 
 
@@ -119,14 +119,14 @@ def pika_data_read(side: Side) -> Undo:
     return put(
         side.data,
         "decode_short_string",
-        wrapped(side.data.decode_short_string, lambda found, *_: (found[0].upper(), found[1])),
+        wrapped(side.data.decode_short_string, lambda result, *_: (result[0].upper(), result[1])),
     )
 
 
 def pika_data_write(side: Side) -> Undo:
-    def twice(found: int, pieces: list[bytes], *_rest: Any) -> int:
+    def twice(size: int, pieces: list[bytes], *_arguments: Any) -> int:
         pieces.append(b"!")
-        return found + 1
+        return size + 1
 
     return put(side.data, "encode_short_string", wrapped(side.data.encode_short_string, twice))
 
@@ -135,7 +135,7 @@ def pika_encode(side: Side) -> Undo:
     return put(
         side.spec.BasicProperties,
         "encode",
-        wrapped(side.spec.BasicProperties.encode, lambda found, *_: [*found, b"!"]),
+        wrapped(side.spec.BasicProperties.encode, lambda pieces, *_: [*pieces, b"!"]),
     )
 
 
@@ -178,7 +178,7 @@ def pamqp_write(side: Side) -> Any:
 
 
 def pamqp_init(side: Side) -> Undo:
-    def shout(_result: Any, instance: Any, *_rest: Any) -> None:
+    def shout(_result: Any, instance: Any, *_arguments: Any) -> None:
         instance.app_id = "the user's"
 
     kind = side.commands.Basic.Properties
@@ -210,8 +210,8 @@ def pamqp_base_marshal(side: Side) -> Undo:
 
 
 def pamqp_by_type_read(side: Side) -> Undo:
-    def loud(found: Any, *_rest: Any) -> Any:
-        return (found[0], found[1].upper()) if type(found[1]) is str else found
+    def loud(result: Any, *_arguments: Any) -> Any:
+        return (result[0], result[1].upper()) if type(result[1]) is str else result
 
     return put(side.decode, "by_type", wrapped(side.decode.by_type, loud))
 
@@ -236,16 +236,16 @@ def pamqp_header_base(side: Side) -> Undo:
 
 def amqp_read(side: Side) -> Any:
     message = side.basic_message.Message()
-    found = []
+    events = []
     connection = type("Connection", (), {"bytes_recv": 0, "frame_max": 1000})()
     handler = side.method_framing.frame_handler(
-        connection, lambda *given: found.append((*given[:3], given[3], given[3].properties))
+        connection, lambda *event: events.append((*event[:3], event[3], event[3].properties))
     )
     for kind, data in ((1, DELIVER), (2, HEADER), (3, b"\3\0\1\0\0\0\5bytes\xce")):
         handler((kind, 1, data[7:-1]))
     message.inbound_header(HEADER_PAYLOAD)
     loaded = side.serialization.loads("sF", b"\1x\0\0\0\4\1nt\1", 0)
-    return found, message.properties, loaded
+    return events, message.properties, loaded
 
 
 def amqp_write(side: Side) -> Any:
@@ -275,7 +275,7 @@ def amqp_init_defaults(side: Side) -> Undo:
 
 
 def amqp_inbound(side: Side) -> Undo:
-    def loud(_result: Any, message: Any, *_rest: Any) -> None:
+    def loud(_result: Any, message: Any, *_arguments: Any) -> None:
         message.body = b"the user's"
 
     kind = side.serialization.GenericContent
@@ -301,7 +301,9 @@ def amqp_properties(side: Side) -> Undo:
 
 def amqp_read_item(side: Side) -> Undo:
     own = side.serialization._read_item
-    return put(side.serialization, "_read_item", wrapped(own, lambda found, *_: ("mine", found[1])))
+    return put(
+        side.serialization, "_read_item", wrapped(own, lambda result, *_: ("mine", result[1]))
+    )
 
 
 def amqp_write_item(side: Side) -> Undo:
@@ -363,8 +365,8 @@ CLASSES = {
 
 
 @contextmanager
-def compared_at_every_call(wanted: bool) -> Iterator[None]:
-    before = _dropins.compare_at_every_call(wanted)
+def compared_at_every_call(enabled: bool) -> Iterator[None]:
+    before = _dropins.compare_at_every_call(enabled)
     try:
         yield
     finally:

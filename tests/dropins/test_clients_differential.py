@@ -16,8 +16,8 @@ CASES = 4000
 @pytest.mark.parametrize("package", ["pamqp", "pika", "amqp"])
 def test_same_value_or_same_exception(package: str) -> None:
     need(package)
-    found = run(package, CASES, seed=0, most=10)
-    assert not found.differences, "\n".join(str(each) for each in found.differences)
-    assert found.cases == CASES
-    assert found.calls > CASES / 4  # the codec did it, not a way round it
-    assert CASES * 0.15 < found.raised.total() < CASES * 0.75  # good and bad ones, both in earnest
+    totals = run(package, CASES, seed=0, most=10)
+    assert not totals.differences, "\n".join(str(difference) for difference in totals.differences)
+    assert totals.cases == CASES
+    assert totals.calls > CASES / 4  # the codec did it, not a way round it
+    assert CASES * 0.15 < totals.raised.total() < CASES * 0.75  # good and bad ones, both in earnest

@@ -37,9 +37,9 @@ def error(was: Any, becomes: Any) -> Callable[[Any], Any]:
     return wrap
 
 
-def wider(found: Any) -> Any:
+def wider(result: Any) -> Any:
     """pika's own kind of int becomes a plain one."""
-    value, offset = found
+    value, offset = result
     return (int(value) if type(value).__name__ == "long" else value), offset
 
 
@@ -48,7 +48,7 @@ CHANGES: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
     "pika one byte more": (
         "pika",
         "frame.decode_frame",
-        result(lambda found: (found[0] + 1, found[1])),
+        result(lambda result: (result[0] + 1, result[1])),
     ),
     "pika another exception": (
         "pika",
@@ -72,9 +72,9 @@ CHANGES: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
 @pytest.mark.parametrize("package", ["pamqp", "pika", "amqp"])
 def test_two_stock_copies_are_alike(package: str) -> None:
     pytest.importorskip(package)
-    found = compare_many((stock(package), live(package)), CASES, 0, 5)
-    assert not found.differences, "\n".join(str(each) for each in found.differences)
-    assert CASES * 0.15 < found.raised.total() < CASES * 0.75
+    totals = compare_many((stock(package), live(package)), CASES, 0, 5)
+    assert not totals.differences, "\n".join(str(difference) for difference in totals.differences)
+    assert CASES * 0.15 < totals.raised.total() < CASES * 0.75
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -85,8 +85,8 @@ def test_a_small_change_is_seen(name: str) -> None:
     module, function = path.split(".")
     target = getattr(side, module)
     with mock.patch.object(target, function, change(getattr(target, function))):
-        found = compare_many((stock(package), side), CASES, 0, 1)
-    assert found.differences
+        totals = compare_many((stock(package), side), CASES, 0, 1)
+    assert totals.differences
 
 
 @pytest.mark.parametrize(

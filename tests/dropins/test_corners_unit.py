@@ -130,12 +130,12 @@ def test_pamqp_values_of_no_bytes(pamqp_pair: Pair, name: str) -> None:
 def test_pamqp_values(pamqp_pair: Pair, value: Any) -> None:
     same(pamqp_pair, lambda side: side.encode.field_table({"k": value}))
     same(pamqp_pair, lambda side: side.encode.encode_table_value(value))
-    for name, given in (("delivery_tag", value), ("consumer_tag", value)):
+    for name, argument in (("delivery_tag", value), ("consumer_tag", value)):
         method = {"delivery_tag": "Ack", "consumer_tag": "Cancel"}[name]
         same(
             pamqp_pair,
-            lambda side, name=name, given=given, method=method: side.frame.marshal(
-                getattr(side.commands.Basic, method)(**{name: given}), 1
+            lambda side, name=name, argument=argument, method=method: side.frame.marshal(
+                getattr(side.commands.Basic, method)(**{name: argument}), 1
             ),
         )
 
@@ -160,11 +160,11 @@ def test_pika_values(pika_pair: Pair, value: Any) -> None:
     same(pika_pair, lambda side: side.data.encode_table([], {"k": value}))
     same(pika_pair, lambda side: b"".join(side.spec.Basic.Ack(value).encode()))
     properties = {"timestamp": value, "message_id": value}
-    for name, given in properties.items():
+    for name, argument in properties.items():
         same(
             pika_pair,
-            lambda side, name=name, given=given: b"".join(
-                side.spec.BasicProperties(**{name: given}).encode()
+            lambda side, name=name, argument=argument: b"".join(
+                side.spec.BasicProperties(**{name: argument}).encode()
             ),
         )
 
@@ -195,19 +195,19 @@ def test_tables_that_are_unusual(pair: Pair, data: bytes) -> None:
 
 def frames_of(side: Side, frames: list[Any]) -> list[Any]:
     """What a connection is given of these frames."""
-    found: list[Any] = []
+    events: list[Any] = []
 
     class Connection:
         bytes_recv = 0
 
     def callback(channel: Any, signature: Any, buf: Any, content: Any) -> None:
         body = None if content is None else (content.properties, content.body)
-        found.append((channel, signature, bytes(buf), body))
+        events.append((channel, signature, bytes(buf), body))
 
     handler = side.method_framing.frame_handler(Connection(), callback)
     for frame in frames:
-        found.append(handler(frame))
-    return found
+        events.append(handler(frame))
+    return events
 
 
 DELIVER = b"\0\x3c\0\x3c\1t" + bytes(8) + b"\0\0\0"
@@ -260,10 +260,12 @@ def test_py_amqp_many_formats(py_amqp_pair: Pair) -> None:
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_py_amqp_values(py_amqp_pair: Pair, value: Any) -> None:
     for format_ in ("o", "l", "L", "s", "S", "T", "F"):
-        given = {"k": value} if format_ == "F" else value
+        argument = {"k": value} if format_ == "F" else value
         same(
             py_amqp_pair,
-            lambda side, format_=format_, given=given: side.serialization.dumps(format_, [given]),
+            lambda side, format_=format_, argument=argument: side.serialization.dumps(
+                format_, [argument]
+            ),
         )
 
 
@@ -328,8 +330,8 @@ def transport_of(side: Side, data: bytes) -> Any:
             self.left = data
 
         def receive(self, size: int) -> bytes:
-            found, self.left = self.left[:size], self.left[size:]
-            return found
+            chunk, self.left = self.left[:size], self.left[size:]
+            return chunk
 
     return Memory()
 

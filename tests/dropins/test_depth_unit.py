@@ -73,14 +73,14 @@ def test_write_as_deep(pair: tuple[Side, Side], depth: int, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["F", "A"])
 @pytest.mark.parametrize("call", [read, write])
 def test_far_too_deep(pair: tuple[Side, Side], call: Any, kind: str) -> None:
-    told = []
+    errors = []
     for side in pair:
-        given: Any = octets.nested(20_000, kind) if call is read else nested(20_000, kind)
+        argument: Any = octets.nested(20_000, kind) if call is read else nested(20_000, kind)
         try:
-            call(side, given)
+            call(side, argument)
         except Exception as error:
-            told.append(name_of(type(error)))
-    assert told == ["builtins.RecursionError"] * 2
+            errors.append(name_of(type(error)))
+    assert errors == ["builtins.RecursionError"] * 2
 
 
 def test_a_table_in_itself(pair: tuple[Side, Side]) -> None:
@@ -89,9 +89,9 @@ def test_a_table_in_itself(pair: tuple[Side, Side]) -> None:
     array: dict[str, Any] = {"a": []}
     array["a"].append(array["a"])
     for value in (table, array):
-        told = []
+        errors = []
         for side in pair:
             with pytest.raises(Exception) as info:
                 write(side, value)
-            told.append(name_of(info.type))
-        assert told == ["builtins.RecursionError"] * 2
+            errors.append(name_of(info.type))
+        assert errors == ["builtins.RecursionError"] * 2

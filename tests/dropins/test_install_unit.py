@@ -37,36 +37,36 @@ QUEUE_DELETE_OK = bytes.fromhex("01 0001 00000008 00320029 00000005 ce")
 
 def attribute(side: Side, path: str) -> Any:
     """What a dotted path names in a copy of the client."""
-    found: Any = side
+    target: Any = side
     for part in path.split("."):
-        found = getattr(found, part)
-    return found
+        target = getattr(target, part)
+    return target
 
 
 def everything(package: str) -> dict[str, Any]:
     """All attributes of all modules and classes of the client, functions' defaults too."""
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
 
     def classes(prefix: str, kind: type) -> None:
         for name, value in vars(kind).items():
             if name in ("__dict__", "__weakref__", "__abstractmethods__", "_abc_impl"):
                 continue
-            found[f"{prefix}.{name}"] = value
+            attributes[f"{prefix}.{name}"] = value
             if isinstance(value, types.FunctionType):
-                found[f"{prefix}.{name}()"] = (value.__code__, value.__defaults__)
+                attributes[f"{prefix}.{name}()"] = (value.__code__, value.__defaults__)
             if isinstance(value, type) and value.__module__.startswith(package):
                 classes(f"{prefix}.{name}", value)
 
     for module_name, module in sorted(live(package).modules.items()):
         for name, value in vars(module).items():
-            found[f"{module_name}.{name}"] = value
+            attributes[f"{module_name}.{name}"] = value
             if isinstance(value, types.FunctionType):
-                found[f"{module_name}.{name}()"] = (value.__code__, value.__defaults__)
+                attributes[f"{module_name}.{name}()"] = (value.__code__, value.__defaults__)
             if isinstance(value, type) and value.__module__ == module_name:
                 classes(f"{module_name}.{name}", value)
             if isinstance(value, dict) and name.isupper():
-                found[f"{module_name}.{name}[]"] = dict(value)
-    return found
+                attributes[f"{module_name}.{name}[]"] = dict(value)
+    return attributes
 
 
 def differing(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
@@ -163,9 +163,9 @@ def test_classes_are_the_clients_own() -> None:
         assert type(frame.method) is pika_side.spec.Queue.DeleteOk
         assert type(frame.__dict__) is dict
         frame.own = frame.method.own = 5  # ordinary Python objects
-        found = pamqp_side.frame.unmarshal(QUEUE_DELETE_OK)[2]
-        assert type(found) is pamqp_side.commands.Queue.DeleteOk
-        assert found.message_count == 5
+        delete_ok = pamqp_side.frame.unmarshal(QUEUE_DELETE_OK)[2]
+        assert type(delete_ok) is pamqp_side.commands.Queue.DeleteOk
+        assert delete_ok.message_count == 5
     finally:
         with_pika.uninstall()
         with_pamqp.uninstall()
@@ -179,26 +179,26 @@ def test_by_value_imports_of_py_amqp() -> None:
         assert side.abstract_channel.loads is side.serialization.loads
         assert side.abstract_channel.dumps is side.serialization.dumps
         assert side.sasl._write_table is side.serialization._write_table
-        found = side.connection.Connection("localhost")
-        assert found.frame_handler_cls is side.method_framing.frame_handler
-        assert found.frame_writer_cls is side.method_framing.frame_writer
+        connection = side.connection.Connection("localhost")
+        assert connection.frame_handler_cls is side.method_framing.frame_handler
+        assert connection.frame_writer_cls is side.method_framing.frame_writer
     finally:
         module.uninstall()
 
 
 def python(code: str) -> str:
     """What a fresh interpreter prints; a sanitized core needs the sanitizers' variables."""
-    kept = ("LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS")
-    sanitizers = {name: os.environ[name] for name in kept if name in os.environ}
-    done = subprocess.run(
+    names = ("LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS")
+    sanitizers = {name: os.environ[name] for name in names if name in os.environ}
+    process = subprocess.run(
         [sys.executable, "-W", "always", "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
         timeout=60,
         env={"PYTHONPATH": str(SOURCE), "PATH": "/usr/bin:/bin", **sanitizers},
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
+    assert process.returncode == 0, process.stderr
+    return process.stdout + process.stderr
 
 
 def test_before_and_after_the_client_is_imported(package: str) -> None:
@@ -307,10 +307,10 @@ def hold_while_switched(
 
     def reader() -> None:
         while not stop.is_set():
-            for each, expected in zip(inputs, want, strict=True):
-                got = answer(each)
+            for argument, expected in zip(inputs, want, strict=True):
+                got = answer(argument)
                 if got != expected:
-                    wrong.append((each, expected, got))
+                    wrong.append((argument, expected, got))
                     return
 
     def switcher() -> None:

@@ -33,8 +33,8 @@ def test_values_of_tables(package: str, writer: Writer) -> None:
     with installed(package) as (stock, live):
         for scalar in SCALARS:
             expected = outcome(lambda one=scalar: writer(stock, 5, one))
-            found = outcome(lambda one=scalar: writer(live, 5, one))
-            assert found == expected, repr(scalar)
+            result = outcome(lambda one=scalar: writer(live, 5, one))
+            assert result == expected, repr(scalar)
 
 
 def pika_arguments(side: Side, value: Any) -> list[Any]:

@@ -32,7 +32,7 @@ def clean() -> Iterator[None]:
     encode.support_deprecated_rabbitmq(False)
 
 
-def left() -> int:
+def fallback_count() -> int:
     return sum(drop_in.fallbacks().values())
 
 
@@ -65,9 +65,9 @@ def test_uninstall_puts_the_very_objects_back() -> None:
     ],
 )
 def test_what_a_check_lets_through_needs_no_check(method: Any, sure: bool) -> None:
-    before = left()
+    before = fallback_count()
     ours = frame.marshal(method, 1)
-    assert (left() == before) is sure
+    assert (fallback_count() == before) is sure
     drop_in.uninstall()
     assert frame.marshal(method, 1) == ours
 
@@ -94,25 +94,25 @@ def test_what_a_check_refuses_is_refused(name: str, value: Any) -> None:
     ],
 )
 def test_old_brokers_get_no_unsigned_numbers(value: int, octets: bytes, deprecated: bytes) -> None:
-    before = left()
+    before = fallback_count()
     properties = Basic.Properties(headers={"n": value})
     assert octets in frame.marshal(header.ContentHeader(0, 5, properties), 1)
     assert encode.encode_table_value(value) == octets
     encode.support_deprecated_rabbitmq()
     assert deprecated in frame.marshal(header.ContentHeader(0, 5, properties), 1)
     assert encode.encode_table_value(value) == deprecated
-    assert left() == before
+    assert fallback_count() == before
 
 
 @pytest.mark.parametrize("size", [2, 24, 25, 60])
 def test_names_are_sorted(size: int) -> None:
     names = [f"{(i * 37) % size:03}" + "ab"[i % 2] * (i % 3) for i in range(size)]
-    before = left()
+    before = fallback_count()
     octets = encode.field_table(dict.fromkeys(names, 1))
     assert list(decode.field_table(octets)[1]) == sorted(names)
     odd = [*names, "ä", "z", "Ω"]
     assert list(decode.field_table(encode.field_table(dict.fromkeys(odd, 1)))[1]) == sorted(odd)
-    assert left() == before
+    assert fallback_count() == before
 
 
 def test_a_long_name_is_cut_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
@@ -133,20 +133,20 @@ def test_a_long_name_is_cut_with_one_warning(caplog: pytest.LogCaptureFixture) -
     ],
 )
 def test_moments(moment: datetime) -> None:
-    before = left()
+    before = fallback_count()
     ours = encode.timestamp(moment)
-    assert left() == before
+    assert fallback_count() == before
     drop_in.uninstall()
     assert encode.timestamp(moment) == ours
 
 
-@pytest.mark.parametrize("cut", [0, 3, 4, 6, 7, 8, 20])
-def test_the_beginning_of_a_frame_is_told_at_once(cut: int) -> None:
-    octets = frame.marshal(Basic.Publish(exchange="orders"), 1)[:cut]
-    before = left()
+@pytest.mark.parametrize("length", [0, 3, 4, 6, 7, 8, 20])
+def test_the_beginning_of_a_frame_is_told_at_once(length: int) -> None:
+    octets = frame.marshal(Basic.Publish(exchange="orders"), 1)[:length]
+    before = fallback_count()
     with pytest.raises(exceptions.UnmarshalingException) as ours:
         frame.unmarshal(octets)
-    assert left() == before
+    assert fallback_count() == before
     drop_in.uninstall()
     with pytest.raises(exceptions.UnmarshalingException) as theirs:
         frame.unmarshal(octets)
@@ -155,12 +155,12 @@ def test_the_beginning_of_a_frame_is_told_at_once(cut: int) -> None:
 
 
 def test_small_frames() -> None:
-    before = left()
+    before = fallback_count()
     assert frame.marshal(heartbeat.Heartbeat(), 0) == b"\x08\0\0\0\0\0\0\xce"
     assert type(frame.unmarshal(b"\x08\0\0\0\0\0\0\xce")[2]) is heartbeat.Heartbeat
     octets = frame.marshal(body.ContentBody(b"abc"), 7)
     assert frame.unmarshal(octets + b"more")[:2] == (11, 7)
-    assert left() == before
+    assert fallback_count() == before
 
 
 def poisoned(table: bytes) -> bytes:
@@ -174,10 +174,10 @@ def test_one_value_does_not_end_the_stream() -> None:
     with pytest.raises(exceptions.UnmarshalingException):
         frame.unmarshal(octets)
     drop_in.install(strict=False)
-    found = frame.unmarshal(octets)[2].properties
-    assert found.headers == {"n": 5, "u": RawValue("U", b"\0\x01")}
-    assert found.priority == 9
-    assert frame.marshal(header.ContentHeader(0, 5, found), 1) == octets
+    properties = frame.unmarshal(octets)[2].properties
+    assert properties.headers == {"n": 5, "u": RawValue("U", b"\0\x01")}
+    assert properties.priority == 9
+    assert frame.marshal(header.ContentHeader(0, 5, properties), 1) == octets
     drop_in.install(strict=True)
     with pytest.raises(exceptions.UnmarshalingException):
         frame.unmarshal(octets)

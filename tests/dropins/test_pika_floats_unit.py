@@ -61,13 +61,13 @@ def later_pika(folder: Path) -> None:
 
 def test_1_4_4() -> None:
     need("pika")
-    told = python("PATH = ''\n" + CODE).splitlines()
-    assert told[1:] == ["UnsupportedAMQPFieldException", "[('f', -2L), ('g', 2L)]", "True"]
+    lines = python("PATH = ''\n" + CODE).splitlines()
+    assert lines[1:] == ["UnsupportedAMQPFieldException", "[('f', -2L), ('g', 2L)]", "True"]
 
 
 def test_later(tmp_path: Path) -> None:
     need("pika")
     later_pika(tmp_path)
-    told = python(f"PATH = {str(tmp_path)!r}\n" + CODE).splitlines()
+    lines = python(f"PATH = {str(tmp_path)!r}\n" + CODE).splitlines()
     table = "00000012" + "016664" + "c006000000000000" + "016e49" + "00000005"
-    assert told == [LATER, table, "[('f', -2.75), ('g', 2.5)]", "True"]
+    assert lines == [LATER, table, "[('f', -2.75), ('g', 2.5)]", "True"]

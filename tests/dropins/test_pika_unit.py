@@ -42,7 +42,7 @@ SEAMS = [
 ]
 
 
-def left() -> int:
+def fallback_count() -> int:
     """How many calls were left to pika's own code."""
     return sum(drop_in.fallbacks().values())
 
@@ -88,20 +88,20 @@ def test_install_twice_is_once() -> None:
 
 def test_threads_install_once() -> None:
     gate = threading.Barrier(8)
-    seen = []
+    functions = []
 
     def work() -> None:
         gate.wait()
         drop_in.install()
-        seen.append(frame.decode_frame)
+        functions.append(frame.decode_frame)
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(seen) == 8
-    assert len(set(map(id, seen))) == 1
+    assert len(functions) == 8
+    assert len(set(map(id, functions))) == 1
 
 
 def test_a_change_of_somebody_else_survives_uninstall(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,13 +135,13 @@ def test_a_seam_that_somebody_changed_is_left_alone(monkeypatch: pytest.MonkeyPa
 
 def test_calls_are_counted() -> None:
     drop_in.install()
-    calls, fallbacks = drop_in.calls(), left()
+    calls, fallbacks = drop_in.calls(), fallback_count()
     octets = frame.Method(1, spec.Basic.Ack(5)).marshal()
     assert frame.decode_frame(octets)[1].method.delivery_tag == 5
-    assert (drop_in.calls() - calls, left() - fallbacks) == (2, 0)
+    assert (drop_in.calls() - calls, fallback_count() - fallbacks) == (2, 0)
     with pytest.raises(KeyError):
         frame.decode_frame(octets.replace(b"\0\x3c\0\x50", b"\0\x3c\0\xff"))
-    assert (drop_in.calls() - calls, left() - fallbacks) == (3, 1)
+    assert (drop_in.calls() - calls, fallback_count() - fallbacks) == (3, 1)
     drop_in.uninstall()
     assert drop_in.calls() - calls == 3
     frame.decode_frame(octets)
@@ -170,12 +170,12 @@ def test_the_client_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_unknown_version_is_compared_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pika, "__version__", "9.9.9")
-    known = r"knows pika 1\.2\.0, .*1\.4\.4, and this is 9\.9\.9"
-    with pytest.warns(CompatWarning, match=known):
+    warning_pattern = r"knows pika 1\.2\.0, .*1\.4\.4, and this is 9\.9\.9"
+    with pytest.warns(CompatWarning, match=warning_pattern):
         drop_in.install()
     octets = frame.Method(1, spec.Basic.Ack(5)).marshal()
     frame.decode_frame(octets)
-    assert left() <= drop_in.calls() - 2
+    assert fallback_count() <= drop_in.calls() - 2
 
 
 def test_a_version_that_reads_otherwise_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +231,7 @@ def test_floats_as_the_version_writes_them(monkeypatch: pytest.MonkeyPatch) -> N
         drop_in.install()
     octets = frame.Header(1, 0, spec.BasicProperties(headers={"f": 0.1})).marshal()
     assert frame.decode_frame(octets)[1].properties.headers == {"f": 0.1}
-    assert left() == 0 or drop_in.calls() > left()
+    assert fallback_count() == 0 or drop_in.calls() > fallback_count()
 
 
 def test_floats_of_1_4_4() -> None:
@@ -252,10 +252,10 @@ def test_one_value_does_not_end_the_stream() -> None:
     with pytest.raises(exceptions.InvalidFieldTypeException):
         frame.decode_frame(octets)
     drop_in.install(strict=False)
-    consumed, found = frame.decode_frame(octets)
+    consumed, content_header = frame.decode_frame(octets)
     assert consumed == len(octets)
-    assert found.properties.headers == {"a": 5, "p": RawValue("z", b"abc")}
-    assert found.properties.priority == 9
+    assert content_header.properties.headers == {"a": 5, "p": RawValue("z", b"abc")}
+    assert content_header.properties.priority == 9
     drop_in.install()
     with pytest.raises(exceptions.InvalidFieldTypeException):
         frame.decode_frame(octets)
@@ -283,9 +283,9 @@ def test_one_value_does_not_end_the_stream() -> None:
 )
 def test_what_a_raw_value_holds(table: bytes, headers: dict[str, Any]) -> None:
     drop_in.install(strict=False)
-    _, found = frame.decode_frame(header(table))
-    assert found.properties.headers == headers
-    assert list(found.properties.headers) == list(headers)
+    _, content_header = frame.decode_frame(header(table))
+    assert content_header.properties.headers == headers
+    assert list(content_header.properties.headers) == list(headers)
 
 
 def test_a_raw_value_is_written_as_it_came() -> None:
@@ -393,15 +393,15 @@ def test_a_bad_frame_stays_at_the_front() -> None:
 def test_a_reader_of_ones_own_is_asked() -> None:
     class Own(Reader):
         def _read_frame(self) -> Any:
-            seen.append(len(self._frame_buffer))
+            buffer_lengths.append(len(self._frame_buffer))
             return super()._read_frame()
 
-    seen: list[int] = []
+    buffer_lengths: list[int] = []
     drop_in.install()
     reader = Own()
     reader._on_data_available(STREAM)
     assert reader.got == ACKS
-    assert len(seen) == 5
+    assert len(buffer_lengths) == 5
 
 
 # ---- memory ----

@@ -48,14 +48,14 @@ def read(side: Side, octets: bytes) -> Any:
     entry = b"\x01k" + octets
     table = struct.pack(">I", len(entry)) + entry
     if side.package == "pamqp":
-        consumed, found = side.decode.field_table(table)
+        consumed, values = side.decode.field_table(table)
         assert consumed == len(table)
     elif side.package == "pika":
-        found, _ = side.data.decode_table(table, 0)
+        values, _ = side.data.decode_table(table, 0)
     else:
-        [found], _ = side.serialization.loads("F", table, 0)
-    assert list(found) == ["k"]
-    return found["k"]
+        [values], _ = side.serialization.loads("F", table, 0)
+    assert list(values) == ["k"]
+    return values["k"]
 
 
 WRITTEN: list[tuple[Any, Any, Any, Any]] = [
@@ -132,17 +132,17 @@ def _cases(rows: list[tuple[Any, ...]]) -> list[Any]:
     ]
 
 
-def check(pair: tuple[Side, Side], call: Any, given: Any, want: Any) -> None:
+def check(pair: tuple[Side, Side], call: Any, argument: Any, want: Any) -> None:
     """Both copies, so that a wrong expectation shows as well."""
     for side in pair:
         if isinstance(want, str) and "." in want:
             with pytest.raises(Exception) as info:
-                call(side, given)
+                call(side, argument)
             assert name_of(type(info.value)) == want
         elif isinstance(want, tuple):
-            assert canon(call(side, given)) == want
+            assert canon(call(side, argument)) == want
         else:
-            assert canon(call(side, given)) == canon(want)
+            assert canon(call(side, argument)) == canon(want)
 
 
 @pytest.fixture

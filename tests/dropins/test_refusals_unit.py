@@ -14,7 +14,7 @@ from amqpcodec.compat import CompatError, CompatWarning, _compare
 from tests.dropins.conftest import need
 from tests.dropins.stock import dropin
 from tests.dropins.test_install_unit import python
-from tests.dropins.test_sources_unit import changed, said
+from tests.dropins.test_sources_unit import changed, report_of
 from tests.paths import REPO
 
 SEAM = {
@@ -145,16 +145,16 @@ def test_what_differs_is_left_and_named(tmp_path: Path, name: str) -> None:
     client, change, text = CASES[name]
     need(client)
     folder = changed(client, tmp_path, change)
-    found = said(client, folder, [SEAM[client]])
+    report = report_of(client, folder, [SEAM[client]])
     if text.startswith("refused: "):
-        (refused,) = found["refused"]
+        (refused,) = report["refused"]
         assert re.search(text[9:], refused), refused
         assert "Nothing was changed" in refused
-        assert found["whose"] == ["theirs"]
+        assert report["whose"] == ["theirs"]
         return
-    assert found["refused"] == []
-    assert found["whose"] == ["ours"]
-    (warning,) = found["warnings"]
+    assert report["refused"] == []
+    assert report["whose"] == ["ours"]
+    (warning,) = report["warnings"]
     assert "the source of" in warning
     assert re.search(text, warning) if text else "is left to" not in warning, warning
     compared = python(FUZZ.format(folder=str(folder), client=client))
@@ -195,7 +195,7 @@ def test_a_known_client_has_no_difference(client: str, monkeypatch: pytest.Monke
     assert module._DROP_IN.report().left == ()
     module.uninstall()
     assert len(compared) == 2
-    assert [found for found in compared if found] == []
+    assert [compared_differences for compared_differences in compared if compared_differences] == []
 
 
 @pytest.mark.parametrize("client", ["pamqp", "pika"])
@@ -248,9 +248,9 @@ def test_pamqp_with_other_rules_for_names(tmp_path: Path) -> None:
 def test_payloads_hold_every_sign_and_width() -> None:
     numbers, containers = _compare._payloads()
     for width in (1, 2, 4, 8):
-        found = {int.from_bytes(one, "big") for one in numbers if len(one) == width}
+        values = {int.from_bytes(one, "big") for one in numbers if len(one) == width}
         half, end = 1 << 8 * width - 1, 1 << 8 * width
-        assert {0, 1, half - 1, half, half + 1, end - 1} <= found
+        assert {0, 1, half - 1, half, half + 1, end - 1} <= values
     assert any(not _is_text(one[5 : 5 + one[4]]) for one in containers if len(one) > 5)
     for end in (2**7, 2**8, 2**15, 2**16, 2**31, 2**32, 2**63, 2**64):
         assert {end - 1, end, -end, -end - 1} <= set(_compare.INTS)

@@ -46,23 +46,23 @@ def table(*pairs: tuple[str, bytes]) -> bytes:
 def read(octets: bytes) -> Any:
     """What a table gives, whether the collector knows it, and what its values are exactly."""
     try:
-        (found,), end = serialization.loads("F", octets, 0)
+        (table,), end = serialization.loads("F", octets, 0)
     except Exception as error:
         return type(error)
     return (
-        [(name, value, type(value)) for name, value in found.items()],
-        gc.is_tracked(found),
-        sys.getsizeof(found),
+        [(name, value, type(value)) for name, value in table.items()],
+        gc.is_tracked(table),
+        sys.getsizeof(table),
         end,
     )
 
 
 def properties(octets: bytes) -> Any:
     try:
-        found, end = serialization.decode_properties_basic(octets, 0)
+        values, end = serialization.decode_properties_basic(octets, 0)
     except Exception as error:
         return type(error)
-    return list(found.items()), gc.is_tracked(found), end
+    return list(values.items()), gc.is_tracked(values), end
 
 
 def tables(random: Random, count: int) -> list[bytes]:
@@ -71,7 +71,7 @@ def tables(random: Random, count: int) -> list[bytes]:
         [random.choice(NAMES[:-1]) for _ in range(random.choice([1, 2, 3, 5, 6, 10, 11, 14]))]
         for _ in range(8)
     ]
-    made = []
+    encoded_tables = []
     for _ in range(count):
         names = list(random.choice(usual))
         odd = random.randrange(12)
@@ -85,8 +85,8 @@ def tables(random: Random, count: int) -> list[bytes]:
         if odd == 3:
             at = random.randrange(4, len(octets) + 1)
             octets = octets[:at] + bytes([random.randrange(256)]) + octets[at + 1 :]
-        made.append(octets)
-    return made
+        encoded_tables.append(octets)
+    return encoded_tables
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -128,13 +128,13 @@ def test_each_dict_is_its_own() -> None:
     word = b"\x30\0" + octets + b"\x02"
     drop_in.install()
     for _ in range(4):
-        (found,), _ = serialization.loads("F", octets, 0)
-        assert found == {"a": 5, "b": {"a": 9}}
+        (headers,), _ = serialization.loads("F", octets, 0)
+        assert headers == {"a": 5, "b": {"a": 9}}
         around, _ = serialization.decode_properties_basic(word, 0)
-        assert around == {"application_headers": found, "delivery_mode": 2}
-        found.pop("a")
-        found.update((str(n), n) for n in range(100))
-        assert len(found) == 101
+        assert around == {"application_headers": headers, "delivery_mode": 2}
+        headers.pop("a")
+        headers.update((str(n), n) for n in range(100))
+        assert len(headers) == 101
         around.clear()
         around["more"] = around
 

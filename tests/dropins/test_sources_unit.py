@@ -70,7 +70,7 @@ def changed(client: str, folder: Path, *changes: Change) -> Path:
     return folder
 
 
-def said(client: str, folder: Path, seams: Sequence[str], ask: str = "") -> dict[str, Any]:
+def report_of(client: str, folder: Path, seams: Sequence[str], ask: str = "") -> dict[str, Any]:
     """What such a process says, line by line."""
     lines = python(
         CODE.format(folder=str(folder), client=client, seams=tuple(seams), ask=ask)
@@ -108,7 +108,7 @@ def test_a_function_of_a_known_file_that_was_changed(monkeypatch: pytest.MonkeyP
     assert sources.why_not([path]) is None
     monkeypatch.setattr(data, "decode_table", data.decode_value)
     assert "source" in str(sources.why_not([path]))
-    monkeypatch.setattr(data, "decode_table", lambda *_given: None)
+    monkeypatch.setattr(data, "decode_table", lambda *_arguments: None)
     assert "not the client's own" in str(sources.why_not([path]))
     assert sources.why_not([path], patched=True) is None
     monkeypatch.delattr(data, "decode_table")
@@ -120,11 +120,11 @@ def test_a_file_is_hashed_again_when_it_changed(
 ) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     path = tmp_path / "hashed_file.py"
-    found = []
+    digests = []
     for text in (b"a = 1\n", b"a = 1\r\n", b"a = 22\n"):
         path.write_bytes(text)
-        found.append(_sources.file_digest("hashed_file"))
-    assert found[0] == found[1] != found[2]
+        digests.append(_sources.file_digest("hashed_file"))
+    assert digests[0] == digests[1] != digests[2]
     path.unlink()
     assert _sources.file_digest("hashed_file") is None
     assert _sources.file_digest("sys") is None
@@ -140,21 +140,21 @@ def test_functions_that_the_interpreter_adds_are_no_sources(
         name, _, inside = path.partition(":")
         if inside == "*":
             module = import_module(name)
-            found = _sources.digest(path)
+            digest = _sources.digest(path)
             code = compile("def __annotate__(format): return {}", module.__file__, "exec")
             exec(code, added := {"__name__": name})
             monkeypatch.setattr(module, "__annotate__", added["__annotate__"], raising=False)
-            assert _sources.digest(path) == found
+            assert _sources.digest(path) == digest
 
 
 def test_an_unknown_version_with_known_sources(tmp_path: Path) -> None:
     folder = changed("pika", tmp_path, ("__init__.py", "1.4.4", "1.4.77"))
-    found = said("pika", folder, SEAMS, PIKA_ASK)
-    assert found["whose"] == ["ours"] * 3
-    assert found["calls"]
-    assert found["fallbacks"] == "{}"
-    assert len(found["warnings"]) == 1
-    assert "1.4.77" in found["warnings"][0]
+    report = report_of("pika", folder, SEAMS, PIKA_ASK)
+    assert report["whose"] == ["ours"] * 3
+    assert report["calls"]
+    assert report["fallbacks"] == "{}"
+    assert len(report["warnings"]) == 1
+    assert "1.4.77" in report["warnings"][0]
 
 
 @pytest.mark.parametrize("seam", [RECEIVE, SEND])
@@ -164,11 +164,11 @@ def test_a_changed_method_of_a_connection_stays(tmp_path: Path, seam: str) -> No
         SEND: "        length = len(content[1])\n",
     }[seam]
     folder = changed("pika", tmp_path, ("connection.py", old, old + "        self.own = True\n"))
-    found = said("pika", folder, SEAMS, PIKA_ASK)
-    assert found["whose"] == ["theirs" if one == seam else "ours" for one in SEAMS]
-    assert found["calls"]
-    assert found["fallbacks"] == "{}"
-    (warning,) = found["warnings"]
+    report = report_of("pika", folder, SEAMS, PIKA_ASK)
+    assert report["whose"] == ["theirs" if one == seam else "ours" for one in SEAMS]
+    assert report["calls"]
+    assert report["fallbacks"] == "{}"
+    (warning,) = report["warnings"]
     assert seam in warning
     assert "source" in warning
 
@@ -176,17 +176,17 @@ def test_a_changed_method_of_a_connection_stays(tmp_path: Path, seam: str) -> No
 def test_a_changed_value_function_is_compared(tmp_path: Path) -> None:
     change = ("data.py", "def encode_short_string(", "# another author\ndef encode_short_string(")
     folder = changed("pika", tmp_path / "same", change)
-    assert said("pika", folder, SEAMS, PIKA_ASK)["warnings"] == []
+    assert report_of("pika", folder, SEAMS, PIKA_ASK)["warnings"] == []
     text = Path(import_module("pika.data").__file__ or "").read_text(encoding="utf-8")
     assert "decode_short_string" in text
     body = next(
         line for line in text.partition("def decode_value")[2].splitlines() if "kind = " in line
     )
     folder = changed("pika", tmp_path / "worded", ("data.py", body, f"{body}  # the tag"))
-    found = said("pika", folder, SEAMS, PIKA_ASK)
-    assert found["whose"] == ["ours"] * 3
-    assert found["calls"]
-    (warning,) = found["warnings"]
+    report = report_of("pika", folder, SEAMS, PIKA_ASK)
+    assert report["whose"] == ["ours"] * 3
+    assert report["calls"]
+    (warning,) = report["warnings"]
     assert "pika.data:decode_value" in warning
     assert "comparison" in warning
 
@@ -194,14 +194,14 @@ def test_a_changed_value_function_is_compared(tmp_path: Path) -> None:
 def test_a_value_function_with_other_results_is_refused(tmp_path: Path) -> None:
     change = ("data.py", "value = value.decode('utf8')", "value = value.decode('latin-1')")
     folder = changed("pika", tmp_path, change)
-    found = said("pika", folder, SEAMS)
-    assert found["whose"] == ["theirs"] * 3
-    (refused,) = found["refused"]
+    report = report_of("pika", folder, SEAMS)
+    assert report["whose"] == ["theirs"] * 3
+    (refused,) = report["refused"]
     assert "The first: read tag" in refused
 
 
 @pytest.mark.parametrize(
-    ("client", "seams", "kept"),
+    ("client", "seams", "stock_functions"),
     [
         ("pika", SEAMS, (RECEIVE, SEND)),
         (
@@ -212,26 +212,26 @@ def test_a_value_function_with_other_results_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_client_without_sources(
-    tmp_path: Path, client: str, seams: tuple[str, ...], kept: tuple[str, ...]
+    tmp_path: Path, client: str, seams: tuple[str, ...], stock_functions: tuple[str, ...]
 ) -> None:
     """What can be compared is used; of all else the reason is told."""
     folder = changed(client, tmp_path)
     compileall.compile_dir(folder, quiet=2, legacy=True)
     for path in folder.rglob("*.py"):
         path.unlink()
-    found = said(client, folder, seams)
-    assert found["refused"] == []
-    assert found["whose"] == ["theirs" if one in kept else "ours" for one in seams]
-    assert any("cannot be read" in warning for warning in found["warnings"])
+    report = report_of(client, folder, seams)
+    assert report["refused"] == []
+    assert report["whose"] == ["theirs" if one in stock_functions else "ours" for one in seams]
+    assert any("cannot be read" in warning for warning in report["warnings"])
 
 
 def test_py_amqp_with_another_frame_handler(tmp_path: Path) -> None:
     change = ("method_framing.py", "connection.bytes_recv += 1", "connection.bytes_recv += 2")
     folder = changed("amqp", tmp_path, change)
     seams = ("amqp.serialization:loads", "amqp.method_framing:frame_handler")
-    found = said("amqp", folder, seams)
-    assert found["whose"] == ["ours", "theirs"]
-    (warning,) = found["warnings"]
+    report = report_of("amqp", folder, seams)
+    assert report["whose"] == ["ours", "theirs"]
+    (warning,) = report["warnings"]
     assert "amqp.method_framing:frame_handler" in warning
 
 
@@ -244,9 +244,9 @@ def test_what_has_no_meaning_is_not_hashed(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.syspath_prepend(str(tmp_path))
     for name, text in texts.items():
         (tmp_path / f"hashed_{name}.py").write_bytes(text.encode())
-    found = {name: _sources.digest(f"hashed_{name}:f") for name in texts}
-    assert found["one"] == found["spaced"] != found["other"]
-    assert all(found.values())
+    digests = {name: _sources.digest(f"hashed_{name}:f") for name in texts}
+    assert digests["one"] == digests["spaced"] != digests["other"]
+    assert all(digests.values())
 
 
 def _calls_above(self: Any) -> None:
@@ -262,11 +262,11 @@ def _alone(self: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "wanted"),
+    ("function", "expected"),
     [(_calls_above, True), (_calls_by_name, True), (_alone, False), (len, True)],
 )
-def test_what_may_call_classes_above(function: Callable[..., Any], wanted: bool) -> None:
-    assert _sources.calls_its_like(function, "__init__") is wanted
+def test_what_may_call_classes_above(function: Callable[..., Any], expected: bool) -> None:
+    assert _sources.calls_its_like(function, "__init__") is expected
 
 
 def test_names_of_a_body() -> None:
@@ -278,7 +278,7 @@ def test_the_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> Non
     pytest.importorskip("pika")
     main = import_module("amqpcodec.compat.__main__").main
     assert main(["sources", "pika"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    for part, known in (("files", KNOWN["pika"].files), ("functions", KNOWN["pika"].functions)):
-        assert found[part].keys() == known.keys()
-        assert all(its in known[key] for key, its in found[part].items())
+    report = json.loads(capsys.readouterr().out)
+    for part, digests in (("files", KNOWN["pika"].files), ("functions", KNOWN["pika"].functions)):
+        assert report[part].keys() == digests.keys()
+        assert all(its in digests[key] for key, its in report[part].items())

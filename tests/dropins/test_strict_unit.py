@@ -35,20 +35,20 @@ def read(side: Side, data: bytes) -> tuple[Any, Any, Any]:
     """(content type, headers, application id) as the client gives them."""
     if side.package == "pamqp":
         consumed, _, header = side.frame.unmarshal(data + BEHIND)
-        found = header.properties
-        headers = found.headers
+        properties = header.properties
+        headers = properties.headers
     elif side.package == "pika":
         consumed, header = side.frame.decode_frame(data + BEHIND)
-        found = header.properties
-        headers = found.headers
+        properties = header.properties
+        headers = properties.headers
     else:
         message = side.basic_message.Message()
         message.inbound_header(data[7:-1])  # says 12, however much it reads
         consumed = len(data)
-        found = message
+        properties = message
         headers = message.properties["application_headers"]
     assert consumed == len(data)
-    return found.content_type, headers, found.app_id
+    return properties.content_type, headers, properties.app_id
 
 
 @pytest.fixture
@@ -102,12 +102,12 @@ def test_what_is_good_stays_the_same(loose: tuple[Side, Side]) -> None:
 def test_the_default_is_the_clients_error(package: str) -> None:
     entries = GOOD + BROKEN["unknown tag"][0]
     with installed(package) as (stock, live):
-        told = []
+        errors = []
         for side in (stock, live):
             with pytest.raises(Exception) as info:
                 read(side, frame(entries))
-            told.append(name_of(info.type))
-        assert told[0] == told[1]
+            errors.append(name_of(info.type))
+        assert errors[0] == errors[1]
 
 
 def test_strict_again_after_loose(package: str) -> None:
@@ -125,12 +125,12 @@ def test_a_stream_goes_on() -> None:
     need("pika")
     data = frame(GOOD) + frame(GOOD + BROKEN["unknown tag"][0]) + frame(AFTER)
     with installed("pika", strict=False) as (_, live):
-        found = []
+        tables = []
         while data:
             consumed, header = live.frame.decode_frame(data)
-            found.append(header.properties.headers)
+            tables.append(header.properties.headers)
             data = data[consumed:]
-        assert [list(headers) for headers in found] == [["a"], ["a", "b"], ["z"]]
+        assert [list(headers) for headers in tables] == [["a"], ["a", "b"], ["z"]]
 
 
 def test_names_that_are_no_text(loose: tuple[Side, Side]) -> None:

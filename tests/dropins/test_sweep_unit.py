@@ -43,12 +43,12 @@ NEVER = {
 }
 
 
-def _asked(package: str) -> tuple[Callable[[Side], Any], ...]:
+def _questions(package: str) -> tuple[Callable[[Side], Any], ...]:
     if package == "pika":
         return (
             pika_read,
             pika_write,
-            lambda side: [side.frame.decode_frame(each) for each in (HEARTBEAT, BODY)],
+            lambda side: [side.frame.decode_frame(data) for data in (HEARTBEAT, BODY)],
             lambda side: side.frame.Body(1, b"abc").marshal(),
             lambda side: side.frame.Heartbeat().marshal(),
         )
@@ -67,13 +67,15 @@ def _asked(package: str) -> tuple[Callable[[Side], Any], ...]:
 
 
 def _answers(package: str, side: Side) -> list[Any]:
-    return [outcome(lambda ask=ask: ask(side)) for ask in _asked(package)]
+    return [outcome(lambda ask=ask: ask(side)) for ask in _questions(package)]
 
 
 def _members(side: Side) -> Iterator[tuple[str, Any, str, Any]]:
     """(path, holder, name, value) of what modules and their classes have."""
     for module in sorted(side.modules):
-        if not any(f"{each}.".startswith(f"{module}.") for each in ALL_MODULES[side.package]):
+        if not any(
+            f"{module_name}.".startswith(f"{module}.") for module_name in ALL_MODULES[side.package]
+        ):
             continue
         todo: list[tuple[str, Any]] = [(module, side.modules[module])]
         while todo:
@@ -104,7 +106,7 @@ ALL_MODULES = {
 }
 
 
-def raiser(*_arguments: Any, **_named: Any) -> Any:
+def raiser(*_arguments: Any, **_options: Any) -> Any:
     raise KeyError("the user's")
 
 
@@ -136,7 +138,7 @@ def _other(value: Any) -> Iterator[tuple[str, Any]]:
 
 def _code(function: Any) -> Undo:
     before = function.__code__
-    function.__code__ = (lambda *_given, **_named: {}["the user's"]).__code__
+    function.__code__ = (lambda *_arguments, **_options: {}["the user's"]).__code__
     return lambda: setattr(function, "__code__", before)
 
 
@@ -164,33 +166,33 @@ def _shortened(items: list[Any]) -> Undo:
 
 def _changes(side: Side) -> dict[tuple[str, str], Callable[[], Undo]]:
     """(path, what is done to it) -> a function that does it."""
-    found: dict[tuple[str, str], Callable[[], Undo]] = {}
+    changes: dict[tuple[str, str], Callable[[], Undo]] = {}
     for path, holder, name, value in _members(side):
         for what, other in _other(value):
             where = f"class {what}" if isinstance(holder, type) else what
-            found[path, where] = lambda h=holder, n=name, o=other: put(h, n, o)
+            changes[path, where] = lambda h=holder, n=name, o=other: put(h, n, o)
         function = getattr(value, "__func__", value)
         if (
             type(function) is types.FunctionType
             and not function.__code__.co_freevars
             and function.__module__.startswith(side.package.partition(".")[0])
         ):
-            found[path, "code"] = lambda f=function: _code(f)
+            changes[path, "code"] = lambda f=function: _code(f)
             if function.__defaults__:
-                found[path, "defaults"] = lambda f=function: _defaults(f)
+                changes[path, "defaults"] = lambda f=function: _defaults(f)
         if isinstance(value, dict) and value:
             for key in value:
-                found[f"{path}[{key!r}]", "entry"] = lambda v=value, k=key: put(v, k, raiser)
-            found[path, "emptied"] = lambda v=value: _emptied(v)
+                changes[f"{path}[{key!r}]", "entry"] = lambda v=value, k=key: put(v, k, raiser)
+            changes[path, "emptied"] = lambda v=value: _emptied(v)
         if isinstance(value, list) and value:
-            found[path, "shortened"] = lambda v=value: _shortened(v)
-    return found
+            changes[path, "shortened"] = lambda v=value: _shortened(v)
+    return changes
 
 
 def _differences(package: str, side: Side) -> dict[tuple[str, str], list[Any]]:
     """Changes that make a difference, and the answers then."""
     usual = _answers(package, side)
-    found = {}
+    differences = {}
     for key, change in _changes(side).items():
         try:
             undo = change()
@@ -199,9 +201,9 @@ def _differences(package: str, side: Side) -> dict[tuple[str, str], list[Any]]:
         answers = _answers(package, side)
         undo()
         if answers != usual:
-            found[key] = answers
+            differences[key] = answers
     assert _answers(package, side) == usual
-    return found
+    return differences
 
 
 _FOUND: dict[str, dict[tuple[str, str], list[Any]]] = {}

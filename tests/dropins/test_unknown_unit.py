@@ -106,7 +106,7 @@ def test_check_names_what_is_left_and_what_is_refused(
     assert ": not known, compared now\n" in text
     assert "  left to pika:\n    reading tag V: read tag 'V', bytes 56" in text
 
-    def differs(*_given: Any) -> Any:
+    def differs(*_arguments: Any) -> Any:
         raise DiffersError(Difference("read frame 01", "one", "another"))
 
     monkeypatch.setattr(module, "fit", differs)

@@ -73,10 +73,10 @@ def pamqp_header(side: Side, _patch: Any) -> Any:
     return side.frame.marshal(side.header.ContentHeader(0, 5, properties), 1)
 
 
-def pamqp_deliver(side: Side, found: Any) -> Any:
-    count = getattr(found, "call_count", None)
+def pamqp_deliver(side: Side, patch: Any) -> Any:
+    count = getattr(patch, "call_count", None)
     result = side.frame.unmarshal(DELIVER), side.frame.unmarshal(HEADER)
-    return result, (None if count is None else found.call_count - count)
+    return result, (None if count is None else patch.call_count - count)
 
 
 @contextmanager
@@ -147,10 +147,10 @@ def pika_header(side: Side, _patch: Any) -> Any:
     return side.frame.Header(1, 5, properties).marshal()
 
 
-def pika_deliver(side: Side, found: Any) -> Any:
-    count = getattr(found, "call_count", None)
+def pika_deliver(side: Side, patch: Any) -> Any:
+    count = getattr(patch, "call_count", None)
     result = side.frame.decode_frame(DELIVER), side.frame.decode_frame(HEADER)
-    return result, (None if count is None else found.call_count - count)
+    return result, (None if count is None else patch.call_count - count)
 
 
 @contextmanager
@@ -176,23 +176,23 @@ def pika_replaced(side: Side) -> Iterator[Any]:
 @contextmanager
 def pika_counting(side: Side) -> Iterator[Any]:
     """A __setattr__ of the user's on the client's class."""
-    seen: list[str] = []
+    names: list[str] = []
 
     def setattr_(self: Any, name: str, value: Any) -> None:
-        seen.append(name)
+        names.append(name)
         object.__setattr__(self, name, value)
 
     kind = side.spec.Basic.Deliver
     kind.__setattr__ = setattr_
     try:
-        yield seen
+        yield names
     finally:
         del kind.__setattr__
 
 
-def pika_counted(side: Side, seen: Any) -> Any:
-    seen.clear()
-    return side.frame.decode_frame(DELIVER), list(seen)
+def pika_counted(side: Side, names: Any) -> Any:
+    names.clear()
+    return side.frame.decode_frame(DELIVER), list(names)
 
 
 def pika_subclass(side: Side, _patch: Any) -> Any:
@@ -231,7 +231,7 @@ def pika_subclass(side: Side, _patch: Any) -> Any:
     return [frame.marshal() for frame in frames]
 
 
-def pika_send(side: Side, found: Any) -> Any:
+def pika_send(side: Side, patch: Any) -> Any:
     """A message of two pieces, sent by a connection without a socket."""
     kind = side.connection.Connection
     own = type("Own", (kind,), dict.fromkeys(kind.__abstractmethods__, lambda *_: None))
@@ -240,11 +240,11 @@ def pika_send(side: Side, found: Any) -> Any:
     connection._body_max_length = 4
     written: list[Any] = []
     connection._adapter_emit_data = written.append
-    count = getattr(found, "call_count", 0)
+    count = getattr(patch, "call_count", 0)
     publish = side.spec.Basic.Publish(exchange="e", routing_key="k")
     content = side.spec.BasicProperties(content_type="x"), b"hello"
     connection._send_method(1, publish, content)
-    count = getattr(found, "call_count", 0) - count
+    count = getattr(patch, "call_count", 0) - count
     return written, connection.frames_sent, connection.bytes_sent, count
 
 
@@ -269,22 +269,22 @@ class Connection:
     bytes_sent = 0
 
 
-def py_amqp_receive(side: Side, found: Any) -> Any:
-    told: list[Any] = []
-    count = getattr(found, "call_count", 0)
+def py_amqp_receive(side: Side, patch: Any) -> Any:
+    events: list[Any] = []
+    count = getattr(patch, "call_count", 0)
     handler = side.method_framing.frame_handler(
-        Connection(), lambda *arguments: told.append(arguments)
+        Connection(), lambda *arguments: events.append(arguments)
     )
     for frame in ((1, 1, METHOD_PAYLOAD), (2, 1, HEADER_PAYLOAD), (3, 1, b"hello")):
         handler(frame)
-    [(channel, sig, args, message)] = told
+    [(channel, sig, args, message)] = events
     body = getattr(message, "body", None)
     shown = message.properties if not isinstance(message, mock.Mock) else "mock"
-    count = getattr(found, "call_count", 0) - count
+    count = getattr(patch, "call_count", 0) - count
     return channel, sig, args, type(message).__name__, shown, body, count
 
 
-def py_amqp_send(side: Side, found: Any) -> Any:
+def py_amqp_send(side: Side, patch: Any) -> Any:
     written: list[bytes] = []
     transport = mock.Mock()
     transport.write = lambda data: written.append(bytes(data))
@@ -321,15 +321,15 @@ class Counts:
 
     frame_max = 131072
     bytes_sent = 0
-    seen = 0
+    doubled_count = 0
 
     @property
     def bytes_recv(self) -> int:
-        return self.seen
+        return self.doubled_count
 
     @bytes_recv.setter
     def bytes_recv(self, value: int) -> None:
-        self.seen = value * 2
+        self.doubled_count = value * 2
 
 
 class Watches(Connection):
@@ -342,12 +342,12 @@ class Watches(Connection):
         super().__setattr__(name, value + 100)
 
     def __getattribute__(self, name: str) -> Any:
-        found = super().__getattribute__(name)
-        return found + 1 if name == "bytes_recv" else found
+        value = super().__getattribute__(name)
+        return value + 1 if name == "bytes_recv" else value
 
 
-def py_amqp_connections(side: Side, _found: Any) -> Any:
-    told = []
+def py_amqp_connections(side: Side, _patch: Any) -> Any:
+    counts = []
     for connection in (Counts(), Watches(), Connection(), mock.Mock(bytes_recv=1.5)):
         handler = side.method_framing.frame_handler(connection, lambda *_: None)
         for frame in (
@@ -357,14 +357,14 @@ def py_amqp_connections(side: Side, _found: Any) -> Any:
             (3, 1, b"hello"),
         ):
             handler(frame)
-        told.append(connection.bytes_recv)
-    return told
+        counts.append(connection.bytes_recv)
+    return counts
 
 
-def py_amqp_transports(side: Side, found: Any) -> Any:
+def py_amqp_transports(side: Side, patch: Any) -> Any:
     """Frames of transports that a user changed in one way or another."""
     tcp = side.transport.TCPTransport
-    told: list[Any] = []
+    events: list[Any] = []
 
     def plain(self: Any, host: str = "") -> None:
         self._read_buffer = b""
@@ -373,7 +373,7 @@ def py_amqp_transports(side: Side, found: Any) -> Any:
         self.sock = None
 
     def read(self: Any, n: int, initial: bool = False) -> bytes:
-        told.append((n, initial))
+        events.append((n, initial))
         return bytes(tcp._read(self, n, initial))
 
     class Own(tcp):  # type: ignore[misc, valid-type]
@@ -390,7 +390,7 @@ def py_amqp_transports(side: Side, found: Any) -> Any:
         __init__ = plain
 
         def __getattribute__(self, name: str) -> Any:
-            told.append(name)
+            events.append(name)
             return super().__getattribute__(name)
 
     class Plain(tcp):  # type: ignore[misc, valid-type]
@@ -401,38 +401,38 @@ def py_amqp_transports(side: Side, found: Any) -> Any:
             return bytearray(DELIVER)[:n]  # type: ignore[return-value]
 
     changed = Plain()
-    changed._read = lambda n, initial=False: told.append(n) or b"\1\0\1\0\0\0\xce"[-n:]
+    changed._read = lambda n, initial=False: events.append(n) or b"\1\0\1\0\0\0\xce"[-n:]
     without = Plain()
     del without._quick_recv
     odd = Plain()
     odd._read_buffer = bytearray()
     for one in (Own(), Buffered(), Watched(), Received(), changed, without, odd, Plain()):
-        told.append(type(one).__name__)
+        events.append(type(one).__name__)
         for _ in range(2):
             try:
-                told.append(one.read_frame())
+                events.append(one.read_frame())
             except Exception as error:
-                told.append(type(error).__name__)
-        told.append(one._read_buffer)
-    return told, getattr(found, "call_count", 0)
+                events.append(type(error).__name__)
+        events.append(one._read_buffer)
+    return events, getattr(patch, "call_count", 0)
 
 
-def py_amqp_names(side: Side, found: Any) -> Any:
+def py_amqp_names(side: Side, patch: Any) -> Any:
     """Properties under names that are equal to those of the list, but not the same, and others."""
     message = side.basic_message.Message("body", **{"".join(["content", "_type"]): "x", "mine": 5})
     message.properties["".join(["pri", "ority"])] = 5
     message.properties["message_id"] = None
     message.properties[type("Name", (str,), {})("app_id")] = "mine"
-    return message._serialize_properties(), py_amqp_send(side, found)
+    return message._serialize_properties(), py_amqp_send(side, patch)
 
 
-def py_amqp_properties(side: Side, found: Any) -> Any:
+def py_amqp_properties(side: Side, patch: Any) -> Any:
     """Another list of properties for all messages, later on."""
     mine = [("priority", "o"), ("content_type", "s")]
-    told = [py_amqp_names(side, found)]
+    encodings = [py_amqp_names(side, patch)]
     with mock.patch.object(side.basic_message.Message, "PROPERTIES", mine):
-        told.append(py_amqp_names(side, found))
-    return [*told, py_amqp_names(side, found)]
+        encodings.append(py_amqp_names(side, patch))
+    return [*encodings, py_amqp_names(side, patch)]
 
 
 @contextmanager
@@ -605,16 +605,16 @@ def test_users_changes(name: str, late: bool) -> None:
     package, change, ask = SCENARIOS[name]
     need(package)
     plain = stock(package)
-    with change(plain) as found:
-        want = outcome(lambda: ask(plain, found))
+    with change(plain) as patch:
+        want = outcome(lambda: ask(plain, patch))
     module, side = dropin(package), live(package)
     try:
         if late:
             module.install()
-        with change(side) as found:
+        with change(side) as patch:
             if not late:
                 module.install()
-            got = outcome(lambda: ask(side, found))
+            got = outcome(lambda: ask(side, patch))
         assert got == want, f"\nstock   {shown(want)}\ndrop-in {shown(got)}"
         with change(side):
             pass

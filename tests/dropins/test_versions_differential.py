@@ -37,11 +37,11 @@ COMPILED = {"amqp": 18, "pamqp": 39, "pika": 13}
 def test_a_version_is_known_and_gives_its_own_values(client: str, version: str) -> None:
     if not folder(client, version).is_dir():
         pytest.skip(f"{client} {version} is not there: python -m tests.dropins.versions fetch")
-    done = python(client, version, "-c", ASK.format(client=client, cases=CASES))
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found[:4] == [version, True, COMPILED[client], []]
-    spent, calls, differences = found[4:]
+    process = python(client, version, "-c", ASK.format(client=client, cases=CASES))
+    assert process.returncode == 0, process.stderr
+    report = json.loads(process.stdout)
+    assert report[:4] == [version, True, COMPILED[client], []]
+    spent, calls, differences = report[4:]
     assert differences == []
     assert calls > CASES / 4
     assert spent < 0.1  # of which 15 ms are the aim on a quiet machine

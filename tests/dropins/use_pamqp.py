@@ -78,7 +78,7 @@ def methods(side: Side) -> list[Any]:
     return [side.commands.INDEX_MAPPING[index] for index in sorted(side.commands.INDEX_MAPPING)]
 
 
-def _taken(random: Random, data: bytes) -> Any:
+def _as_argument(random: Random, data: bytes) -> Any:
     kind = random.randrange(20)
     return bytearray(data) if kind == 0 else memoryview(data) if kind == 1 else data
 
@@ -88,7 +88,7 @@ def unmarshal(random: Random) -> Case:
     seed, data = random.getrandbits(64), octets.frame(random)
 
     def run(side: Side) -> Any:
-        return side.frame.unmarshal(_taken(Random(seed), data))
+        return side.frame.unmarshal(_as_argument(Random(seed), data))
 
     return Case("unmarshal", data, run)
 
@@ -155,9 +155,9 @@ def read_header(random: Random) -> Case:
         return Case("ContentHeader.unmarshal", data, run)
 
     def properties(side: Side) -> Any:
-        found = side.commands.Basic.Properties()
-        found.unmarshal(flags, data[14:])
-        return found
+        values = side.commands.Basic.Properties()
+        values.unmarshal(flags, data[14:])
+        return values
 
     return Case(f"Properties.unmarshal {flags:04x}", data, properties)
 
@@ -173,12 +173,12 @@ def _filled(random: Random, kind: Any) -> Any:
     }
     if random.randrange(3) == 0:
         return kind(**values)
-    found = kind() if not _needs(kind) else kind.__new__(kind)
+    instance = kind() if not _needs(kind) else kind.__new__(kind)
     for name, value in values.items():
-        setattr(found, name, value)
+        setattr(instance, name, value)
     if random.randrange(40) == 0 and values:
-        delattr(found, random.choice(list(values)))
-    return found
+        delattr(instance, random.choice(list(values)))
+    return instance
 
 
 def _needs(kind: Any) -> bool:
@@ -281,7 +281,7 @@ def write_type(random: Random) -> Case:
 
     def run(side: Side) -> Any:
         own = Random(seed)
-        known = [
+        type_names = [
             "octet",
             "short",
             "long",
@@ -292,7 +292,7 @@ def write_type(random: Random) -> Case:
             "timestamp",
             "bit",
         ]
-        if name in known and own.randrange(2):
+        if name in type_names and own.randrange(2):
             return side.encode.by_type(wild.argument(own, name), name)
         return side.encode.by_type(wild.any_value(own, 1), name)
 

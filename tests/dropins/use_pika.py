@@ -15,13 +15,13 @@ PACKAGE = "pika"
 
 def _spec_types() -> dict[int, dict[str, str]]:
     """INDEX -> argument -> wire type, under the names that pika gives them."""
-    found = {}
+    types_of_methods = {}
     for fact in FACTS.methods.values():
         types = {}
         for name, wire_type in fact.fields:
             types[name.replace("-", "_")] = wire_type
-        found[fact.class_id << 16 | fact.method_id] = types
-    return found
+        types_of_methods[fact.class_id << 16 | fact.method_id] = types
+    return types_of_methods
 
 
 TYPES = _spec_types()
@@ -49,7 +49,7 @@ def methods(side: Side) -> list[Any]:
     return [side.spec.methods[index] for index in sorted(side.spec.methods)]
 
 
-def _taken(random: Random, data: bytes) -> Any:
+def _as_argument(random: Random, data: bytes) -> Any:
     kind = random.randrange(20)
     return bytearray(data) if kind == 0 else memoryview(data) if kind == 1 else data
 
@@ -58,7 +58,7 @@ def decode_frame(random: Random) -> Case:
     """Bytes to a frame."""
     seed, data = random.getrandbits(64), octets.frame(random)
     return Case(
-        "decode_frame", data, lambda side: side.frame.decode_frame(_taken(Random(seed), data))
+        "decode_frame", data, lambda side: side.frame.decode_frame(_as_argument(Random(seed), data))
     )
 
 
@@ -118,17 +118,17 @@ def read_into(random: Random) -> Case:
 
 def _filled(random: Random, kind: Any, types: dict[str, str]) -> Any:
     """An instance with some arguments, given to the constructor or set afterwards."""
-    found = kind()
+    instance = kind()
     share = random.randrange(5)
-    for name in list(found.__dict__):
+    for name in list(instance.__dict__):
         if random.randrange(5) <= share:
             wire_type = types.get(name) or OTHERS.get(name, "shortstr")
-            setattr(found, name, wild.argument(random, wire_type))
-    if random.randrange(40) == 0 and found.__dict__:
-        delattr(found, random.choice(list(found.__dict__)))
+            setattr(instance, name, wild.argument(random, wire_type))
+    if random.randrange(40) == 0 and instance.__dict__:
+        delattr(instance, random.choice(list(instance.__dict__)))
     if random.randrange(40) == 0:
-        found.extra = 5
-    return found
+        instance.extra = 5
+    return instance
 
 
 def _channel(random: Random) -> Any:
@@ -272,8 +272,8 @@ def _connection(side: Side, emit: Any) -> Any:
 def receive(random: Random) -> Case:
     """A connection's buffer: a stream in chunks, one that may end in damage."""
     stream = b"".join(octets.frame(random) for _ in range(random.randrange(1, 3)))
-    whole = b"".join(random.choice(octets.pool()) for _ in range(random.randrange(4)))
-    data = whole + stream if random.randrange(2) else whole
+    complete = b"".join(random.choice(octets.pool()) for _ in range(random.randrange(4)))
+    data = complete + stream if random.randrange(2) else complete
     chunks, at = [], 0
     while at < len(data):
         size = random.choice([1, 3, 7, 8, 100, 5000, 100_000])
@@ -281,11 +281,11 @@ def receive(random: Random) -> Case:
         at += size
 
     def run(side: Side) -> Any:
-        made: list[Any] = []
+        frames: list[Any] = []
 
         def process(frame_value: Any) -> None:
             connection.frames_received += 1
-            made.append(frame_value)
+            frames.append(frame_value)
 
         connection, ended = _connection(side, process), None
         connection._process_frame = process
@@ -297,7 +297,7 @@ def receive(random: Random) -> Case:
             except Exception as error:
                 ended = type(error).__name__
                 break
-        return made, ended, connection.bytes_received, connection.frames_received
+        return frames, ended, connection.bytes_received, connection.frames_received
 
     return Case("receive", data, run)
 

@@ -41,17 +41,17 @@ def _format(random: Random) -> Any:
 def loads(random: Random) -> Case:
     """The arguments of a method, of the right kind or any other."""
     data = octets.frame(random)
-    wanted: Any = _format(random)
+    layout: Any = _format(random)
     offset = random.choice([11, 11, 11, 0, 7, 4000])
     fact = FACTS.by_id.get((int.from_bytes(data[7:9], "big"), int.from_bytes(data[9:11], "big")))
     if fact is not None and random.randrange(4):
-        wanted = "".join(LETTERS[wire_type] for _, wire_type in fact.fields)
+        layout = "".join(LETTERS[wire_type] for _, wire_type in fact.fields)
         offset = 11
     kind = bytearray if random.randrange(20) == 0 else memoryview if offset == 7 else bytes
     return Case(
-        f"loads {wanted!r} {offset}",
+        f"loads {layout!r} {offset}",
         data,
-        lambda side: side.serialization.loads(wanted, kind(data), offset),
+        lambda side: side.serialization.loads(layout, kind(data), offset),
     )
 
 
@@ -65,8 +65,8 @@ def read_item(random: Random) -> Case:
     if kind == 1:
         data = b"F" + data
         return Case("_read_item", data, lambda side: side.serialization._read_item(data, 0))
-    wanted = random.choice(["F", "F", "A", "FF"])
-    return Case(f"loads {wanted!r}", data, lambda side: side.serialization.loads(wanted, data, 0))
+    layout = random.choice(["F", "F", "A", "FF"])
+    return Case(f"loads {layout!r}", data, lambda side: side.serialization.loads(layout, data, 0))
 
 
 def read_properties(random: Random) -> Case:
@@ -109,19 +109,19 @@ class Connection:
 
 def _messages(random: Random) -> list[tuple[int, int, bytes]]:
     """Frames as py-amqp cuts them, mostly in an order that makes messages."""
-    found = []
+    messages = []
     pool = octets.pool()
     for _ in range(random.randrange(1, 4)):
         channel = random.choice([1, 1, 1, 2, 0])
         kind = random.randrange(12)
         if kind == 0:
-            found.append((8, 0, b""))
+            messages.append((8, 0, b""))
         elif kind == 1:
             data = octets.frame(random)
-            found.append((data[0] if data else 1, channel, data[7:-1]))
+            messages.append((data[0] if data else 1, channel, data[7:-1]))
         elif kind == 2:
             data = random.choice(pool)
-            found.append((data[0], channel, data[7:-1]))
+            messages.append((data[0], channel, data[7:-1]))
         else:
             ids = random.choice([b"\x00\x3c\x00\x3c", b"\x00\x3c\x00\x32", b"\x00\x3c\x00\x47"])
             size = random.choice([0, 0, 5, 300])
@@ -129,13 +129,15 @@ def _messages(random: Random) -> list[tuple[int, int, bytes]]:
             head = header[7:11] + size.to_bytes(8, "big") + header[19:-1]
             if random.randrange(12) == 0:
                 head = octets.damage(random, head)
-            found.append((1, channel, ids + b"\x01c\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01e\x01k"))
-            found.append((2, channel, head))
+            messages.append(
+                (1, channel, ids + b"\x01c\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01e\x01k")
+            )
+            messages.append((2, channel, head))
             while size > 0:
                 part = random.randbytes(min(size, random.choice([1, 100, 5000])))
                 size -= len(part)
-                found.append((3, channel, part))
-    return found
+                messages.append((3, channel, part))
+    return messages
 
 
 def handle(random: Random) -> Case:
@@ -143,19 +145,19 @@ def handle(random: Random) -> Case:
     frames = _messages(random)
 
     def run(side: Side) -> Any:
-        told: list[Any] = []
+        events: list[Any] = []
         connection = Connection()
 
         def callback(channel: int, sig: Any, args: Any, content: Any) -> None:
-            told.append((channel, sig, args, _message(content)))
+            events.append((channel, sig, args, _message(content)))
 
         handler = side.method_framing.frame_handler(connection, callback)
         for frame in frames:
             try:
-                told.append(handler(frame))
+                events.append(handler(frame))
             except Exception as error:
-                told.append(type(error).__name__)
-        return told, connection.bytes_recv
+                events.append(type(error).__name__)
+        return events, connection.bytes_recv
 
     return Case("frame_handler", repr(frames), run)
 
@@ -177,14 +179,14 @@ def transport(random: Random) -> Case:
             one.sock = ours
             one._setup_transport()
             one.connected = True
-            told: list[Any] = []
+            results: list[Any] = []
             for _ in range(reads):
                 try:
-                    told.append(one.read_frame())
+                    results.append(one.read_frame())
                 except Exception as error:
-                    told.append(type(error).__name__)
+                    results.append(type(error).__name__)
                     break
-            return told, one.connected
+            return results, one.connected
         return None
 
     return Case("read_frame", stream, run)
@@ -206,7 +208,7 @@ def write_frame(random: Random) -> Case:
                 written.append(bytes(data))
 
         writer = side.method_framing.frame_writer(connection, Transport())
-        told = []
+        results = []
         for _ in range(own.randrange(1, 3)):
             connection.frame_max = own.choice([connection.frame_max, 131072, 4096])
             args: Any = own.choice([b"", b"\x00\x00\x01e\x01k\x00", "text", None, bytearray(b"x")])
@@ -215,11 +217,11 @@ def write_frame(random: Random) -> Case:
             channel = own.choice([0, 1, 65535, 65536, -1]) if own.randrange(8) == 0 else 1
             sig = own.choice([(60, 40), (60, 40), (10, 11), (70000, 1), (-1, 1), None])
             try:
-                told.append(writer(kind, channel, sig, args, content))
+                results.append(writer(kind, channel, sig, args, content))
             except Exception as error:
-                told.append(type(error).__name__)
-            told.append(_message(content))
-        return b"".join(written), told, connection.bytes_sent
+                results.append(type(error).__name__)
+            results.append(_message(content))
+        return b"".join(written), results, connection.bytes_sent
 
     return Case("frame_writer", seed, run)
 
@@ -253,11 +255,11 @@ def write_properties(random: Random) -> Case:
 def dumps(random: Random) -> Case:
     """Arguments to bytes."""
     seed = random.getrandbits(64)
-    wanted = _format(random)
+    layout = _format(random)
 
     def run(side: Side) -> Any:
         own = Random(seed)
-        letters = wanted.decode() if isinstance(wanted, bytes) else wanted
+        letters = layout.decode() if isinstance(layout, bytes) else layout
         values = []
         for letter in letters:
             if letter in WIRE and own.randrange(12):
@@ -269,10 +271,10 @@ def dumps(random: Random) -> Case:
             values = values[:-1]
         elif odd == 1:
             values.append(5)
-        taken: Any = tuple(values) if own.randrange(2) else values
-        return side.serialization.dumps(wanted, taken)
+        arguments: Any = tuple(values) if own.randrange(2) else values
+        return side.serialization.dumps(layout, arguments)
 
-    return Case(f"dumps {wanted!r}", seed, run)
+    return Case(f"dumps {layout!r}", seed, run)
 
 
 def write_table(random: Random) -> Case:
@@ -290,8 +292,8 @@ def write_table(random: Random) -> Case:
             value = [wild.any_value(own) for _ in range(own.randrange(4))]
         else:
             value = wild.any_value(own)
-        found = getattr(side.serialization, name)(value, pieces.append, [])
-        return found, b"".join(pieces)
+        result = getattr(side.serialization, name)(value, pieces.append, [])
+        return result, b"".join(pieces)
 
     return Case(name, seed, run)
 

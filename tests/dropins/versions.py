@@ -76,9 +76,9 @@ def python(client: str, version: str, *arguments: str) -> subprocess.CompletedPr
 # --- the table of known sources -----------------------------------------------------------------
 
 
-def _entries(kind: str, found: dict[str, list[str]]) -> Iterator[str]:
+def _entries(kind: str, digests: dict[str, list[str]]) -> Iterator[str]:
     yield f"        {kind}{{"
-    for key, hashes in found.items():
+    for key, hashes in digests.items():
         texts = [f'"{one}"' for one in dict.fromkeys(hashes)]
         line = f'            "{key}": ({", ".join(texts)}{"," * (len(texts) == 1)}),'
         if len(line) <= 100:
@@ -90,14 +90,14 @@ def _entries(kind: str, found: dict[str, list[str]]) -> Iterator[str]:
     yield "        },"
 
 
-def _known(client: str, versions: Sequence[str]) -> Iterator[str]:
+def _known_lines(client: str, versions: Sequence[str]) -> Iterator[str]:
     files: dict[str, list[str]] = {}
     functions: dict[str, list[str]] = {}
     for version in versions:
-        done = python(client, version, "-m", "amqpcodec.compat", "sources", client)
-        found = json.loads(done.stdout)
+        process = python(client, version, "-m", "amqpcodec.compat", "sources", client)
+        report = json.loads(process.stdout)
         for table, part in ((files, "files"), (functions, "functions")):
-            for key, value in found[part].items():
+            for key, value in report[part].items():
                 table.setdefault(key, []).extend([value] if value else [])
     yield f'    "{client}": Known('
     texts = [f'"{version}"' for version in versions]
@@ -114,8 +114,8 @@ def write_known() -> None:
     text = KNOWN.read_text(encoding="utf-8")
     head = text[: text.index("KNOWN: dict[str, Known] = {")]
     lines = ["KNOWN: dict[str, Known] = {"]
-    for client, known in BEFORE.items():
-        lines += _known(client, MATRIX.get(client, known.versions))
+    for client, client_sources in BEFORE.items():
+        lines += _known_lines(client, MATRIX.get(client, client_sources.versions))
     KNOWN.write_text(head + "\n".join([*lines, "}", ""]), encoding="utf-8")
 
 
@@ -133,21 +133,21 @@ def compare(versions: Iterable[tuple[str, str]], cases: int, seed: int) -> bool:
     print("|---|---|---|---|---|---|---|---|")
     for client, version in versions:
         start = time.monotonic()
-        done = python(client, version, "-m", "amqpcodec.compat", "check", client)
-        parts = done.stdout.partition("left to ")[2].splitlines()[1:]
-        compiled = re.search(r"compiled: (\d+)", done.stdout)
+        process = python(client, version, "-m", "amqpcodec.compat", "check", client)
+        parts = process.stdout.partition("left to ")[2].splitlines()[1:]
+        compiled = re.search(r"compiled: (\d+)", process.stdout)
         count = compiled[1] if compiled else "refused"
         arguments = ("--cases", str(cases), "--seed", str(seed), "--quiet")
-        done = python(client, version, "-m", "tests.dropins.fuzz", client, *arguments)
-        found = re.search(r"([\d,]+) cases .*?([\d,]+) differences", done.stdout)
-        hang = re.search(r"HangError ([\d,]*\d)", done.stdout)
+        process = python(client, version, "-m", "tests.dropins.fuzz", client, *arguments)
+        totals = re.search(r"([\d,]+) cases .*?([\d,]+) differences", process.stdout)
+        hang = re.search(r"HangError ([\d,]*\d)", process.stdout)
         row = [client, version, count, str(len(parts))]
-        row += [found[1], found[2]] if found else ["0", "?"]
+        row += [totals[1], totals[2]] if totals else ["0", "?"]
         row += [hang[1] if hang else "0", f"{time.monotonic() - start:.0f}"]
         print(f"| {' | '.join(row)} |", flush=True)
-        if done.returncode:
+        if process.returncode:
             same = False
-            print(done.stdout[-6000:], done.stderr[-3000:], sep="\n", file=sys.stderr)
+            print(process.stdout[-6000:], process.stderr[-3000:], sep="\n", file=sys.stderr)
     return same
 
 

@@ -218,9 +218,9 @@ def mapping(random: Random, depth: int = 3) -> Any:
     if kind == 1:
         return MyDict(items)
     if kind == 2:
-        found: Any = defaultdict(int)
-        found.update(items)
-        return found
+        table: Any = defaultdict(int)
+        table.update(items)
+        return table
     return dict(items)
 
 
@@ -262,7 +262,7 @@ _BITS = {"octet": 8, "short": 16, "long": 32, "longlong": 64}
 
 def good_table(random: Random, depth: int = 2) -> dict[str, Any]:
     """A table that every client takes."""
-    found: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     for number in range(random.randrange(6)):
         kind = random.randrange(9 if depth else 7)
         value: Any
@@ -284,8 +284,8 @@ def good_table(random: Random, depth: int = 2) -> dict[str, Any]:
             value = good_table(random, depth - 1)
         else:
             value = [good_table(random, depth - 1), 5, "x"]
-        found[f"key{number}"] = value
-    return found
+        table[f"key{number}"] = value
+    return table
 
 
 def argument(random: Random, wire_type: str) -> Any:

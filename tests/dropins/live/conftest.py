@@ -32,16 +32,16 @@ def same(package: str, session: Session) -> list[Any]:
     module.install()
     try:
         before = module.calls()
-        told = session()
+        results = session()
         assert module.calls() - before > 20
     finally:
         module.uninstall()
-    assert len(told) == len(plain)
-    for number, (one, other) in enumerate(zip(plain, told, strict=True)):
+    assert len(results) == len(plain)
+    for number, (one, other) in enumerate(zip(plain, results, strict=True)):
         if canon(other) != canon(one):
-            texts = [repr(canon(each))[:2000] for each in (one, other)]
+            texts = [repr(canon(result))[:2000] for result in (one, other)]
             pytest.fail(f"answer {number}\nstock   {texts[0]}\ndrop-in {texts[1]}", pytrace=False)
-    return told
+    return results
 
 
 #: Header values that all clients can write and read.

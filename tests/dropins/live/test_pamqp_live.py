@@ -36,8 +36,8 @@ def test_aiormq(broker: tuple[str, int]) -> None:
         return message.delivery, message.header, message.body
 
     async def work() -> list[Any]:
-        told: list[Any] = []
-        tell = told.append
+        results: list[Any] = []
+        tell = results.append
         connection = await aiormq.connect(f"amqp://guest:guest@{broker[0]}:{broker[1]}//")
         channel = await connection.channel(publisher_confirms=True)
         await channel.queue_delete(queue)
@@ -64,9 +64,9 @@ def test_aiormq(broker: tuple[str, int]) -> None:
         tell(shown(info.value.message))
         tell(await channel.queue_declare(queue, passive=True))
         for _ in BODIES:
-            found = await channel.basic_get(queue)
-            tell(shown(found))
-            await channel.basic_ack(found.delivery.delivery_tag)
+            answer = await channel.basic_get(queue)
+            tell(shown(answer))
+            await channel.basic_ack(answer.delivery.delivery_tag)
         tell((await channel.basic_get(queue)).delivery)
         tell(await channel.basic_qos(prefetch_count=3))
         got: asyncio.Queue[Any] = asyncio.Queue()
@@ -106,10 +106,10 @@ def test_aiormq(broker: tuple[str, int]) -> None:
         tell(await channel.exchange_delete(exchange))
         await channel.exchange_delete(second)
         await connection.close()
-        return told
+        return results
 
-    told = same("pamqp", lambda: asyncio.run(asyncio.wait_for(work(), LIMIT)))
-    assert len(told) > 40
+    results = same("pamqp", lambda: asyncio.run(asyncio.wait_for(work(), LIMIT)))
+    assert len(results) > 40
 
 
 def test_aio_pika(broker: tuple[str, int]) -> None:
@@ -117,7 +117,7 @@ def test_aio_pika(broker: tuple[str, int]) -> None:
     total = 200
 
     async def work() -> list[Any]:
-        told: list[Any] = []
+        results: list[Any] = []
         url = f"amqp://guest:guest@{broker[0]}:{broker[1]}//"
         connection = await aio_pika.connect_robust(url, heartbeat=2)
         async with connection:
@@ -140,12 +140,12 @@ def test_aio_pika(broker: tuple[str, int]) -> None:
                     app_id="tests",
                     delivery_mode=aio_pika.DeliveryMode.NOT_PERSISTENT,
                 )
-                told.append(await exchange.publish(message, "key"))
+                results.append(await exchange.publish(message, "key"))
             async with queue.iterator() as messages:
                 async for message in messages:
                     async with message.process():
-                        told.append((message.body, message.info(), message.headers))
-                    if len(told) == 2 * total:
+                        results.append((message.body, message.info(), message.headers))
+                    if len(results) == 2 * total:
                         break
             await asyncio.sleep(2.5)  # some heartbeats
             rpc_queue = await channel.declare_queue("", exclusive=True)
@@ -153,20 +153,20 @@ def test_aio_pika(broker: tuple[str, int]) -> None:
                 aio_pika.Message(b"last"), routing_key=rpc_queue.name
             )
             last = await rpc_queue.get(timeout=5)
-            told.append(last.body)
+            results.append(last.body)
             await last.ack()
             with pytest.raises(aio_pika.exceptions.AMQPError) as info:
                 await channel.declare_queue("amq.reserved")
-            told.append(str(info.value))
-        return [_without_tag(each) for each in told]
+            results.append(str(info.value))
+        return [_without_tag(result) for result in results]
 
     def _without_tag(item: Any) -> Any:
         if isinstance(item, tuple) and isinstance(item[1], dict):
             item[1].pop("consumer_tag", None)
         return item
 
-    told = same("pamqp", lambda: asyncio.run(asyncio.wait_for(work(), LIMIT)))
-    bodies = [each[0] for each in told[total : 2 * total]]
+    results = same("pamqp", lambda: asyncio.run(asyncio.wait_for(work(), LIMIT)))
+    bodies = [result[0] for result in results[total : 2 * total]]
     assert bodies == [BODIES[n % 4] + str(n).encode() for n in range(total)]
 
 
@@ -188,8 +188,8 @@ def test_amqpstorm(broker: tuple[str, int]) -> None:
     }
 
     def session() -> list[Any]:
-        told: list[Any] = []
-        tell = told.append
+        results: list[Any] = []
+        tell = results.append
         host, port = broker
         with amqpstorm.Connection(host, "guest", "guest", port=port, heartbeat=1) as connection:
             channel = connection.channel()
@@ -205,9 +205,9 @@ def test_amqpstorm(broker: tuple[str, int]) -> None:
                 tell(channel.basic.publish(body, "key.a", exchange, dict(properties)))
             tell(channel.queue.declare(queue, passive=True))
             for _ in BODIES:
-                found = channel.basic.get(queue, auto_decode=False)
-                tell((found.body, found.properties, found.method))
-                found.ack()
+                answer = channel.basic.get(queue, auto_decode=False)
+                tell((answer.body, answer.properties, answer.method))
+                answer.ack()
             tell(channel.basic.get(queue))
             tell(channel.basic.qos(prefetch_count=5))
             got: list[Any] = []
@@ -226,8 +226,8 @@ def test_amqpstorm(broker: tuple[str, int]) -> None:
             while len(got) < 2 * len(BODIES) and time.monotonic() < deadline:
                 channel.process_data_events(auto_decode=False)
                 time.sleep(0.01)
-            tell(sorted(len(each[0]) for each in got))
-            tell([each[1] for each in got])
+            tell(sorted(len(delivery[0]) for delivery in got))
+            tell([delivery[1] for delivery in got])
             tell(channel.basic.cancel("tag"))
             time.sleep(2.2)  # some heartbeats
             tell(channel.queue.purge(queue))
@@ -244,7 +244,7 @@ def test_amqpstorm(broker: tuple[str, int]) -> None:
                 tell((type(info.value).__name__, str(info.value)))
             tell(channel.queue.delete(queue))
             tell(channel.exchange.delete(exchange))
-        return told
+        return results
 
-    told = same("pamqp", session)
-    assert len(told) > 25
+    results = same("pamqp", session)
+    assert len(results) > 25

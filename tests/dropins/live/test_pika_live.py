@@ -46,8 +46,8 @@ def refused(call: Any) -> Any:
 
 def test_blocking(broker: tuple[str, int]) -> None:
     def session() -> list[Any]:
-        told: list[Any] = []
-        tell = told.append
+        results: list[Any] = []
+        tell = results.append
         with pika.BlockingConnection(parameters(broker, client_properties=SHORT)) as connection:
             channel = connection.channel()
             for name in (QUEUE, OTHER):
@@ -65,7 +65,7 @@ def test_blocking(broker: tuple[str, int]) -> None:
             tell(channel.queue_unbind(QUEUE, EXCHANGE, "key.*", {"an": "argument"}))
             tell(channel.queue_bind(QUEUE, EXCHANGE, "key.*"))
             returned: list[Any] = []
-            channel.add_on_return_callback(lambda *found: returned.append(found[1:]))
+            channel.add_on_return_callback(lambda *response: returned.append(response[1:]))
             channel.basic_publish(EXCHANGE, "nowhere", b"back", properties(), mandatory=True)
             connection.process_data_events(0.3)
             tell(returned)
@@ -75,16 +75,21 @@ def test_blocking(broker: tuple[str, int]) -> None:
                 time.sleep(0.01)  # not confirmed: the broker may still be at it
             tell(declared)
             for _ in BODIES:
-                found = channel.basic_get(QUEUE)
-                tell(found)
-                channel.basic_ack(found[0].delivery_tag)
+                response = channel.basic_get(QUEUE)
+                tell(response)
+                channel.basic_ack(response[0].delivery_tag)
             tell(channel.basic_get(QUEUE))
             channel.confirm_delivery()
             for body in BODIES:
                 tell(channel.basic_publish("", QUEUE, body, properties()))
             with pytest.raises(pika.exceptions.UnroutableError) as info:
                 channel.basic_publish("", "no such queue", b"x", properties(), mandatory=True)
-            tell([(each.method, each.properties, each.body) for each in info.value.messages])
+            tell(
+                [
+                    (returned_message.method, returned_message.properties, returned_message.body)
+                    for returned_message in info.value.messages
+                ]
+            )
             tell(channel.basic_qos(prefetch_count=2, global_qos=True))
             tell(channel.basic_qos(prefetch_count=0))
             got: list[Any] = []
@@ -134,16 +139,18 @@ def test_blocking(broker: tuple[str, int]) -> None:
             tell(channel.exchange_delete(EXCHANGE))
             channel.exchange_delete(SECOND)
             channel.close()
-        return told
+        return results
 
-    told = same("pika", session)
-    assert len(told) > 40
+    results = same("pika", session)
+    assert len(results) > 40
 
 
 def test_refused_login(broker: tuple[str, int]) -> None:
     def session() -> list[Any]:
         wrong = pika.PlainCredentials("guest", "wrong")
-        told = refused(lambda: pika.BlockingConnection(parameters(broker, credentials=wrong)))
+        wrong_password = refused(
+            lambda: pika.BlockingConnection(parameters(broker, credentials=wrong))
+        )
         missing = refused(
             lambda: pika.BlockingConnection(parameters(broker, virtual_host="no such"))
         )
@@ -151,7 +158,7 @@ def test_refused_login(broker: tuple[str, int]) -> None:
         for _ in range(4):
             with pika.BlockingConnection(parameters(broker)) as connection:
                 again.append(connection.channel().queue_declare("", exclusive=True).method.NAME)
-        return [told, missing, again]
+        return [wrong_password, missing, again]
 
     same("pika", session)
 
@@ -204,10 +211,10 @@ def test_callbacks(broker: tuple[str, int]) -> None:
         )
         connection.ioloop.call_later(30, connection.ioloop.stop)
         connection.ioloop.start()
-        kinds = {type(each).__name__ for each in confirmed}
-        last = max((each.delivery_tag for each in confirmed), default=0)
+        kinds = {type(confirmation).__name__ for confirmation in confirmed}
+        last = max((confirmation.delivery_tag for confirmation in confirmed), default=0)
         return [*got, kinds, last > 0, closed]
 
-    told = same("pika", session)
-    bodies = [message[2] for message in told[:total]]
+    results = same("pika", session)
+    bodies = [message[2] for message in results[:total]]
     assert bodies == [BODIES[n % 4] + str(n).encode() for n in range(total)]

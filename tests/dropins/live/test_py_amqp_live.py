@@ -37,12 +37,14 @@ def message(body: Any) -> Any:
     )
 
 
-def shown(found: Any) -> Any:
+def shown(message: Any) -> Any:
     """What a received message holds."""
-    if found is None:
+    if message is None:
         return None
-    info = {name: value for name, value in (found.delivery_info or {}).items() if name != "channel"}
-    return found.body, found.properties, info
+    info = {
+        name: value for name, value in (message.delivery_info or {}).items() if name != "channel"
+    }
+    return message.body, message.properties, info
 
 
 def refused(call: Any) -> Any:
@@ -53,8 +55,8 @@ def refused(call: Any) -> Any:
 
 def test_every_operation(broker: tuple[str, int]) -> None:
     def session() -> list[Any]:
-        told: list[Any] = []
-        tell = told.append
+        results: list[Any] = []
+        tell = results.append
         with connect(broker, client_properties=SHORT) as connection:
             channel = connection.channel()
             for name in (QUEUE, OTHER):
@@ -73,7 +75,7 @@ def test_every_operation(broker: tuple[str, int]) -> None:
             tell(channel.queue_bind(QUEUE, EXCHANGE, "key.*"))
             returned: list[Any] = []
             channel.events["basic_return"].add(
-                lambda *found: returned.append((repr(found[0]), found[1:3], shown(found[3])))
+                lambda *answer: returned.append((repr(answer[0]), answer[1:3], shown(answer[3])))
             )
             channel.basic_publish(message("back"), EXCHANGE, "nowhere", mandatory=True)
             try:
@@ -87,9 +89,9 @@ def test_every_operation(broker: tuple[str, int]) -> None:
                 time.sleep(0.01)  # not confirmed: the broker may still be at it
             tell(declared)
             for _ in range(len(BODIES) + 1):
-                found = channel.basic_get(QUEUE)
-                tell(shown(found))
-                channel.basic_ack(found.delivery_tag)
+                answer = channel.basic_get(QUEUE)
+                tell(shown(answer))
+                channel.basic_ack(answer.delivery_tag)
             tell(shown(channel.basic_get(QUEUE)))
             tell(channel.basic_qos(0, 20, False))
             got: list[Any] = []
@@ -109,8 +111,8 @@ def test_every_operation(broker: tuple[str, int]) -> None:
             deadline = time.monotonic() + 10
             while len(got) < 2 * len(BODIES) and time.monotonic() < deadline:
                 connection.drain_events(timeout=5)
-            tell(sorted(len(each[0]) for each in got))
-            tell(sorted(repr(each[1]) for each in got))
+            tell(sorted(len(delivery[0]) for delivery in got))
+            tell(sorted(repr(delivery[1]) for delivery in got))
             tell(channel.basic_cancel("tag"))
             tell(channel.basic_recover(requeue=True))
             tell(channel.queue_purge(QUEUE))
@@ -137,15 +139,15 @@ def test_every_operation(broker: tuple[str, int]) -> None:
             tell(connection.server_properties["product"])
             tell((connection.frame_max, connection.channel_max, connection.heartbeat))
             channel.close()
-        return told
+        return results
 
-    told = same("amqp", session)
-    assert len(told) > 40
+    results = same("amqp", session)
+    assert len(results) > 40
 
 
 def test_heartbeats_and_refused_login(broker: tuple[str, int]) -> None:
     def session() -> list[Any]:
-        told = [
+        results = [
             refused(lambda: connect(broker, password="wrong")),
             refused(lambda: connect(broker, virtual_host="no such")),
         ]
@@ -159,8 +161,8 @@ def test_heartbeats_and_refused_login(broker: tuple[str, int]) -> None:
                     connection.drain_events(timeout=0.01)
                 except TimeoutError:
                     pass
-            told += [names, connection.connected]
-        return told
+            results += [names, connection.connected]
+        return results
 
     assert same("amqp", session)[-1] is True
 
@@ -169,15 +171,15 @@ def test_kombu(broker: tuple[str, int]) -> None:
     kombu = pytest.importorskip("kombu")
 
     def session() -> list[Any]:
-        told: list[Any] = []
+        results: list[Any] = []
         exchange = kombu.Exchange("compat.kombu.x", "direct", durable=False, auto_delete=True)
         queue = kombu.Queue("compat.kombu", exchange, "key", durable=False, auto_delete=True)
         url = f"pyamqp://guest:guest@{broker[0]}:{broker[1]}//"
         with kombu.Connection(url, heartbeat=10) as connection:
 
-            def on_message(body: Any, found: Any) -> None:
-                told.append((body, found.properties, found.headers, found.content_type))
-                found.ack()
+            def on_message(body: Any, message: Any) -> None:
+                results.append((body, message.properties, message.headers, message.content_type))
+                message.ack()
 
             with connection.Consumer(queue, callbacks=[on_message], accept=["json", "pickle"]):
                 producer = connection.Producer(serializer="json")
@@ -193,16 +195,16 @@ def test_kombu(broker: tuple[str, int]) -> None:
                         priority=number % 10,
                         expiration=60,
                     )
-                while len(told) < 60:
+                while len(results) < 60:
                     connection.drain_events(timeout=5)
             simple = connection.SimpleQueue("compat.kombu.simple", queue_opts={"durable": False})
             simple.put({"a": [1, 2.5, None]})
-            found = simple.get(timeout=5)
-            told.append(found.payload)
-            found.ack()
+            last = simple.get(timeout=5)
+            results.append(last.payload)
+            last.ack()
             simple.close()
             simple.queue.delete()
-        return told
+        return results
 
-    told = same("amqp", session)
-    assert [each[0]["number"] for each in told[:60]] == list(range(60))
+    results = same("amqp", session)
+    assert [result[0]["number"] for result in results[:60]] == list(range(60))
