@@ -57,10 +57,10 @@ def test_secrets_in_tables_and_arrays(
     properties: dict[str, Any], start: Callable[[dict[str, Any]], bytes], field_tables: str
 ) -> None:
     """The frame is as good as before, and what is beside them is shown."""
-    found = read(start(properties), field_tables=field_tables)
-    assert SECRET not in repr(found).encode()
-    assert b"shown" in repr(found).encode()
-    assert [row["error"] for row in found if row["error"]] == []
+    rows = read(start(properties), field_tables=field_tables)
+    assert SECRET not in repr(rows).encode()
+    assert b"shown" in repr(rows).encode()
+    assert [row["error"] for row in rows if row["error"]] == []
     assert SECRET in shown(start(properties), field_tables=field_tables, redact=False)
 
 
@@ -72,8 +72,8 @@ def test_secrets_in_frames_that_are_cut_off(
 ) -> None:
     data = start(properties)
     for end in range(9, len(data), 3):
-        seen = shown(data[:end], level=level)
-        assert not [n for n in range(0, len(SECRET) - 7, 7) if SECRET[n : n + 7] in seen]
+        output = shown(data[:end], level=level)
+        assert not [n for n in range(0, len(SECRET) - 7, 7) if SECRET[n : n + 7] in output]
 
 
 def start_frame(table: bytes) -> bytes:
@@ -94,14 +94,14 @@ SCALARS = {0: "V", 1: "tbB", 2: "Uus", 4: "Iif", 5: "D", 8: "lLdT"}
 @pytest.mark.parametrize(("size", "tag"), [(n, tag) for n, tags in SCALARS.items() for tag in tags])
 def test_what_is_no_text_becomes_zeros(size: int, tag: str) -> None:
     def table(hidden: bytes, name: bytes) -> bytes:
-        value, kept = tag.encode() + hidden * size, tag.encode() + b"w" * size
-        entries = ("n", kept), ("token", value), ("tokens", wire.array(value, value))
+        value, public_value = tag.encode() + hidden * size, tag.encode() + b"w" * size
+        entries = ("n", public_value), ("token", value), ("tokens", wire.array(value, value))
         return wire.table(
-            *entries, ("secrets", wire.nested((name, value))), ("a", wire.array(kept))
+            *entries, ("secrets", wire.nested((name, value))), ("a", wire.array(public_value))
         )
 
-    sent, wanted = table(b"w", b"name"), table(b"\0", b"****")
-    assert frame_of(v0_9_1.PROTOCOL_HEADER + start_frame(sent)) == start_frame(wanted)
+    sent, expected = table(b"w", b"name"), table(b"\0", b"****")
+    assert frame_of(v0_9_1.PROTOCOL_HEADER + start_frame(sent)) == start_frame(expected)
 
 
 def test_tables_that_cannot_be_read() -> None:
@@ -178,18 +178,18 @@ FIXED = {
 def test_what_is_no_text_of_1_0_becomes_zeros(size: int, code: int) -> None:
     """And true, which has no bytes, becomes false."""
 
-    def frame(code: int, content: bytes, name: bytes, kept: bytes) -> bytes:
+    def frame(code: int, content: bytes, name: bytes, public_value: bytes) -> bytes:
         value = bytes([code]) + content * size
         array = compound(ARRAY, bytes([code]) + content * size * 2, 2)
         nested = compound(MAP, b"\xa3\4" + name + value, 2)
         described = b"\0\xa3\4" + name + value
         values = (value, array, nested, described, compound(LIST, value))
-        named = b"".join(b"\xa1\5token" + each for each in values)
-        return open_frame(b"\xa1\1n" + kept + named, 12)
+        entries = b"".join(b"\xa1\5token" + hidden_value for hidden_value in values)
+        return open_frame(b"\xa1\1n" + public_value + entries, 12)
 
-    kept = bytes([code]) + b"w" * size
-    wanted = frame(FALSE if code == TRUE else code, b"\0", b"****", kept)
-    assert frame_of(v1.PROTOCOL_HEADER + frame(code, b"w", b"name", kept)) == wanted
+    public_value = bytes([code]) + b"w" * size
+    expected = frame(FALSE if code == TRUE else code, b"\0", b"****", public_value)
+    assert frame_of(v1.PROTOCOL_HEADER + frame(code, b"w", b"name", public_value)) == expected
 
 
 #: Values of 1.0 that hold SECRET.
@@ -207,13 +207,16 @@ VALUES = [
 @pytest.mark.parametrize("field_tables", ["json", "variant"])
 @pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
 def test_secrets_of_1_0_of_any_type(value: Any, field_tables: str) -> None:
-    named = {"password": value, "k": "shown"}
+    password_map = {"password": value, "k": "shown"}
     described = v1.Map([(v1.Described(5, v1.Symbol("password")), value), ({"token": value}, 1)])
-    inside = {"a": v1.Array("map", [named], descriptors=[5]), "b": v1.Described(5, [described])}
-    for properties in (named, described, inside):
-        found = read(open_of(properties), field_tables=field_tables)
-        assert SECRET not in repr(found).encode()
-        assert [row["error"] for row in found if row["error"]] == []
+    inside = {
+        "a": v1.Array("map", [password_map], descriptors=[5]),
+        "b": v1.Described(5, [described]),
+    }
+    for properties in (password_map, described, inside):
+        rows = read(open_of(properties), field_tables=field_tables)
+        assert SECRET not in repr(rows).encode()
+        assert [row["error"] for row in rows if row["error"]] == []
         assert SECRET in shown(open_of(properties), field_tables=field_tables, redact=False)
     assert b"shown" in shown(open_of(inside), field_tables=field_tables)
 
@@ -223,9 +226,9 @@ def test_an_open_that_cannot_be_read() -> None:
     field = v1.encode(0, v1.Open("c", properties={"k": "shown", "password": [SECRET]}))
     bad_type = field.replace(b"\xa1\1c", b"\x52\5\x40")  # a number, and a field more
     assert bad_type != field
-    seen = shown(v1.PROTOCOL_HEADER + bad_type)
-    assert SECRET not in seen
-    assert b"shown" in seen
+    output = shown(v1.PROTOCOL_HEADER + bad_type)
+    assert SECRET not in output
+    assert b"shown" in output
 
 
 #: What an array of 1.0 holds that cannot be read to its end -> what is left of it.
@@ -244,9 +247,9 @@ def test_arrays_of_1_0_that_cannot_be_read(name: str) -> None:
         array = b"\xa1\1k" + compound(ARRAY, content, 2)
         return open_frame(array + b"\xa1\x08password\xa1\x15" + password + b"\xa1\1n\x54\7", 6)
 
-    content, left = ARRAYS[name]
-    wanted = sent(left, b"*" * len(SECRET))
-    assert frame_of(v1.PROTOCOL_HEADER + sent(content, SECRET)) == wanted
+    content, masked_content = ARRAYS[name]
+    expected = sent(masked_content, b"*" * len(SECRET))
+    assert frame_of(v1.PROTOCOL_HEADER + sent(content, SECRET)) == expected
 
 
 @pytest.mark.parametrize("depth", [1, 61, 62, 63, 64, 124, 125, 126, 127, 128, 5000])

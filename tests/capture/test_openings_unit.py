@@ -30,10 +30,10 @@ def stats(*packets: bytes | make.Record) -> dict[str, Any]:
 
 def talk(sides: int) -> list[bytes]:
     """An opening, a header and its answer, and 60 frames of each side."""
-    said = [(0, HELLO), (1, START), (0, START_OK)]
+    payloads = [(0, HELLO), (1, START), (0, START_OK)]
     for _ in range(60):
-        said += [(0, PUBLISH), (1, BEAT)]
-    return make.packets(said)
+        payloads += [(0, PUBLISH), (1, BEAT)]
+    return make.packets(payloads)
 
 
 @pytest.mark.parametrize("late", [1, 3, 20, 40, 80, 110])
@@ -43,10 +43,10 @@ def test_an_opening_that_comes_late(side: int, late: int) -> None:
     expected = [row["frame"] for row in rows(make.pcap(packets))]
     opening = packets.pop(side)
     packets.insert(late + side, opening)
-    found = rows(make.pcap(packets))
-    assert {row["connection_index"] for row in found} == {0}
-    assert sorted(row["frame"] for row in found) == sorted(expected)
-    assert not [row["error"] for row in found if row["error"]]
+    frame_rows = rows(make.pcap(packets))
+    assert {row["connection_index"] for row in frame_rows} == {0}
+    assert sorted(row["frame"] for row in frame_rows) == sorted(expected)
+    assert not [row["error"] for row in frame_rows if row["error"]]
     counted = stats(*packets)
     assert (counted["connections"], counted["gaps"], counted["lost_bytes"]) == (1, 0, 0)
     assert counted["versions"] == {"0-9-1": 1}
@@ -55,8 +55,8 @@ def test_an_opening_that_comes_late(side: int, late: int) -> None:
 def test_a_header_is_a_beginning_without_an_opening() -> None:
     packets = talk(0)
     for first in (1, 2):
-        found = rows(make.pcap(packets[first:]))
-        assert [row["flags"] for row in found if row["direction"] == "client"] == [[]] * 62
+        frame_rows = rows(make.pcap(packets[first:]))
+        assert [row["flags"] for row in frame_rows if row["direction"] == "client"] == [[]] * 62
     assert stats(*packets[1:])["midstream"] == 0
     assert stats(*packets[2:])["midstream"] == 1  # the server's side
 
@@ -65,8 +65,8 @@ def test_an_opening_with_other_numbers_is_of_another_connection() -> None:
     packets = talk(0)[3:]
     for wrong in (998, 1002, 900_000):
         again = make.client(wrong, b"", make.SYN)
-        found = stats(*packets, again, make.client(wrong + 1, HELLO))
-        assert found["connections"] == 2, wrong
+        counters = stats(*packets, again, make.client(wrong + 1, HELLO))
+        assert counters["connections"] == 2, wrong
 
 
 # ---- keep-alives
@@ -83,9 +83,9 @@ def test_a_keep_alive_before_the_first_frames(side: int, byte: bytes, times: int
     ends = make.client, make.server
     packets = [probe(side, 1999, byte)] * times
     packets += [ends[side](2000 + len(PUBLISH) * n, PUBLISH) for n in range(3)]
-    found = rows(make.pcap(packets))
-    assert [(row["frame"], row["error"]) for row in found] == [(PUBLISH, None)] * 3
-    assert [row["flags"] for row in found] == [["midstream"], [], []]
+    frame_rows = rows(make.pcap(packets))
+    assert [(row["frame"], row["error"]) for row in frame_rows] == [(PUBLISH, None)] * 3
+    assert [row["flags"] for row in frame_rows] == [["midstream"], [], []]
     counted = stats(*packets)
     assert (counted["errors"], counted["resyncs"]) == (0, 0)
     assert (counted["retransmitted_bytes"], counted["conflicting_bytes"]) == (times, 0)
@@ -97,8 +97,10 @@ def test_a_keep_alive_before_frames_of_1_0() -> None:
     for frame in frames:
         packets.append(make.client(place, frame))
         place += len(frame)
-    found = rows(make.pcap(packets))
-    assert [(row["frame"], row["error"]) for row in found] == [(each, None) for each in frames]
+    frame_rows = rows(make.pcap(packets))
+    assert [(row["frame"], row["error"]) for row in frame_rows] == [
+        (frame_bytes, None) for frame_bytes in frames
+    ]
 
 
 @pytest.mark.parametrize("sides", [(0,), (1,), (0, 1)])
@@ -114,9 +116,9 @@ def test_what_is_no_keep_alive_stays_a_row() -> None:
         [make.client(1998, b"\0\0"), make.client(2000, PUBLISH * 3)],
         [make.client(1999, b"\0" + PUBLISH * 3)],
     ):
-        found = rows(make.pcap(packets))
-        assert found[0]["error"] is not None
-        assert [row["frame"] for row in found[1:]] == [PUBLISH] * 3
+        frame_rows = rows(make.pcap(packets))
+        assert frame_rows[0]["error"] is not None
+        assert [row["frame"] for row in frame_rows[1:]] == [PUBLISH] * 3
 
 
 # ---- ports that are used again
@@ -130,9 +132,9 @@ def test_a_header_far_away_begins_another_connection(number: int, closed: bool) 
         packets += [make.client(1100, b"", make.FIN), make.server(5100, b"", make.FIN)]
     for data in (HELLO, HELLO + START_OK):
         again = [make.client(number, data), make.client(number + len(data), BEAT)]
-        found = rows(make.pcap([*packets[:5], *again]))
-        assert [row["connection_index"] for row in found][-2:] == [1, 1]
-        assert not [row for row in found if row["error"]]
+        frame_rows = rows(make.pcap([*packets[:5], *again]))
+        assert [row["connection_index"] for row in frame_rows][-2:] == [1, 1]
+        assert not [row for row in frame_rows if row["error"]]
         # sent again, it is the same one
         assert stats(*packets[:5], *again, again[0])["connections"] == 2
 
@@ -144,8 +146,8 @@ def test_a_header_inside_of_the_window_begins_nothing() -> None:
     body = v0_9_1.encode(1, v0_9_1.Body(bytes(9000) + HELLO + bytes(9)))
     at = body.index(HELLO)
     place = 1001 + len(HELLO) + len(START_OK)
-    cut = [make.client(place, body[:at]), make.client(place + at, body[at:])]
-    assert stats(*packets, *cut)["connections"] == 1
+    pieces = [make.client(place, body[:at]), make.client(place + at, body[at:])]
+    assert stats(*packets, *pieces)["connections"] == 1
 
 
 # ---- other protocols
@@ -172,15 +174,15 @@ OTHERS = {
 )
 @pytest.mark.parametrize("step", [1, 3, 6, 7, 1000])
 def test_what_a_client_speaks_is_named(name: str, data: bytes, step: int) -> None:
-    said = [(0, data[at : at + step]) for at in range(0, len(data), step)]
-    packets = make.packets([*said, (1, HELLO)])
+    payloads = [(0, data[at : at + step]) for at in range(0, len(data), step)]
+    packets = make.packets([*payloads, (1, HELLO)])
     (row,) = rows(make.pcap(packets))
     assert (row["direction"], row["frame"], row["error"]) == ("server", HELLO, None)
     counted = stats(*packets)
     assert (counted["other_protocols"], counted["other_protocol_names"]) == (1, {name: 1})
     assert (counted["skipped_bytes"], counted["errors"]) == (len(data), 0)
     # and where the server understands it
-    counted = stats(*make.packets([*said, (1, b"\x20\2\0\0" + bytes(99)), (0, b"x" * 50)]))
+    counted = stats(*make.packets([*payloads, (1, b"\x20\2\0\0" + bytes(99)), (0, b"x" * 50)]))
     assert counted["other_protocol_names"] == {name: 1}
     assert counted["frames"] == {}
 
@@ -211,9 +213,9 @@ def test_copies_that_differ_are_counted() -> None:
     first, second = body[:12], body[12:]
     forged = bytes(byte ^ 0xFF for byte in first)
     # after the first copy, while the frame waits for its end
-    found = [make.client(1009, first), make.client(1009, forged), make.client(1021, second)]
-    assert rows(make.pcap([*packets, *found]))[1]["frame"] == body
-    counted = stats(*packets, *found)
+    segments = [make.client(1009, first), make.client(1009, forged), make.client(1021, second)]
+    assert rows(make.pcap([*packets, *segments]))[1]["frame"] == body
+    counted = stats(*packets, *segments)
     assert (counted["retransmitted_bytes"], counted["conflicting_bytes"]) == (12, 12)
     # the same bytes again are none
     same = [make.client(1009, first), make.client(1009, first), make.client(1021, second)]
@@ -223,13 +225,13 @@ def test_copies_that_differ_are_counted() -> None:
     counted = stats(*packets, *late)
     assert (counted["retransmitted_bytes"], counted["conflicting_bytes"]) == (12, 0)
     # among segments that wait, the first captured of those that begin at a place
-    waiting = [make.client(1021, second), make.client(1021, b"\0" * len(second))]
-    found = [*waiting, make.client(1009, first)]
-    assert rows(make.pcap([*packets, *found]))[1]["frame"] == body
-    assert stats(*packets, *found)["conflicting_bytes"] == len(second) - second.count(0)
+    out_of_order = [make.client(1021, second), make.client(1021, b"\0" * len(second))]
+    segments = [*out_of_order, make.client(1009, first)]
+    assert rows(make.pcap([*packets, *segments]))[1]["frame"] == body
+    assert stats(*packets, *segments)["conflicting_bytes"] == len(second) - second.count(0)
     # one that begins before another one
-    found = [make.client(1021, second), make.client(1011, first[2:] + b"\0\0"), packets[-1]]
-    found.append(make.client(1009, first[:2]))
-    counted = stats(*packets, *found)
+    segments = [make.client(1021, second), make.client(1011, first[2:] + b"\0\0"), packets[-1]]
+    segments.append(make.client(1009, first[:2]))
+    counted = stats(*packets, *segments)
     assert counted["conflicting_bytes"] == 2
-    assert rows(make.pcap([*packets, *found]))[1]["frame"] == first + b"\0\0" + second[2:]
+    assert rows(make.pcap([*packets, *segments]))[1]["frame"] == first + b"\0\0" + second[2:]

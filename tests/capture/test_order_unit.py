@@ -74,11 +74,11 @@ def test_rows_come_in_the_order_of_their_packets(kind: str, level: str):
     as_found = table(io.BytesIO(octets), order="none", fields=fields, level=level)
     assert [key(row) for row in as_found] != sorted(key(row) for row in as_found)
     for batch_rows in (1, 100, capture.BATCH_ROWS):
-        found = table(io.BytesIO(octets), fields=fields, level=level, batch_rows=batch_rows)
-        assert found == (in_turn(as_found) if level == "frame" else found)
-        assert sorted(found, key=key) == sorted(as_found, key=key)
-        assert len({key(row) for row in found}) == len(found)
-        assert not any("late" in row["flags"] for row in found)
+        rows = table(io.BytesIO(octets), fields=fields, level=level, batch_rows=batch_rows)
+        assert rows == (in_turn(as_found) if level == "frame" else rows)
+        assert sorted(rows, key=key) == sorted(as_found, key=key)
+        assert len({key(row) for row in rows}) == len(rows)
+        assert not any("late" in row["flags"] for row in rows)
 
 
 @pytest.mark.parametrize("level", ["frame", "message"])
@@ -87,16 +87,16 @@ def test_a_direction_keeps_the_order_of_its_bytes(level: str):
     octets = CAPTURES["lossy"]()
     fields = ["connection", "direction", "channel", "error", *KEY]
     as_found = table(io.BytesIO(octets), order="none", fields=fields, level=level)
-    found = table(io.BytesIO(octets), fields=fields, level=level)
+    rows = table(io.BytesIO(octets), fields=fields, level=level)
     behind = 0
-    for side in {(row["connection"], row["direction"]) for row in found}:
-        mine = [row for row in found if (row["connection"], row["direction"]) == side]
+    for side in {(row["connection"], row["direction"]) for row in rows}:
+        mine = [row for row in rows if (row["connection"], row["direction"]) == side]
         if level == "frame":
             assert mine == [r for r in as_found if (r["connection"], r["direction"]) == side]
         behind += [key(row) for row in mine] != sorted(key(row) for row in mine)
     assert behind
     # Across directions the order is that of packets.
-    keys = [key(row) for row in found]
+    keys = [key(row) for row in rows]
     backward = sum(b < a for a, b in itertools.pairwise(keys))
     were = [key(row) for row in as_found]
     assert backward < sum(b < a for a, b in itertools.pairwise(were))
@@ -112,9 +112,9 @@ def test_across_files(tmp_path: Path):
         part = [make.Record(r.data, make.START_NS + i * 10**9 + n) for n, r in enumerate(part)]
         paths[-1].write_bytes(make.pcap(part, nano=True))
     as_found = table(paths, order="none", files="rotation")
-    found = table(paths, files="rotation")
-    assert as_found != found == in_turn(as_found)
-    assert {row["file_index"] for row in found} == set(range(9))
+    rows = table(paths, files="rotation")
+    assert as_found != rows == in_turn(as_found)
+    assert {row["file_index"] for row in rows} == set(range(9))
 
 
 def beat(port: int, number: int, size: int) -> bytes:
@@ -136,22 +136,22 @@ def test_what_waits_is_bounded_and_what_comes_later_is_late():
     many = [beat(second, i, 60_000) for i in range(400)]  # 24 MB
     octets = make.pcap([*opening, begun, *many, ended, beat(second, 400, 60_000)])
     reader = capture.read(io.BytesIO(octets), fields=[*KEY, "flags", "body_size", "frame"])
-    found, longest = [], 0
+    rows, longest = [], 0
     for batch in reader:
         part = pa.record_batch(batch).select([*KEY, "flags"]).to_pylist()
         longest = max(longest, len(part))
-        found += part
-    late = [row for row in found if "late" in row["flags"]]
-    assert len(found) == 402
+        rows += part
+    late = [row for row in rows if "late" in row["flags"]]
+    assert len(rows) == 402
     assert [row["packet_offset"] for row in late] == [24 + 2 * 16 + 2 * 54]
-    assert found.index(late[0]) > 200
-    rest = [key(row) for row in found if row is not late[0]]
-    assert rest == sorted(rest)
+    assert rows.index(late[0]) > 200
+    other_keys = [key(row) for row in rows if row is not late[0]]
+    assert other_keys == sorted(other_keys)
     # With a shorter capture between them, nothing is late.
     octets = make.pcap([*opening, begun, *many[:100], ended])
-    found = table(io.BytesIO(octets))
-    assert found == sorted(found, key=key)
-    assert not any("late" in row["flags"] for row in found)
+    rows = table(io.BytesIO(octets))
+    assert rows == sorted(rows, key=key)
+    assert not any("late" in row["flags"] for row in rows)
 
 
 def test_a_direction_that_is_never_understood_holds_back_once(tmp_path: Path):
@@ -187,19 +187,19 @@ ACKNOWLEDGED = zlib.decompress(
 
 @pytest.mark.parametrize("batch_rows", [1, 2, 3, 5])
 def test_late_rows_have_one_place_whatever_a_batch_takes(batch_rows: int):
-    found = table(io.BytesIO(ACKNOWLEDGED), level="message", fields=FIELDS, batch_rows=batch_rows)
-    assert any("late" in row["flags"] for row in found)
-    assert found == table(io.BytesIO(ACKNOWLEDGED), level="message", fields=FIELDS)
+    rows = table(io.BytesIO(ACKNOWLEDGED), level="message", fields=FIELDS, batch_rows=batch_rows)
+    assert any("late" in row["flags"] for row in rows)
+    assert rows == table(io.BytesIO(ACKNOWLEDGED), level="message", fields=FIELDS)
 
 
 def test_gaps_have_places_of_their_own():
     """A gap before the first byte: its row is told of at the SYN."""
     frame = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
     packets = [*make.opening(), make.client(1001 + 21, frame), make.client(1001 + 42, frame * 3)]
-    found = table(io.BytesIO(make.pcap(packets)))
-    assert len({key(row) for row in found}) == len(found) == 5
-    assert found == sorted(found, key=key)
-    assert found[0]["flags"] == ["gap"]
+    rows = table(io.BytesIO(make.pcap(packets)))
+    assert len({key(row) for row in rows}) == len(rows) == 5
+    assert rows == sorted(rows, key=key)
+    assert rows[0]["flags"] == ["gap"]
 
 
 def test_the_order_is_one_of_two():

@@ -30,24 +30,24 @@ def reader(*paths: Path, level: str = "frame", **options: Any) -> capture.Reader
 
 def followed(path: Path, level: str, step: int, **options: Any) -> list[float | None]:
     """For each part of a file: the size of its outline by its own; None: it has to be read."""
-    found: list[float | None] = []
-    whole, before = reader(path, level=level, **options), None
+    size_ratios: list[float | None] = []
+    sequential_reader, before = reader(path, level=level, **options), None
     for start, stop in pairwise(range(0, path.stat().st_size, step)):
-        list(whole.read(stop))
-        if whole.damaged:
+        list(sequential_reader.read(stop))
+        if sequential_reader.damaged:
             break
-        after = whole.state()
-        made = outline(reader(path, level=level, **options), Part(0, start, stop), ALL)
-        there = reader(path, level=level, **options)
+        after = sequential_reader.state()
+        part_outline = outline(reader(path, level=level, **options), Part(0, start, stop), ALL)
+        follower = reader(path, level=level, **options)
         if before is not None:
-            there.resume(before)
-        if made is not None and follow(there, [(Part(0, start, stop), made)]):
-            assert there.state() == after
-            found.append(len(made) / step)
+            follower.resume(before)
+        if part_outline is not None and follow(follower, [(Part(0, start, stop), part_outline)]):
+            assert follower.state() == after
+            size_ratios.append(len(part_outline) / step)
         else:
-            found.append(None)
+            size_ratios.append(None)
         before = after
-    return found
+    return size_ratios
 
 
 @pytest.mark.parametrize("level", ["frame", "message"])
@@ -59,9 +59,9 @@ def test_steady_traffic(
 ) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(steady(seed, 12_000, trouble=trouble, midstream=midstream))
-    found = followed(path, level, path.stat().st_size // 9)
+    size_ratios = followed(path, level, path.stat().st_size // 9)
     if trouble == "none" and not midstream:
-        assert None not in found
+        assert None not in size_ratios
 
 
 @pytest.mark.parametrize("level", ["frame", "message"])
@@ -102,26 +102,26 @@ def test_other_protocols_and_layers(
     path = tmp_path / "x.pcap"
     path.write_bytes(unpacked(FOLDER / f"{name}.pcap.gz"))
     for share in (4, 13):
-        found = followed(path, level, path.stat().st_size // share, **options)
-        assert any(each is not None for each in found)
+        size_ratios = followed(path, level, path.stat().st_size // share, **options)
+        assert any(ratio is not None for ratio in size_ratios)
 
 
 def test_a_steady_direction_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(steady(7, 30_000, connections=1))
-    [made] = followed(path, "frame", path.stat().st_size - 1)
-    assert made is not None
-    assert made < 0.05
+    [size_ratio] = followed(path, "frame", path.stat().st_size - 1)
+    assert size_ratio is not None
+    assert size_ratio < 0.05
 
 
 def test_ends_that_open_again(tmp_path: Path) -> None:
     """The connection before goes."""
     beat = v0_9_1.encode(0, v0_9_1.Heartbeat())
-    said = [(side, beat * 5) for side in (0, 1)] * 40
+    payloads = [(side, beat * 5) for side in (0, 1)] * 40
     path = tmp_path / "x.pcap"
-    path.write_bytes(make.pcap(make.packets([(0, v0_9_1.PROTOCOL_HEADER), *said]) * 4))
-    found = followed(path, "frame", path.stat().st_size // 11)
-    assert any(each is not None for each in found)
+    path.write_bytes(make.pcap(make.packets([(0, v0_9_1.PROTOCOL_HEADER), *payloads]) * 4))
+    size_ratios = followed(path, "frame", path.stat().st_size // 11)
+    assert any(ratio is not None for ratio in size_ratios)
 
 
 def test_parts_of_a_chain(tmp_path: Path) -> None:
@@ -130,24 +130,27 @@ def test_parts_of_a_chain(tmp_path: Path) -> None:
     assert parts((0, 5), (1, 0)) == [Part(0, 5, None)]
     packets = make.pcap([]), steady(1, 9000)[24:]
     third = len(packets[1]) // 3
-    whole = tmp_path / "whole.pcap"
-    whole.write_bytes(packets[0] + packets[1])
-    cut = capture.Reader(whole).first_record(third)
-    assert cut is not None
+    complete_path = tmp_path / "whole.pcap"
+    complete_path.write_bytes(packets[0] + packets[1])
+    record_offset = capture.Reader(complete_path).first_record(third)
+    assert record_offset is not None
     first, second = tmp_path / "a.pcap", tmp_path / "b.pcap"
-    first.write_bytes(whole.read_bytes()[:cut])
-    second.write_bytes(packets[0] + whole.read_bytes()[cut:])
+    first.write_bytes(complete_path.read_bytes()[:record_offset])
+    second.write_bytes(packets[0] + complete_path.read_bytes()[record_offset:])
     place = (1, second.stat().st_size // 2)
     read = reader(first, second)
     list(read.read(place))
-    there = reader(first, second)
-    made = [
+    follower = reader(first, second)
+    part_outlines = [
         (part, outline(reader((first, second)[part.file]), part, ALL))
         for part in parts((0, 0), place)
     ]
-    assert all(each is not None for _, each in made)
-    assert follow(there, [(part, each) for part, each in made if each is not None])
-    assert there.state() == read.state()
+    assert all(part_outline is not None for _, part_outline in part_outlines)
+    assert follow(
+        follower,
+        [(part, part_outline) for part, part_outline in part_outlines if part_outline is not None],
+    )
+    assert follower.state() == read.state()
 
 
 def refused(path: Path, part: Part, most: int = ALL) -> bool:
@@ -183,8 +186,8 @@ def test_more_closed_connections_than_are_kept(tmp_path: Path) -> None:
         packets.append(make.segment(*ends[::-1], 5001, b"", make.FIN | make.ACK, 1018))
     path = tmp_path / "x.pcap"
     path.write_bytes(make.pcap(packets))
-    found = followed(path, "frame", path.stat().st_size // 2)
-    assert any(each is not None for each in found)
+    size_ratios = followed(path, "frame", path.stat().st_size // 2)
+    assert any(ratio is not None for ratio in size_ratios)
 
 
 def shifted(octets: bytes, stop: int, side: int) -> bytes:
@@ -208,16 +211,16 @@ def test_an_outline_after_other_traffic(tmp_path: Path, connections: int) -> Non
     octets = steady(7, 3000, connections=connections)
     path.write_bytes(octets)
     part = Part(0, len(octets) // 2, len(octets) - 100)
-    made = outline(reader(path), part, ALL)
-    assert made is not None
+    part_outline = outline(reader(path), part, ALL)
+    assert part_outline is not None
     for side in (None, 0, 1):
         other.write_bytes(octets if side is None else shifted(octets, part.start, side))
-        there, whole = reader(other), reader(other)
-        for each in (there, whole):
-            list(each.read(part.start))
-        list(whole.read(part.stop))
-        if follow(there, [(part, made)]):
-            assert there.state() == whole.state()
+        follower, sequential_reader = reader(other), reader(other)
+        for capture_reader in (follower, sequential_reader):
+            list(capture_reader.read(part.start))
+        list(sequential_reader.read(part.stop))
+        if follow(follower, [(part, part_outline)]):
+            assert follower.state() == sequential_reader.state()
         else:
             assert side is not None
 
@@ -226,13 +229,13 @@ def test_an_outline_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(steady(1, 3000))
     part = Part(0, 0, path.stat().st_size // 2)
-    made = outline(reader(path), part, ALL)
-    assert made is not None
-    assert follow(reader(path), [(part, made)])
-    for wrong in (made[:-1], made + b"\0", b"\x02" + made[1:], b""):
+    part_outline = outline(reader(path), part, ALL)
+    assert part_outline is not None
+    assert follow(reader(path), [(part, part_outline)])
+    for wrong in (part_outline[:-1], part_outline + b"\0", b"\x02" + part_outline[1:], b""):
         assert not follow(reader(path), [(part, wrong)])
     rng = random.Random(1)
     for _ in range(300):  # no byte of it is believed
-        changed = bytearray(made)
-        changed[rng.randrange(len(made))] = rng.randrange(256)
+        changed = bytearray(part_outline)
+        changed[rng.randrange(len(part_outline))] = rng.randrange(256)
         follow(reader(path), [(part, bytes(changed))])

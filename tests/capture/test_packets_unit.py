@@ -20,9 +20,9 @@ FRAGMENT = make.ipv4(CLIENT, SERVER, bytes(16), fragment=0x2000, number=9)
 
 
 def skipped(*packets: bytes | make.Record, link: int = 101) -> dict[str, int]:
-    found = capture.stats(io.BytesIO(make.pcap(packets, link=link)))
-    assert sum(found["skipped"].values()) + (found["connections"] > 0) == len(packets)
-    return found["skipped"]
+    counters = capture.stats(io.BytesIO(make.pcap(packets, link=link)))
+    assert sum(counters["skipped"].values()) + (counters["connections"] > 0) == len(packets)
+    return counters["skipped"]
 
 
 @pytest.mark.parametrize(("link", "size"), [(1, 14), (113, 16), (276, 20)])
@@ -34,9 +34,9 @@ def test_a_link_header_that_was_cut(link: int, size: int) -> None:
 
 
 def test_lengths_of_ipv4() -> None:
-    whole = make.ipv4(CLIENT, SERVER, TCP)
+    packet = make.ipv4(CLIENT, SERVER, TCP)
     for first in range(0x40, 0x45):
-        assert skipped(bytes([first]) + whole[1:]) == {"malformed": 1}
+        assert skipped(bytes([first]) + packet[1:]) == {"malformed": 1}
     assert skipped(make.ipv4(CLIENT, SERVER, TCP, total=19)) == {"malformed": 1}
     options = make.ipv4(CLIENT, SERVER, TCP, options=bytes(40))
     for n in range(20, 60):
@@ -49,10 +49,12 @@ def test_extensions_of_ipv6() -> None:
         return make.ipv6(CLIENT6, SERVER6, TCP6, extensions=extensions, protocol=protocol)
 
     options, authentication = (60, b"\1" + bytes(14)), (51, b"\4" + bytes(22))
-    whole = packet(options, authentication)
-    assert skipped(whole) == {}
+    complete_packet = packet(options, authentication)
+    assert skipped(complete_packet) == {}
     for n in range(40, 40 + 16 + 24):
-        assert skipped(make.Record(whole[:n], 0, len(whole))) == {"headers cut": 1}
+        assert skipped(make.Record(complete_packet[:n], 0, len(complete_packet))) == {
+            "headers cut": 1
+        }
     for protocol in (58, 59, 132):
         assert skipped(packet(options, protocol=protocol)) == {"not TCP": 1}
 
@@ -75,10 +77,10 @@ def test_fragments_within_as_many_tunnels_as_may_be() -> None:
     for depth in (7, 8):
         packets = wrap.fragments(make.ipv4(CLIENT, SERVER, TCP), 7, lambda: 2)
         for _ in range(depth):
-            packets = [make.ipv4(*wrap.OUTER, each, protocol=wrap.IP_IPV4) for each in packets]
-        found = capture.stats(io.BytesIO(make.pcap(packets, link=101)))
-        assert found["ip_reassembled"] == 1
-        assert found["skipped"] == ({} if depth < 8 else {"tunnels within each other": 1})
+            packets = [make.ipv4(*wrap.OUTER, packet, protocol=wrap.IP_IPV4) for packet in packets]
+        counters = capture.stats(io.BytesIO(make.pcap(packets, link=101)))
+        assert counters["ip_reassembled"] == 1
+        assert counters["skipped"] == ({} if depth < 8 else {"tunnels within each other": 1})
 
 
 def test_a_datagram_of_another_port() -> None:

@@ -48,23 +48,23 @@ def test_state_and_resume_are_as_one_reading(tmp_path: Path, kind: str, seed: in
         octets = mangle.mixed_pcapng(items, seed)
     path = tmp_path / "x.pcap"
     path.write_bytes(octets)
-    whole = _table(capture.read(path, fields=FIELDS, order="none"))
+    expected = _table(capture.read(path, fields=FIELDS, order="none"))
     rng = random.Random(seed)
     stops = sorted(rng.randrange(len(octets)) for _ in range(12))
-    found, state, last = [], None, None
+    rows, state, last = [], None, None
     for stop in [*stops, None]:
         last = capture.Reader(path, fields=FIELDS, order="none")
         if state is not None:
             last.resume(state)
-        found += _table(last.read(stop))
+        rows += _table(last.read(stop))
         if stop is not None:
             state = last.state()
             again = capture.Reader(path, fields=FIELDS, order="none")
             again.resume(state)
             assert again.state() == state
-    assert found == whole
+    assert rows == expected
     one = capture.Reader(path, fields=FIELDS, order="none")
-    assert sum(map(len, one)) == len(whole)
+    assert sum(map(len, one)) == len(expected)
     assert one.stats() == last.stats()
 
 
@@ -84,8 +84,8 @@ def test_one_reader_in_pieces(tmp_path: Path):
     path = tmp_path / "x.pcap"
     path.write_bytes(make.pcap(mangle.records(PARTS)))
     reader = capture.Reader(path, fields=FIELDS, order="none")
-    found = _table(reader.read(stop=20_000)) + _table(reader.read(stop=50_000)) + _table(reader)
-    assert found == _table(capture.read(path, fields=FIELDS, order="none"))
+    rows = _table(reader.read(stop=20_000)) + _table(reader.read(stop=50_000)) + _table(reader)
+    assert rows == _table(capture.read(path, fields=FIELDS, order="none"))
 
 
 def _short_connection(port: int) -> list[bytes]:
@@ -112,18 +112,18 @@ def test_resume_after_a_stop_behind_damage(tmp_path: Path, where: str, packed: b
     octets[at : at + 16] = b"\xff" * 16
     path = tmp_path / "x.pcap"
     path.write_bytes(gzip.compress(octets) if packed else octets)
-    whole = capture.read(path, fields=FIELDS, order="none")
-    expected = _table(whole)
-    assert "no record" in whole.damaged
+    full_reader = capture.read(path, fields=FIELDS, order="none")
+    expected = _table(full_reader)
+    assert "no record" in full_reader.damaged
     stop = at // 2 if where == "first half" else at + 500
     reader = capture.Reader(path, fields=FIELDS, order="none")
-    found = _table(reader.read(stop))
+    rows = _table(reader.read(stop))
     again = capture.Reader(path, fields=FIELDS, order="none")
     again.resume(reader.state())
-    found += _table(again)
-    assert len(found) == len(expected) == 600
-    assert found == expected
-    assert again.stats() == whole.stats()
+    rows += _table(again)
+    assert len(rows) == len(expected) == 600
+    assert rows == expected
+    assert again.stats() == full_reader.stats()
     with pytest.raises(capture.ReaderExhausted):
         _table(again.read(stop=len(octets)))
 
@@ -142,10 +142,10 @@ def test_a_chain_goes_on_behind_a_damaged_file(tmp_path: Path):
     expected = _table(capture.read(paths, fields=FIELDS, order="none", files="rotation"))
     for stop in ((0, 10**6), (1, 3000), (2, 3000), (2, 10**6)):
         reader = capture.Reader(paths, fields=FIELDS, order="none", files="rotation")
-        found = _table(reader.read(stop))
+        rows = _table(reader.read(stop))
         again = capture.Reader(paths, fields=FIELDS, order="none", files="rotation")
         again.resume(reader.state())
-        assert found + _table(again) == expected
+        assert rows + _table(again) == expected
 
 
 @pytest.mark.parametrize("kind", ["pcap", "pcapng"])

@@ -27,9 +27,9 @@ def test_ranges_hold_what_one_reader_gives(tmp_path: Path, count: int) -> None:
     with ThreadPoolExecutor(2) as pool:
         files = module.convert(str(path), str(tmp_path / "out"), count, pool)
     assert len(files) == count
-    found = pa.concat_tables(map(pq.read_table, files)).combine_chunks()
-    whole = capture.read(path, level="message", fields=module.FIELDS, order="none")
-    assert found.equals(pa.table(whole).combine_chunks())
+    written_table = pa.concat_tables(map(pq.read_table, files)).combine_chunks()
+    reader = capture.read(path, level="message", fields=module.FIELDS, order="none")
+    assert written_table.equals(pa.table(reader).combine_chunks())
     published = duckdb.sql(
         f"SELECT count(*) FROM read_parquet({files!r}) WHERE method = 'basic.publish'"
     ).fetchall()

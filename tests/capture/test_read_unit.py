@@ -41,23 +41,32 @@ def test_columns():
         *talk(HELLO, HEARTBEAT + BODY[:100], BODY[100:]),
         server(5001, HEARTBEAT),
     ]
-    found = rows(make.pcap(packets, nano=True), fields=None)
-    assert [row["frame_type"] for row in found] == [
+    frame_rows = rows(make.pcap(packets, nano=True), fields=None)
+    assert [row["frame_type"] for row in frame_rows] == [
         "protocol-header", "heartbeat", "body", "heartbeat",
     ]  # fmt: skip
-    assert [row["position"] for row in found] == [0, 0, 1, 0]
-    assert [row["direction"] for row in found] == ["client"] * 3 + ["server"]
-    assert {(row["src"], row["dst"]) for row in found[:3]} == {("10.0.0.1:40000", "10.0.0.2:5672")}
-    assert (found[3]["src"], found[3]["dst"]) == ("10.0.0.2:5672", "10.0.0.1:40000")
+    assert [row["position"] for row in frame_rows] == [0, 0, 1, 0]
+    assert [row["direction"] for row in frame_rows] == ["client"] * 3 + ["server"]
+    assert {(row["src"], row["dst"]) for row in frame_rows[:3]} == {
+        ("10.0.0.1:40000", "10.0.0.2:5672")
+    }
+    assert (frame_rows[3]["src"], frame_rows[3]["dst"]) == ("10.0.0.2:5672", "10.0.0.1:40000")
     step = 1_000_000
-    wanted = ["timestamp_ns", "packet", "timestamp", "timestamp_last", "packet_offset", "file"]
-    body = rows(make.pcap(packets, nano=True), fields=wanted)[2]
-    assert list(body) == wanted
+    requested_columns = [
+        "timestamp_ns",
+        "packet",
+        "timestamp",
+        "timestamp_last",
+        "packet_offset",
+        "file",
+    ]
+    body = rows(make.pcap(packets, nano=True), fields=requested_columns)[2]
+    assert list(body) == requested_columns
     assert body["timestamp_ns"] == make.START_NS + 3 * step
     assert body["packet"] == 4
     assert body["packet_offset"] == 24 + sum(16 + len(packet) for packet in packets[:3])
     assert body["timestamp_last"] - body["timestamp"] == timedelta(milliseconds=1)
-    assert "row" not in found[0]
+    assert "row" not in frame_rows[0]
 
 
 def test_schema_is_that_of_batches():
@@ -81,10 +90,10 @@ def test_fields_refused(fields):
     ],
 )
 def test_the_nearest_column_is_named(level, name, nearest):
-    with pytest.raises(ValueError, match=f"no column '{name}'.*mean '{nearest}'") as told:
+    with pytest.raises(ValueError, match=f"no column '{name}'.*mean '{nearest}'") as excinfo:
         capture.schema(level, [name])
-    assert "There is file, connection," in str(told.value)
-    assert ", row," not in str(told.value)
+    assert "There is file, connection," in str(excinfo.value)
+    assert ", row," not in str(excinfo.value)
 
 
 @pytest.mark.parametrize("octets", [b"GET / HTTP/1.1\r\n", b"\0" * 100])
@@ -134,8 +143,8 @@ def test_gap_is_a_row_and_the_next_frame_is_found():
     packets = [*opening(), *talk(HELLO, BODY[:50])]
     at = 1001 + len(HELLO) + 150
     packets += talk(BODY[150:], HEARTBEAT * 3, first=at)
-    found = rows(make.pcap(packets))
-    assert [(row["frame"], row["flags"]) for row in found] == [
+    frame_rows = rows(make.pcap(packets))
+    assert [(row["frame"], row["flags"]) for row in frame_rows] == [
         (HELLO, []),
         (BODY[:50], ["truncated"]),
         (b"", ["gap"]),
@@ -144,15 +153,15 @@ def test_gap_is_a_row_and_the_next_frame_is_found():
         (HEARTBEAT, []),
         (HEARTBEAT, []),
     ]
-    assert found[2]["error"] == "100 bytes were not captured"
-    keys = [(row["packet_offset"], row["position"]) for row in found]
+    assert frame_rows[2]["error"] == "100 bytes were not captured"
+    keys = [(row["packet_offset"], row["position"]) for row in frame_rows]
     assert len(set(keys)) == len(keys)
 
 
 def test_resync_where_the_header_was_lost():
     packets = [*opening(), *talk(HELLO), *talk(BODY[50:], HEARTBEAT * 3, first=1009 + 50)]
-    found = rows(make.pcap(packets))
-    assert [row["flags"] for row in found] == [
+    frame_rows = rows(make.pcap(packets))
+    assert [row["flags"] for row in frame_rows] == [
         [], ["gap"], ["gap", "truncated"], ["gap", "resync"], [], [],
     ]  # fmt: skip
 
@@ -161,8 +170,8 @@ def test_frames_inside_of_a_body_are_not_invented():
     inner = amqp.encode(1, amqp.Queue.Declare(queue="no")) * 40
     outer = amqp.encode(1, amqp.Body(bytes(100) + inner))
     packets = [*opening(), *talk(HELLO), *talk(outer[20:], HEARTBEAT * 2, first=1009 + 20)]
-    found = [row["frame"] for row in rows(make.pcap(packets)) if row["frame_type"]]
-    assert found == [HELLO, HEARTBEAT, HEARTBEAT]
+    frames = [row["frame"] for row in rows(make.pcap(packets)) if row["frame_type"]]
+    assert frames == [HELLO, HEARTBEAT, HEARTBEAT]
 
 
 def test_missing_at_the_end_by_the_peer():
@@ -181,10 +190,10 @@ def test_the_last_acknowledgement_proves_no_lost_octet():
 def test_ports_used_again():
     first = [*opening(), *talk(HELLO, HEARTBEAT)]
     second = [*opening(90000, 95000), *talk(HELLO, BODY, first=90001)]
-    found = rows(make.pcap(first + second))
-    assert [row["connection_index"] for row in found] == [0, 0, 1, 1]
-    assert len({row["connection"] for row in found}) == 2
-    assert found == rows(make.pcap(first + second))
+    frame_rows = rows(make.pcap(first + second))
+    assert [row["connection_index"] for row in frame_rows] == [0, 0, 1, 1]
+    assert len({row["connection"] for row in frame_rows}) == 2
+    assert frame_rows == rows(make.pcap(first + second))
 
 
 @pytest.mark.parametrize("end", [RST | ACK, FIN | ACK])
@@ -225,8 +234,8 @@ def test_tls():
 
 def test_frame_max_of_tune_ok():
     large = amqp.encode(1, amqp.Body(bytes(5000)))
-    found = rows(make.pcap([*opening(), *talk(HELLO, TUNE_OK, large)]))
-    assert "larger than frame_max" in found[-1]["error"]
+    frame_rows = rows(make.pcap([*opening(), *talk(HELLO, TUNE_OK, large)]))
+    assert "larger than frame_max" in frame_rows[-1]["error"]
     assert rows(make.pcap([*opening(), *talk(HELLO, large)]))[-1]["error"] is None
 
 
@@ -255,9 +264,9 @@ def test_secrets_are_hidden_in_what_remains(name):
     start = stream.index(PASSWORD)
     for at in range(9, start):
         packets = [*opening(), client(1001, stream[:at]), client(1001 + start, stream[start:])]
-        found = rows(make.pcap(packets), redact=True)
-        assert not any(b"sesame" in row["frame"] for row in found), at
-        assert sum(row["frame"] == HEARTBEAT for row in found) == 4
+        frame_rows = rows(make.pcap(packets), redact=True)
+        assert not any(b"sesame" in row["frame"] for row in frame_rows), at
+        assert sum(row["frame"] == HEARTBEAT for row in frame_rows) == 4
     for at in range(start + 1, start + len(PASSWORD)):
         packets = [*opening(), client(1001, stream[:at])]
         assert not any(b"guest" in row["frame"] for row in rows(make.pcap(packets), redact=True))
@@ -269,9 +278,9 @@ def test_reorder_buffer_is_bounded():
     packets = [*opening(), *talk(HELLO)]
     packets += talk(*[big] * 150, first=1009 + 100)
     packets += talk(bytes(100), first=1009)
-    found = rows(make.pcap(packets), fields=["flags", "error", "frame_type"])
-    assert found[1]["flags"] == ["gap"]
-    assert sum(row["frame_type"] == "body" for row in found) == 150
+    frame_rows = rows(make.pcap(packets), fields=["flags", "error", "frame_type"])
+    assert frame_rows[1]["flags"] == ["gap"]
+    assert sum(row["frame_type"] == "body" for row in frame_rows) == 150
 
 
 def _gzip(octets: bytes) -> Any:
@@ -281,15 +290,15 @@ def _gzip(octets: bytes) -> Any:
 def test_gzip_members_and_damage():
     octets = make.pcap([*opening(), *talk(HELLO, *[BODY] * 300)])
     packed = gzip.compress(octets[:1000]) + gzip.compress(octets[1000:])
-    whole = rows(octets, fields=["frame", "packet_offset"])
-    assert rows(packed, fields=["frame", "packet_offset"]) == whole
+    expected = rows(octets, fields=["frame", "packet_offset"])
+    assert rows(packed, fields=["frame", "packet_offset"]) == expected
     reader = capture.read(_gzip(packed[:-200]), fields=["frame"])
     n = sum(len(batch) for batch in reader)
-    assert 1 < n < len(whole)
+    assert 1 < n < len(expected)
     assert reader.damaged
     broken = bytearray(packed)
     broken[-300:-290] = b"\xff" * 10
-    assert 1 < len(rows(bytes(broken))) <= len(whole)
+    assert 1 < len(rows(bytes(broken))) <= len(expected)
 
 
 def test_simple_packets_have_no_time():

@@ -166,9 +166,9 @@ def test_without_layers_what_they_would_read_is_left_out() -> None:
     core = opened(b"".join([make.section(), make.interface("<", 1), KEYS, *blocks]))
     assert core.advance() is False
     assert core.advance(True) is False
-    found = core.counts()
-    assert found["skipped_bytes"] == 2000 + len(HELLO) - 1001
-    assert found["gaps"] == 0
+    counters = core.counts()
+    assert counters["skipped_bytes"] == 2000 + len(HELLO) - 1001
+    assert counters["gaps"] == 0
 
 
 def test_what_a_reader_does_not_take() -> None:
@@ -281,13 +281,13 @@ def test_files_that_are_read_at_once_keep_their_names() -> None:
     core = reader(batch_rows=1)
     taps = [core.open_tap(f"{number}", "key") for number in range(200)]
     core.feed_tap(taps[100], PLAIN)
-    found = []
+    file_names = []
     while (which := core.advance_taps()) != -1:
         if which >= 0:
             core.close_tap(which)
         while (batch := core.take(True)) is not None:
-            found += files_of(batch)
-    assert found == ["100"] * 3
+            file_names += files_of(batch)
+    assert file_names == ["100"] * 3
 
 
 def test_connections_with_fragments_end_a_batch_at_a_time() -> None:
@@ -299,15 +299,15 @@ def test_connections_with_fragments_end_a_batch_at_a_time() -> None:
         packets.append(make.ethernet(next(wrap.fragments(packet, number, lambda: 4))))
     core = opened(make.pcap(packets), batch_rows=1)
     assert core.advance() is False
-    found = 0
+    row_count = 0
     while core.advance(True):
         batch = core.take()
         while batch is not None:
-            found += len(batch)
+            row_count += len(batch)
             batch = core.take()
     assert core.counts()["ip_fragments"] == 6
     assert core.counts()["connections"] == 6
-    assert found >= 6
+    assert row_count >= 6
 
 
 def test_connections_are_numbered_from_where_one_wants() -> None:
@@ -318,9 +318,9 @@ def test_connections_are_numbered_from_where_one_wants() -> None:
 
 
 def test_batches_and_rows_are_made_by_readers() -> None:
-    for made in (_capture.CaptureBatch, _capture.CaptureRows):
+    for native_type in (_capture.CaptureBatch, _capture.CaptureRows):
         with pytest.raises(TypeError, match=r"made by|taken out of"):
-            made()
+            native_type()
     with pytest.raises(ValueError, match="no rows"):
         _capture.CaptureRows.__new__(_capture.CaptureRows).fill()
     core = opened(PLAIN, batch_rows=2)

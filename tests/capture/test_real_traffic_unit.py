@@ -45,8 +45,13 @@ def test_offloaded_segments_have_no_length():
             make.CLIENT, make.SERVER, make.tcp(make.CLIENT, make.SERVER, 1001, large), total=0
         )
     )
-    found = rows(make.pcap([*opening(), packet, *talk(HEARTBEAT, first=1001 + len(large))]))
-    assert [row["frame_type"] for row in found] == ["protocol-header", "body", "body", "heartbeat"]
+    frame_rows = rows(make.pcap([*opening(), packet, *talk(HEARTBEAT, first=1001 + len(large))]))
+    assert [row["frame_type"] for row in frame_rows] == [
+        "protocol-header",
+        "body",
+        "body",
+        "heartbeat",
+    ]
     packet = make.ethernet(
         make.ipv6(
             make.CLIENT6, make.SERVER6, make.tcp(make.CLIENT6, make.SERVER6, 1, large), length=0
@@ -61,7 +66,11 @@ def test_each_packet_twice():
         *opening(), *talk(HELLO, ACKS[0], ACKS[1] + ACKS[2]), server(5001, HEARTBEAT),
         client(1001 + 8 + 3 * len(ACKS[0]), b"", FIN | ACK), server(5009, b"", FIN | ACK),
     ]  # fmt: skip
-    twice = [packet for each in packets for packet in (each, make.ethernet(each[14:], 0x8100))]
+    twice = [
+        packet
+        for original in packets
+        for packet in (original, make.ethernet(original[14:], 0x8100))
+    ]
     expected = streams(make.pcap(packets))
     assert streams(make.pcap(twice)) == expected
     assert streams(make.pcap([*packets[:2], *packets[:2], *twice])) == expected
@@ -89,9 +98,9 @@ def test_both_open_at_once():
         *talk(HELLO),
         server(5001, HEARTBEAT),
     ]
-    found = rows(make.pcap(packets))
-    assert [row["flags"] for row in found] == [[], []]
-    assert {row["connection_index"] for row in found} == {0}
+    frame_rows = rows(make.pcap(packets))
+    assert [row["flags"] for row in frame_rows] == [[], []]
+    assert {row["connection_index"] for row in frame_rows} == {0}
 
 
 def test_probes_of_a_closed_window():
@@ -167,10 +176,14 @@ def test_same_ports_again_without_a_syn():
         last = 1009 + len(ACKS[0])
         first += [client(last, b"", FIN | ACK), server(5001, b"", FIN | ACK)]
         packets = first + talk(*ACKS[:200], first=start)
-        found = rows(make.pcap(packets))
-        assert [row["frame"] for row in found if not row["error"]] == [HELLO, ACKS[0], *ACKS[:200]]
-        assert not any("gap" in row["flags"] for row in found)
-        assert len({row["connection"] for row in found}) == 2
+        frame_rows = rows(make.pcap(packets))
+        assert [row["frame"] for row in frame_rows if not row["error"]] == [
+            HELLO,
+            ACKS[0],
+            *ACKS[:200],
+        ]
+        assert not any("gap" in row["flags"] for row in frame_rows)
+        assert len({row["connection"] for row in frame_rows}) == 2
 
 
 def test_a_pause_of_gigabytes():
@@ -185,12 +198,12 @@ def test_a_load_balancer_says_who_it_is():
     start_ok = amqp.encode(
         0, amqp.Connection.StartOk(mechanism="PLAIN", response=b"\0guest\0sesame")
     )
-    said = [HELLO, start_ok, TUNE_OK, *ACKS[:5]]
+    client_frames = [HELLO, start_ok, TUNE_OK, *ACKS[:5]]
     line = b"PROXY TCP4 192.0.2.7 10.0.0.2 51234 5672\r\n"
-    packets = [*opening(), *talk(line + said[0], *said[1:])]
-    found = rows(make.pcap(packets), fields=["frame", "error", "flags", "peer", "src"])
-    assert [row["frame"] for row in found] == said
-    assert {(row["error"], row["peer"], row["src"]) for row in found} == {
+    packets = [*opening(), *talk(line + client_frames[0], *client_frames[1:])]
+    frame_rows = rows(make.pcap(packets), fields=["frame", "error", "flags", "peer", "src"])
+    assert [row["frame"] for row in frame_rows] == client_frames
+    assert {(row["error"], row["peer"], row["src"]) for row in frame_rows} == {
         (None, "192.0.2.7:51234", "10.0.0.1:40000")
     }
     assert capture.stats(io.BytesIO(make.pcap(packets)))["proxied_connections"] == 1
@@ -233,11 +246,11 @@ TOKENS = b"\x02\0\x05a.com" + b"\x20\0\x20" + b"\x01" * 32
 def test_whom_a_proxy_speaks_for(head, peer, size):
     stream = head + HELLO + b"".join(ACKS[:3])
     pieces = [stream[at : at + size] for at in range(0, len(stream), size)]
-    found = rows(make.pcap([*opening(), *talk(*pieces)]), fields=["frame", "error", "peer"])
-    assert [(row["frame"], row["error"]) for row in found] == [
-        (each, None) for each in (HELLO, *ACKS[:3])
+    frame_rows = rows(make.pcap([*opening(), *talk(*pieces)]), fields=["frame", "error", "peer"])
+    assert [(row["frame"], row["error"]) for row in frame_rows] == [
+        (frame, None) for frame in (HELLO, *ACKS[:3])
     ]
-    assert {row["peer"] for row in found} == {peer}
+    assert {row["peer"] for row in frame_rows} == {peer}
 
 
 @pytest.mark.parametrize("size", [1, 1000])
@@ -267,8 +280,8 @@ def test_recorded_frames_inside_of_a_body(count):
     inner = b"".join(ACKS[:count])
     outer = amqp.encode(1, amqp.Body(bytes(300) + inner))
     packets = [*opening(), *talk(HELLO), *talk(outer[20:], *ACKS, first=1009 + 20)]
-    found = [row["frame"] for row in rows(make.pcap(packets)) if row["error"] is None]
-    assert found == [HELLO, *ACKS]
+    frames = [row["frame"] for row in rows(make.pcap(packets)) if row["error"] is None]
+    assert frames == [HELLO, *ACKS]
 
 
 def test_frames_larger_than_usual_from_the_middle():
@@ -278,8 +291,8 @@ def test_frames_larger_than_usual_from_the_middle():
     )
     stream = b"".join([body(5000)[100:], *[message] * 6])
     packets = talk(*[stream[at : at + 50_000] for at in range(0, len(stream), 50_000)])
-    found = rows(make.pcap(packets), fields=["frame_type", "error"])
-    assert sum(row["frame_type"] == "body" and not row["error"] for row in found) == 6
+    frame_rows = rows(make.pcap(packets), fields=["frame_type", "error"])
+    assert sum(row["frame_type"] == "body" and not row["error"] for row in frame_rows) == 6
 
 
 def test_simple_blocks_that_were_cut_without_saying_so():
@@ -292,8 +305,8 @@ def test_simple_blocks_that_were_cut_without_saying_so():
 
 def test_resets_that_carry_text():
     packets = [*opening(), *talk(HELLO), server(5001, b"closed by policy", RST | ACK)]
-    found = rows(make.pcap(packets))
-    assert [row["frame"] for row in found] == [HELLO]
+    frame_rows = rows(make.pcap(packets))
+    assert [row["frame"] for row in frame_rows] == [HELLO]
 
 
 def test_lost_beginning_of_one_side_only():
@@ -303,8 +316,8 @@ def test_lost_beginning_of_one_side_only():
         server(5001 + 30, b"".join(ACKS[:3])[30:]),
         *talk(*ACKS[3:50], first=5001 + 63, side=server),
     ]
-    found = streams(make.pcap(packets))
-    assert found["10.0.0.1:40000", "server"] == ACKS[2:50]
+    frames_by_stream = streams(make.pcap(packets))
+    assert frames_by_stream["10.0.0.1:40000", "server"] == ACKS[2:50]
 
 
 def test_checksums_are_not_looked_at_and_padding_is_left_out():

@@ -92,8 +92,8 @@ def test_what_exceeds_the_bound_is_a_gap(options: dict, exceeded: bool):
     assert bool(counts["reorder_overflows"]) == exceeded
     assert counts["gaps"] == len(gaps) >= counts["reorder_overflows"]
     # Not a byte without a trace: it is in a row, or was counted as lost.
-    there = sum(len(row["frame"]) for row in rows)
-    assert there + counts["lost_bytes"] == 2000 * SIZE
+    frame_bytes = sum(len(row["frame"]) for row in rows)
+    assert frame_bytes + counts["lost_bytes"] == 2000 * SIZE
     assert len(gaps) == sum("bytes were not captured" in (r["error"] or "") for r in rows)
     if not exceeded:
         assert not gaps

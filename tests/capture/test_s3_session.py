@@ -27,7 +27,7 @@ def options() -> Iterator[dict[str, str]]:
     if not hasattr(fs, "S3FileSystem"):
         pytest.skip("pyarrow is built without S3")
     with s3_server.server() as address:
-        given = {
+        storage_options = {
             "fs.s3a.endpoint": address,
             "fs.s3a.access.key": s3_server.ACCESS,
             "fs.s3a.secret.key": s3_server.SECRET,
@@ -44,12 +44,12 @@ def options() -> Iterator[dict[str, str]]:
         ):  # fmt: skip
             with store.open_output_stream(f"bucket/day/{name}", compression=None) as out:
                 out.write(data)
-        yield given
+        yield storage_options
 
 
 def rows(source: Any, **more: Any) -> list[dict[str, Any]]:
-    found = capture.read(source, fields=["method", "packet_offset", "frame"], **more)
-    return [row for batch in found for row in pa.record_batch(batch).to_pylist()]
+    reader = capture.read(source, fields=["method", "packet_offset", "frame"], **more)
+    return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
 
 
 @pytest.mark.parametrize("name", ["s3://bucket/day/a.pcap.gz", "s3a://bucket/day/b.pcap"])
@@ -57,7 +57,9 @@ def test_reading(options: dict[str, str], name: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(_files.open_source, "__defaults__", (10_000,))
     assert rows(locate(name, Storage(options))) == rows(str(RECORDING))
     reader = capture.read(locate(name, Storage(options)), fields=["file"])
-    assert {each for b in reader for each in pa.record_batch(b).column(0).to_pylist()} == {name}
+    assert {
+        file_name for b in reader for file_name in pa.record_batch(b).column(0).to_pylist()
+    } == {name}
 
 
 def test_a_file_system_of_the_users(options: dict[str, str]) -> None:
@@ -73,8 +75,8 @@ def test_a_file_system_of_the_users(options: dict[str, str]) -> None:
 def test_listing(options: dict[str, str]) -> None:
     storage = Storage(options)
     names = ["s3://bucket/day/a.pcap.gz", "s3://bucket/day/b.pcap"]
-    assert [each.uri for each in sorted(storage.find("s3://bucket/day", False))] == names
-    assert [each.uri for each in storage.find("s3://bucket/day/*.gz", False)] == names[:1]
+    assert [file.uri for file in sorted(storage.find("s3://bucket/day", False))] == names
+    assert [file.uri for file in storage.find("s3://bucket/day/*.gz", False)] == names[:1]
     (empty,) = storage.find("s3://bucket/day/deep/", False)
     assert (empty.uri, empty.size) == ("s3://bucket/day/deep/c.pcap", 0)
     assert rows(locate(empty.uri, storage)) == []

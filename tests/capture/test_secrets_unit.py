@@ -30,11 +30,17 @@ MECHANISMS = {
 
 
 def read(
-    client: bytes, *, server: bytes = b"", syn: bool = True, cut: int = 700, **how: Any
+    client: bytes, *, server: bytes = b"", syn: bool = True, segment_bytes: int = 700, **how: Any
 ) -> Any:
     packets = make.opening() if syn else []
-    packets += [make.client(1001 + at, client[at : at + cut]) for at in range(0, len(client), cut)]
-    packets += [make.server(5001 + at, server[at : at + cut]) for at in range(0, len(server), cut)]
+    packets += [
+        make.client(1001 + at, client[at : at + segment_bytes])
+        for at in range(0, len(client), segment_bytes)
+    ]
+    packets += [
+        make.server(5001 + at, server[at : at + segment_bytes])
+        for at in range(0, len(server), segment_bytes)
+    ]
     return list(capture.read(io.BytesIO(make.pcap(packets)), **how))
 
 
@@ -76,21 +82,23 @@ CHALLENGES = {
 }
 
 
-@pytest.mark.parametrize("cut", [700, 20])
+@pytest.mark.parametrize("segment_bytes", [700, 20])
 @pytest.mark.parametrize("end", [None, -3])
 @pytest.mark.parametrize("mechanism", CHALLENGES)
-def test_what_servers_ask_is_hidden(mechanism: str, end: int | None, cut: int) -> None:
+def test_what_servers_ask_is_hidden(mechanism: str, end: int | None, segment_bytes: int) -> None:
     """Also where the last frame is cut off."""
     challenges, data = CHALLENGES[mechanism]
-    old = b"".join(v0_9_1.encode(0, v0_9_1.Connection.Secure(each)) for each in challenges)
-    new = b"".join(v1.encode(0, v1.SaslChallenge(each)) for each in challenges)
+    old = b"".join(
+        v0_9_1.encode(0, v0_9_1.Connection.Secure(challenge)) for challenge in challenges
+    )
+    new = b"".join(v1.encode(0, v1.SaslChallenge(challenge)) for challenge in challenges)
     if data:
         new += v1.encode(0, v1.SaslOutcome(0, data))
     for header, server, name in (
         (v0_9_1.PROTOCOL_HEADER, old, "connection.secure"),
         (v1.SASL_HEADER, v1.SASL_HEADER + new, "sasl-challenge"),
     ):
-        sent = read(header, server=server[:end], cut=cut)
+        sent = read(header, server=server[:end], segment_bytes=segment_bytes)
         shown = everything(sent)
         for piece in (SECRET, SECRET[:8], SECRET[8:16]):
             assert piece not in shown
@@ -122,8 +130,8 @@ def test_properties_named_like_secrets_are_hidden() -> None:
     }
     shown = everything(read(old_login("PLAIN", properties)))
     assert SECRET not in shown
-    for kept in (b"shown-product", b"shown-last", b"basic.nack", b"access_token"):
-        assert kept in shown
+    for text in (b"shown-product", b"shown-last", b"basic.nack", b"access_token"):
+        assert text in shown
     opened = v1.Open(
         "c",
         properties=v1.Map(
@@ -140,8 +148,8 @@ def test_properties_named_like_secrets_are_hidden() -> None:
     )
     shown = everything(read(v1.PROTOCOL_HEADER + v1.encode(0, opened) + v1_talk.attach()))
     assert SECRET not in shown
-    for kept in (b"shown-product", b"shown-of-described", b"shown-five", b"shown-last"):
-        assert kept in shown
+    for text in (b"shown-product", b"shown-of-described", b"shown-five", b"shown-last"):
+        assert text in shown
 
 
 @pytest.mark.parametrize("tag", [b"S\0\0", b"I\0\0", b"T\0", b"D"])
@@ -234,12 +242,12 @@ def test_the_link_is_remembered_by_a_state() -> None:
     data = v1.PROTOCOL_HEADER + v1_talk.opening() + cbs() + put_token(frame=700)
     packets = make.opening()
     packets += [make.client(1001 + at, data[at : at + 300]) for at in range(0, len(data), 300)]
-    whole = make.pcap(packets)
-    for stop in range(1500, len(whole), 700):
-        reader = capture.Reader(io.BytesIO(whole))
+    capture_bytes = make.pcap(packets)
+    for stop in range(1500, len(capture_bytes), 700):
+        reader = capture.Reader(io.BytesIO(capture_bytes))
         shown = everything(list(reader.read(stop=stop)))
         state = reader.state()
-        reader = capture.Reader(io.BytesIO(whole))
+        reader = capture.Reader(io.BytesIO(capture_bytes))
         reader.resume(state)
         shown += everything(list(reader.read()))
         for piece in (TOKEN[:20], b"T" * 40, TOKEN[-10:]):
@@ -292,7 +300,9 @@ def test_tokens_are_hidden_on_every_link_to_cbs() -> None:
             for channel, handle in links[:count]
         ]
         frames = [frames_of(token) for token in tokens]
-        data += b"".join(frame for each in zip(*frames, strict=True) for frame in each)
+        data += b"".join(
+            frame for round_frames in zip(*frames, strict=True) for frame in round_frames
+        )
         data += b"".join(tokens)
         for level in ("frame", "message"):
             shown = everything(read(data, level=level))
@@ -478,7 +488,7 @@ def test_tokens_with_any_damaged_byte_before_them_are_hidden() -> None:
     for changed in damaged(sent[: sent.index(TOKEN)], 0, secret):
         whose = slice(6, 8), slice(11, 16)
         if all(changed[part] == sent[part] for part in whose):
-            shown = everything(read(start + changed + sent[len(changed) :], cut=4000))
+            shown = everything(read(start + changed + sent[len(changed) :], segment_bytes=4000))
             assert b"T" * 40 not in shown, changed
 
 
@@ -506,9 +516,9 @@ def test_a_method_that_ends_within_its_numbers_is_no_login(size: int, method: by
     sent = b"AMQP\0\0\x09\x01" + frame[: size + 8]
     for parts in ([sent], [sent[:8], sent[8:]]):
         octets = make.pcap(make.packets([(0, part) for part in parts]))
-        found = rows(octets)
-        assert found[0]["frame"] == sent[:8]
-        assert b"".join(row["frame"] for row in found[1:]).startswith(frame[:7])
+        frame_rows = rows(octets)
+        assert frame_rows[0]["frame"] == sent[:8]
+        assert b"".join(row["frame"] for row in frame_rows[1:]).startswith(frame[:7])
 
 
 @pytest.mark.parametrize("size", range(8))
@@ -519,6 +529,6 @@ def test_a_frame_of_1_0_that_is_shorter_than_its_head(size: int) -> None:
     for syn in (True, False):
         sent = make.packets([(0, start), (0, frame)])
         octets = make.pcap(sent if syn else sent[2:])
-        found = rows(octets, protocol="1.0")
-        assert b"".join(row["frame"] for row in found)
-        assert len(found) < 10
+        frame_rows = rows(octets, protocol="1.0")
+        assert b"".join(row["frame"] for row in frame_rows)
+        assert len(frame_rows) < 10

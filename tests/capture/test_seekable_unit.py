@@ -50,9 +50,9 @@ class Counted(io.BytesIO):
     read_so_far = 0
 
     def read(self, size: int | None = -1) -> bytes:
-        found = super().read(size)
-        self.read_so_far += len(found)
-        return found
+        data = super().read(size)
+        self.read_so_far += len(data)
+        return data
 
 
 def test_only_the_frames_that_are_wanted_are_read() -> None:
@@ -79,11 +79,11 @@ def test_a_reader_goes_on_from_a_state(tmp_path: Path, table: str) -> None:
         return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
 
     first = capture.Reader(path, order="none")
-    found = rows(first.read(stop=50_001))
+    first_rows = rows(first.read(stop=50_001))
     second = capture.Reader(path, order="none")
     second.resume(first.state())
-    assert found + rows(second) == rows(capture.Reader(path, order="none"))
-    assert len(found) > 100
+    assert first_rows + rows(second) == rows(capture.Reader(path, order="none"))
+    assert len(first_rows) > 100
 
 
 @pytest.mark.parametrize("column", [0, 1])
@@ -96,9 +96,9 @@ def test_a_table_that_is_wrong_is_told(tmp_path: Path, column: int, size: int, f
     good = tmp_path / "y.pcap"
     good.write_bytes(data)
     reader = capture.Reader(path, fields=["packet_offset", "frame"])
-    found = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
-    whole = capture.Reader(good, fields=["packet_offset", "frame"])
-    assert found == [row for batch in whole for row in pa.record_batch(batch).to_pylist()]
+    rows = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+    plain_reader = capture.Reader(good, fields=["packet_offset", "frame"])
+    assert rows == [row for batch in plain_reader for row in pa.record_batch(batch).to_pylist()]
     assert "wrong about the frame at byte" in (reader.damaged or "")
     reader = capture.Reader(path)
     for _ in reader.read(stop=10_000):

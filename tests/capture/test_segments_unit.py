@@ -25,22 +25,22 @@ def test_both_ports_are_wanted(syn: bool) -> None:
         make.server(5001, ACK),
         make.client(1009, BEAT),
     ]
-    found = rows(
+    frame_rows = rows(
         make.pcap(packets[0 if syn else 2 :]),
         ports=(make.CLIENT[1], make.SERVER[1]),
         fields=["frame", "direction", "src"],
     )
-    assert [row["direction"] for row in found] == ["client", "server", "client"]
-    assert found[0]["src"] == "10.0.0.1:40000"
+    assert [row["direction"] for row in frame_rows] == ["client", "server", "client"]
+    assert frame_rows[0]["src"] == "10.0.0.1:40000"
 
 
 def test_a_connection_whose_first_packet_is_the_servers() -> None:
     """SYN and ACK are the server's, also where both ports are wanted."""
     packets = [make.opening()[1], make.server(5001, ACK), make.client(1001, BEAT)]
-    found = rows(
+    frame_rows = rows(
         make.pcap(packets), ports=(make.CLIENT[1], make.SERVER[1]), fields=["frame", "direction"]
     )
-    assert {(row["frame"], row["direction"]) for row in found} == {
+    assert {(row["frame"], row["direction"]) for row in frame_rows} == {
         (ACK, "server"),
         (BEAT, "client"),
     }
@@ -50,12 +50,12 @@ def test_an_opening_amid_a_stream_is_of_another_connection() -> None:
     """Enough was seen to begin without an opening; one with other numbers is not its."""
     before = [make.client(900_000 + 8 * n, BEAT) for n in range(40)]
     packets = [*before, *make.opening(), make.client(1001, ACK)]
-    found = rows(make.pcap(packets), fields=["frame", "connection_index"])
-    assert [row["connection_index"] for row in found] == [0] * 40 + [1]
+    frame_rows = rows(make.pcap(packets), fields=["frame", "connection_index"])
+    assert [row["connection_index"] for row in frame_rows] == [0] * 40 + [1]
     # What came before the first bytes that were kept belongs to the same one.
     late = [make.client(1001, BEAT), *make.opening(), make.client(1009, ACK)]
-    found = rows(make.pcap(late), fields=["frame", "connection_index"])
-    assert [(row["frame"], row["connection_index"]) for row in found] == [(BEAT, 0), (ACK, 0)]
+    frame_rows = rows(make.pcap(late), fields=["frame", "connection_index"])
+    assert [(row["frame"], row["connection_index"]) for row in frame_rows] == [(BEAT, 0), (ACK, 0)]
     # A SYN after which nothing but an acknowledgement was seen.
     packets = [make.client(900_000, b"", make.FIN), *make.opening(), make.client(1001, ACK)]
     assert len(rows(make.pcap(packets), fields=["frame"])) == 1
@@ -63,9 +63,9 @@ def test_an_opening_amid_a_stream_is_of_another_connection() -> None:
 
 def many(packet: bytes, addresses: range) -> bytes:
     """The packet of a client, of as many as there are addresses."""
-    whole = make.pcap([packet])[24:]
-    at = whole.index(b"\x0a\0\0\1\x0a\0\0\2")
-    head, tail = whole[:at], whole[at + 4 :]
+    record = make.pcap([packet])[24:]
+    at = record.index(b"\x0a\0\0\1\x0a\0\0\2")
+    head, tail = record[:at], record[at + 4 :]
     return b"".join(head + struct.pack(">I", n) + tail for n in addresses)
 
 
@@ -97,23 +97,23 @@ def test_directions_that_a_file_ends_with_are_bounded() -> None:
 
 def test_a_part_of_a_frame_that_came_before_its_beginning() -> None:
     """Other rows go out while the rest of a frame waits whose first bytes were sent early."""
-    whole = BEAT * 3 + ACK
+    frames = BEAT * 3 + ACK
     other = (make.CLIENT[0], 40_001)
     syn = make.segment(other, make.SERVER, 1000, b"", make.SYN)
     busy = make.segment(other, make.SERVER, 1001, BEAT * 3000)
-    early, late = make.client(1001 + 8, whole[8:-5]), make.client(1001, whole[:8])
-    rest = make.client(1001 + len(whole) - 5, whole[-5:])
-    found = rows(
-        make.pcap([*make.opening(), syn, early, late, busy, rest]),
+    early, late = make.client(1001 + 8, frames[8:-5]), make.client(1001, frames[:8])
+    last_segment = make.client(1001 + len(frames) - 5, frames[-5:])
+    frame_rows = rows(
+        make.pcap([*make.opening(), syn, early, late, busy, last_segment]),
         fields=["frame", "src", "flags"],
     )
-    assert not any(row["flags"] for row in found)
-    mine = [row["frame"] for row in found if row["src"] == "10.0.0.1:40000"]
+    assert not any(row["flags"] for row in frame_rows)
+    mine = [row["frame"] for row in frame_rows if row["src"] == "10.0.0.1:40000"]
     assert mine == [BEAT] * 3 + [ACK]
-    assert [row["frame"] for row in found].index(ACK) == 3
-    assert len(found) == 3004
+    assert [row["frame"] for row in frame_rows].index(ACK) == 3
+    assert len(frame_rows) == 3004
 
 
 def test_stats_of_ports_that_are_read_twice() -> None:
-    found = capture.stats(io.BytesIO(make.pcap([make.client(1001, BEAT)] * 3)))
-    assert (found["packets"], found["retransmitted_bytes"]) == (3, 16)
+    counters = capture.stats(io.BytesIO(make.pcap([make.client(1001, BEAT)] * 3)))
+    assert (counters["packets"], counters["retransmitted_bytes"]) == (3, 16)

@@ -16,14 +16,14 @@ CAREFUL = {"PYTHONMALLOC": "debug", "MALLOC_PERTURB_": "165", "PYTHONFAULTHANDLE
 
 @pytest.mark.parametrize("seed", range(2))
 def test_hostile_states(seed: int):
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tests.capture.hostile_states", str(seed), "0.02"],
         capture_output=True,
         text=True,
         cwd=REPO,
         env={**os.environ, **CAREFUL},
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    states, refused = map(int, done.stdout.split())
+    assert process.returncode == 0, process.stderr[-3000:]
+    states, refused = map(int, process.stdout.split())
     assert states > 3000
     assert states * 0.3 < refused < states

@@ -21,12 +21,12 @@ CHANGES = (-1, 0, 1, 2, 7, 9, 1 << 31, 1 << 62)
 def fragments() -> list[bytes]:
     """Packets of which some fragments are missing, and one whose fragments contradict."""
     out: list[bytes] = []
-    for n, kept in enumerate([(0, 2), (1, 2), (0, 3)]):
+    for n, positions in enumerate([(0, 2), (1, 2), (0, 3)]):
         packet = make.ipv4(
             make.CLIENT, make.SERVER, make.tcp(make.CLIENT, make.SERVER, n, BEAT * 5)
         )
         pieces = list(wrap.fragments(packet, n, lambda: 2))
-        out += [make.ethernet(pieces[at]) for at in kept]
+        out += [make.ethernet(pieces[at]) for at in positions]
     changed = bytearray(pieces[0])
     changed[-1] ^= 1
     return [*out, make.ethernet(bytes(changed))]
@@ -35,10 +35,12 @@ def fragments() -> list[bytes]:
 def open_message() -> bytes:
     """A file that ends within a message, of 0-9-1 and of 1.0, and within a frame."""
     body = amqp.encode(1, amqp.Body(b"b" * 10))
-    said = amqp.PROTOCOL_HEADER + PUBLISH + HEADER + body * 3 + body[:5]
+    client_bytes = amqp.PROTOCOL_HEADER + PUBLISH + HEADER + body * 3 + body[:5]
     deliveries = b"AMQP\0\1\0\0" + v1_talk.opening() + TRANSFER
     other = make.packets([(0, deliveries + deliveries[-20:-3])], client=40_001)
-    return make.pcap([*make.packets([(0, said)]), *other, make.client(9000, BEAT), *fragments()])
+    return make.pcap(
+        [*make.packets([(0, client_bytes)]), *other, make.client(9000, BEAT), *fragments()]
+    )
 
 
 def last_state(octets: bytes) -> tuple[bytes, list[int]]:
@@ -63,13 +65,13 @@ def test_what_waits_goes_on() -> None:
 
 
 def test_every_number_of_a_state() -> None:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for at in STARTS:
         for value in CHANGES:
             changed = STATE[:at] + number(value) + STATE[at + width(STATE, at) :]
-            attack(changed, "message", False, b"", found)
-    assert found["states"] == len(STARTS) * len(CHANGES)
-    assert found["states"] * 0.3 < found["refused"] < found["states"]
+            attack(changed, "message", False, b"", counts)
+    assert counts["states"] == len(STARTS) * len(CHANGES)
+    assert counts["states"] * 0.3 < counts["refused"] < counts["states"]
 
 
 def test_a_direction_of_which_nothing_was_seen_is_as_new() -> None:
@@ -81,8 +83,8 @@ def test_a_direction_of_which_nothing_was_seen_is_as_new() -> None:
     assert core.advance() is False
     starts: list[int] = []
     state = core.state(starts)
-    rest = make.pcap(packets)[len(make.pcap(packets[:1])) :]
-    rows = frames_after(state, rest)
+    remainder = make.pcap(packets)[len(make.pcap(packets[:1])) :]
+    rows = frames_after(state, remainder)
     assert rows == [amqp.PROTOCOL_HEADER, *[BEAT] * 4]
     unseen = [at for at in starts if not any(state[at:])]
     assert len(unseen) > 40
@@ -91,20 +93,20 @@ def test_a_direction_of_which_nothing_was_seen_is_as_new() -> None:
         for value in (1, 2, 3):
             changed = state[:at] + number(value) + state[at + 1 :]
             try:
-                found = frames_after(changed, rest)
+                changed_rows = frames_after(changed, remainder)
             except ValueError:
                 refused += 1
             else:
-                assert found == rows
+                assert changed_rows == rows
     assert refused > len(unseen)
 
 
-def frames_after(state: bytes, rest: bytes) -> list[bytes]:
+def frames_after(state: bytes, remainder: bytes) -> list[bytes]:
     """The frames that a reader gives which goes on in a state."""
     pa = pytest.importorskip("pyarrow")
     core = reader("frame", False)
     core.resume(state)
-    core.feed(rest)
+    core.feed(remainder)
     out: list[bytes] = []
     while True:
         more = core.advance() or core.advance(last=True)
@@ -143,16 +145,16 @@ def test_bytes_of_an_open_message_that_are_none(old: bytes, new: bytes) -> None:
 
 def listed(aborted: bytes = b"\x42", **fields: int) -> bytes:
     """A transfer with all fields that put deliveries together, `aborted` the last of them."""
-    given = {"number": 5, "handle": 7, "more": True, "aborted": True, **fields}
-    return v1_talk.transfer(b"", **given)[:-1] + aborted
+    transfer_fields = {"number": 5, "handle": 7, "more": True, "aborted": True, **fields}
+    return v1_talk.transfer(b"", **transfer_fields)[:-1] + aborted
 
 
 @pytest.mark.parametrize(
     "other", [listed(more=False), listed(handle=8), listed(number=6), listed(b"\x41")]
 )
 def test_transfers_of_an_open_delivery_that_contradict(other: bytes) -> None:
-    said = b"AMQP\0\1\0\0" + v1_talk.opening() + listed() * 2
-    state, _ = last_state(make.pcap(make.packets([(0, said)])))
+    client_bytes = b"AMQP\0\1\0\0" + v1_talk.opening() + listed() * 2
+    state, _ = last_state(make.pcap(make.packets([(0, client_bytes)])))
     assert state.count(listed() * 2) == 1
     changed = state.replace(listed() * 2, listed() + other)
     assert len(changed) == len(state)

@@ -65,17 +65,17 @@ def test_numbers_that_are_as_far_apart_as_they_can_be(far: int):
     packets += [make.server(9, b"y", make.ACK, (first + far + 60) % 2**32)]
     packets += [make.client((first - far) % 2**32, b"", make.SYN)]
     octets = make.pcap(packets)
-    whole = capture.read(io.BytesIO(octets), order="none")
-    expected = table(whole)
+    full_reader = capture.read(io.BytesIO(octets), order="none")
+    expected = table(full_reader)
     at = 24
     for packet in packets:
         at += 16 + len(packet)
         reader = capture.Reader(io.BytesIO(octets), order="none")
-        found = table(reader.read(at))
+        first_rows = table(reader.read(at))
         again = capture.Reader(io.BytesIO(octets), order="none")
         again.resume(reader.state())
-        assert found + table(again) == expected
-        assert again.stats() == whole.stats()
+        assert first_rows + table(again) == expected
+        assert again.stats() == full_reader.stats()
 
 
 @pytest.mark.parametrize("encrypt", [False, True])
@@ -153,15 +153,15 @@ def test_encryption_needs_its_package(path: Path):
         "try: reader.state(b'k' * 32, encrypt=True)\n"
         "except ImportError as error: print(error)\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
     )
-    assert done.stdout.splitlines()[0] == "True"
-    assert "amqpcodec[crypto]" in done.stdout
+    assert process.stdout.splitlines()[0] == "True"
+    assert "amqpcodec[crypto]" in process.stdout
 
 
 @pytest.mark.parametrize(
-    ("made", "taken"),
+    ("writer_options", "resume_options"),
     [
         ({}, {"level": "message"}),
         ({"level": "message"}, {}),
@@ -170,15 +170,15 @@ def test_encryption_needs_its_package(path: Path):
         ({"protocol": "1.0"}, {}),
     ],
 )
-def test_states_of_other_readers(path: Path, made: dict, taken: dict):
-    reader = capture.Reader(path, **made)
+def test_states_of_other_readers(path: Path, writer_options: dict, resume_options: dict):
+    reader = capture.Reader(path, **writer_options)
     for _ in reader.read(stop=20_000):
         pass
-    fresh = capture.Reader(path, **taken)
+    fresh = capture.Reader(path, **resume_options)
     with pytest.raises(capture.StateError, match="another level or other protocols"):
         fresh.resume(reader.state())
     # What was refused leaves nothing behind.
-    assert table(fresh) == table(capture.Reader(path, **taken))
+    assert table(fresh) == table(capture.Reader(path, **resume_options))
 
 
 def test_a_reader_that_has_begun_takes_none(path: Path):

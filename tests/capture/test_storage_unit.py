@@ -23,8 +23,8 @@ RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
 
 
 def rows(source: Any, **options: Any) -> list[dict[str, Any]]:
-    found = capture.read(source, fields=["method", "packet_offset", "frame"], **options)
-    return [row for batch in found for row in pa.record_batch(batch).to_pylist()]
+    reader = capture.read(source, fields=["method", "packet_offset", "frame"], **options)
+    return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
 
 
 @pytest.fixture(scope="module")
@@ -135,9 +135,9 @@ def test_arguments_of_http_are_no_glob() -> None:
     ],
 )
 def test_listing(memory: Any, uri: str, recursive: bool, names: list[str]) -> None:
-    found = sorted(_storage.Storage().find(uri, recursive))
-    assert [each.uri for each in found] == [f"memory://day/{name}" for name in names]
-    assert all(each.modified > 1e9 for each in found)
+    files = sorted(_storage.Storage().find(uri, recursive))
+    assert [file.uri for file in files] == [f"memory://day/{name}" for name in names]
+    assert all(file.modified > 1e9 for file in files)
 
 
 @pytest.mark.parametrize("uri", ["memory://night", "memory://day/z*", "memory://day/c.pcap"])
@@ -151,10 +151,14 @@ def test_what_is_not_there(memory: Any, uri: str) -> None:
 
 def test_ranges_are_read_ahead_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_ranges, "PAUSE", 0)
-    data, asked, failures = os.urandom(10_000), [], [OSError("reset"), RuntimeError("client"), None]
+    data, requested_ranges, failures = (
+        os.urandom(10_000),
+        [],
+        [OSError("reset"), RuntimeError("client"), None],
+    )
 
     def fetch(start: int, room: memoryview) -> int:
-        asked.append((start, start + len(room)))
+        requested_ranges.append((start, start + len(room)))
         if failures:
             problem = failures.pop(0)
             if problem:
@@ -165,9 +169,9 @@ def test_ranges_are_read_ahead_and_tried_again(monkeypatch: pytest.MonkeyPatch) 
 
     with _ranges.RangeFile(fetch, len(data), "x", 1000) as file:
         assert file.read(10) == data[:10]
-        assert asked[:4] == [(0, 1000)] * 4
+        assert requested_ranges[:4] == [(0, 1000)] * 4
         assert file.read() == data[10:]
-        assert sorted(set(asked)) == [(i, i + 1000) for i in range(0, 10_000, 1000)]
+        assert sorted(set(requested_ranges)) == [(i, i + 1000) for i in range(0, 10_000, 1000)]
         assert file.seek(-5, os.SEEK_END) == 9995
         assert file.read(99) == data[-5:]
         assert file.seek(4321) == 4321
@@ -176,10 +180,10 @@ def test_ranges_are_read_ahead_and_tried_again(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_look_fetches_little_and_reading_on_much() -> None:
     mega = 1 << 20
-    asked: list[tuple[int, int]] = []
+    requested_ranges: list[tuple[int, int]] = []
 
     def fetch(start: int, room: memoryview) -> int:
-        asked.append((start, len(room)))
+        requested_ranges.append((start, len(room)))
         return len(room)
 
     with _ranges.RangeFile(fetch, 100 * mega, "x") as file:
@@ -188,13 +192,13 @@ def test_a_look_fetches_little_and_reading_on_much() -> None:
         assert len(file.read(9)) == 9
         file.seek(50 * mega)
         assert len(file.read(mega)) == mega
-        assert asked == [(0, 1 << 16), (100 * mega - 9, 9), (50 * mega, mega)]
-        del asked[:]
+        assert requested_ranges == [(0, 1 << 16), (100 * mega - 9, 9), (50 * mega, mega)]
+        del requested_ranges[:]
         assert len(file.read(1)) == 1
-        assert asked[0] == (51 * mega, 8 * mega)
+        assert requested_ranges[0] == (51 * mega, 8 * mega)
         assert len(file.read()) == 49 * mega - 1
     ahead = [(start * mega, 8 * mega) for start in (51, 59, 67, 75, 83)]
-    assert sorted(asked) == [*ahead, (91 * mega, 8 * mega), (99 * mega, mega)]
+    assert sorted(requested_ranges) == [*ahead, (91 * mega, 8 * mega), (99 * mega, mega)]
 
 
 def test_nothing_is_read_ahead_after_the_end_of_what_is_wanted(
@@ -203,15 +207,15 @@ def test_nothing_is_read_ahead_after_the_end_of_what_is_wanted(
     for module, name in ((_ranges, "LOOK"), (_files, "PIECE"), (_files, "PACKED_PIECE")):
         monkeypatch.setattr(module, name, 1000)
     monkeypatch.setattr(_files.open_source, "__defaults__", (10_000,))
-    asked = asked_ranges(monkeypatch)
+    requested_ranges = asked_ranges(monkeypatch)
     reader = capture.Reader(plain, fields=["method"], filesystem=fs.LocalFileSystem())
     count = 0
     for stop in (80_000, 83_000, 120_000, None):
         count += sum(len(batch) for batch in reader.read(stop))
-        ends = [start + size for start, size in asked]
+        ends = [start + size for start, size in requested_ranges]
         assert max(ends) <= (plain.stat().st_size if stop is None else stop + 3_000)
     assert count == len(expected)
-    assert sum(size for _, size in asked) == plain.stat().st_size
+    assert sum(size for _, size in requested_ranges) == plain.stat().st_size
 
 
 def test_what_fails_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,9 +272,9 @@ def test_zstd_and_lz4(plain: Any, expected: Any, tmp_path: Any, codec: str) -> N
         with open(path, "ab") as out, pa.CompressedOutputStream(out, codec) as packed:
             packed.write(half)
     assert rows(path) == expected
-    cut = tmp_path / "cut"
-    cut.write_bytes(path.read_bytes()[:-2000])
-    reader = capture.read(cut, fields=["method"])
+    truncated_path = tmp_path / "cut"
+    truncated_path.write_bytes(path.read_bytes()[:-2000])
+    reader = capture.read(truncated_path, fields=["method"])
     some = sum(len(batch) for batch in reader)
     assert len(expected) // 2 < some < len(expected)
     assert "damaged or cut" in str(reader.damaged)

@@ -20,36 +20,36 @@ from amqpcodec import _dataset, capture
 from amqpcodec import polars as amqp_polars
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.polars import scan_captures
-from tests.capture import recording as made
+from tests.capture import recording
 
 DEMO = str(Path(__file__).parents[2] / "demo" / "kombu_celery.pcap.gz")
 READ = capture.read
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str] | None]:
+def requested_columns(monkeypatch: pytest.MonkeyPatch) -> list[list[str] | None]:
     """The columns that each reader is made for."""
-    found: list[list[str] | None] = []
+    calls: list[list[str] | None] = []
 
-    def noting(source: Any, level: str, fields: Iterable[str] | None, **rest: Any) -> Any:
-        found.append(None if fields is None else list(fields))
-        return READ(source, level, fields, **rest)
+    def noting(source: Any, level: str, fields: Iterable[str] | None, **options: Any) -> Any:
+        calls.append(None if fields is None else list(fields))
+        return READ(source, level, fields, **options)
 
     monkeypatch.setattr(amqp_polars.capture, "read", noting)
-    return found
+    return calls
 
 
-def whole(fields: list[str], **options: Any) -> polars.DataFrame:
+def read_dataframe(fields: list[str], **options: Any) -> polars.DataFrame:
     return polars.DataFrame(READ(DEMO, fields=fields, **options))
 
 
-def test_a_lazy_frame_reads_what_a_query_uses(asked: list[list[str] | None]) -> None:
+def test_a_lazy_frame_reads_what_a_query_uses(requested_columns: list[list[str] | None]) -> None:
     query = scan_captures(DEMO).filter(polars.col("method") == "basic.publish").select("channel")
-    del asked[:]
-    found = query.collect()
-    assert asked == [["channel", "method"]]
-    want = whole(["channel", "method"]).filter(polars.col("method") == "basic.publish")
-    assert_frame_equal(found, want.select("channel"))
+    del requested_columns[:]
+    result = query.collect()
+    assert requested_columns == [["channel", "method"]]
+    want = read_dataframe(["channel", "method"]).filter(polars.col("method") == "basic.publish")
+    assert_frame_equal(result, want.select("channel"))
 
 
 def test_a_lazy_frame_gives_all_that_capture_read_gives() -> None:
@@ -57,24 +57,24 @@ def test_a_lazy_frame_gives_all_that_capture_read_gives() -> None:
     fields = ["routing_key", "headers.task", "properties.message_id"]
     messages = scan_captures(DEMO, "message", fields, ports=(5672,))
     assert messages.collect_schema().names() == fields
-    assert_frame_equal(messages.collect(), whole(fields, level="message"))
+    assert_frame_equal(messages.collect(), read_dataframe(fields, level="message"))
     lengths = scan_captures(DEMO).select(polars.len()).collect()
-    assert lengths.item() == whole(["channel"]).height
+    assert lengths.item() == read_dataframe(["channel"]).height
 
 
 def test_a_lazy_frame_stops_when_it_has_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = 0
+    batch_count = 0
     start = capture.Reader.__iter__
 
     def counting(self: capture.Reader) -> Any:
-        nonlocal taken
+        nonlocal batch_count
         for batch in start(self):
-            taken += 1
+            batch_count += 1
             yield batch
 
     monkeypatch.setattr(capture.Reader, "__iter__", counting)
     assert scan_captures(DEMO, batch_rows=10).head(15).collect().height == 15
-    assert taken == 2
+    assert batch_count == 2
 
 
 def test_wildcards(tmp_path: Path) -> None:
@@ -95,25 +95,25 @@ def test_wrong_arguments_are_told_at_once() -> None:
 
 
 def test_duckdb_pushes_columns_and_filters(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
+    scan_calls: list[Any] = []
     make = _dataset.CaptureDataset.scanner
 
-    def noting(self: Any, columns: Any = None, filter: Any = None, **rest: Any) -> Any:
-        asked.append((columns, str(filter)))
-        return make(self, columns, filter, **rest)
+    def noting(self: Any, columns: Any = None, filter: Any = None, **options: Any) -> Any:
+        scan_calls.append((columns, str(filter)))
+        return make(self, columns, filter, **options)
 
     monkeypatch.setattr(_dataset.CaptureDataset, "scanner", noting)
     frames = capture.dataset(DEMO)  # noqa: F841  DuckDB finds it by its name
     query = "select channel, count(*) from frames where method = 'basic.publish' group by 1"
-    found = duckdb.sql(query).fetchall()
-    want = whole(["channel", "method"]).filter(polars.col("method") == "basic.publish")
-    assert found == want.group_by("channel").len().rows()
-    assert asked == [(["channel"], '(method == "basic.publish")')]
-    rows = whole(["channel"]).height
+    result = duckdb.sql(query).fetchall()
+    want = read_dataframe(["channel", "method"]).filter(polars.col("method") == "basic.publish")
+    assert result == want.group_by("channel").len().rows()
+    assert scan_calls == [(["channel"], '(method == "basic.publish")')]
+    rows = read_dataframe(["channel"]).height
     assert duckdb.sql("select count(*) from frames").fetchall() == [(rows,)]
 
 
-def test_a_dataset_decodes_what_a_scan_needs(asked: list[list[str] | None]) -> None:
+def test_a_dataset_decodes_what_a_scan_needs(requested_columns: list[list[str] | None]) -> None:
     frames = capture.dataset(DEMO)
     assert isinstance(frames, pads.Dataset)
     publish = pads.field("method") == "basic.publish"
@@ -121,10 +121,10 @@ def test_a_dataset_decodes_what_a_scan_needs(asked: list[list[str] | None]) -> N
     by_name = frames.to_table(columns={"c": pads.field("channel") + 1}, filter=publish)
     assert table.column_names == ["channel"]
     assert by_name["c"].to_pylist() == [n + 1 for n in table["channel"].to_pylist()]
-    del asked[:]
-    assert frames.count_rows() == whole(["channel"]).height
+    del requested_columns[:]
+    assert frames.count_rows() == read_dataframe(["channel"]).height
     assert frames.count_rows(filter=publish) == table.num_rows
-    assert asked == [["channel"], ["method"]]
+    assert requested_columns == [["channel"], ["method"]]
     assert frames.to_table().schema == pa.schema(capture.schema())
     nested = pads.field("properties", "content_type").is_valid()
     assert frames.to_table(columns=["position"], filter=nested).num_rows
@@ -152,9 +152,9 @@ def test_rows_that_a_filter_leaves_out_are_not_decoded(
             yield rows
 
     monkeypatch.setattr(_dataset, "_batches", noting)
-    found = capture.dataset(DEMO).to_table(filter=filter)
-    assert found == pa.table(READ(DEMO)).filter(filter)
-    assert sum(decoded) == found.num_rows
+    table = capture.dataset(DEMO).to_table(filter=filter)
+    assert table == pa.table(READ(DEMO)).filter(filter)
+    assert sum(decoded) == table.num_rows
 
 
 @pytest.mark.parametrize("packed", [True, False])
@@ -163,12 +163,14 @@ def test_progress_is_told(tmp_path: Path, packed: bool) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(octets if packed else gzip.decompress(octets))
     size = path.stat().st_size
-    told: list[tuple[int, int | None]] = []
-    rows = sum(map(len, capture.read(path, on_progress=lambda *at: told.append(at))))
-    assert rows == whole(["channel"]).height
-    assert told[-1] == (size, size)
-    assert [done for done, _ in told] == sorted({done for done, _ in told})
-    assert {total for _, total in told} == {size}
+    progress: list[tuple[int, int | None]] = []
+    rows = sum(map(len, capture.read(path, on_progress=lambda *at: progress.append(at))))
+    assert rows == read_dataframe(["channel"]).height
+    assert progress[-1] == (size, size)
+    assert [byte_count for byte_count, _ in progress] == sorted(
+        {byte_count for byte_count, _ in progress}
+    )
+    assert {total for _, total in progress} == {size}
 
 
 def test_progress_over_several_files(tmp_path: Path) -> None:
@@ -177,11 +179,11 @@ def test_progress_over_several_files(tmp_path: Path) -> None:
     for path in paths:
         path.write_bytes(octets)
     for files in ("rotation", "separate", "auto"):
-        told: list[tuple[int, int | None]] = []
-        reader = capture.read(paths, files=files, on_progress=lambda *at: told.append(at))  # noqa: B023
+        progress: list[tuple[int, int | None]] = []
+        reader = capture.read(paths, files=files, on_progress=lambda *at: progress.append(at))  # noqa: B023
         with pytest.warns(capture.CaptureWarning) if files == "auto" else io.BytesIO():
             list(reader)
-        assert told[-1] == (2 * len(octets), 2 * len(octets))
+        assert progress[-1] == (2 * len(octets), 2 * len(octets))
 
 
 class Pipe(io.BytesIO):
@@ -192,16 +194,16 @@ class Pipe(io.BytesIO):
 def test_progress_of_open_files() -> None:
     octets = Path(DEMO).read_bytes()
     for file, total in ((io.BytesIO(octets), len(octets)), (Pipe(octets), None)):
-        told: list[tuple[int, int | None]] = []
-        list(capture.read(file, on_progress=lambda *at: told.append(at)))  # noqa: B023
-        assert told[-1] == (len(octets), total)
+        progress: list[tuple[int, int | None]] = []
+        list(capture.read(file, on_progress=lambda *at: progress.append(at)))  # noqa: B023
+        assert progress[-1] == (len(octets), total)
 
 
 def test_what_progress_raises_ends_the_reading() -> None:
     class Enough(Exception):
         pass
 
-    def stop(done: int, total: int | None) -> None:
+    def stop(position: int, total: int | None) -> None:
         raise Enough
 
     with pytest.raises(Enough):
@@ -218,7 +220,12 @@ def test_decimals(tmp_path: Path) -> None:
         for price in prices
     ]
     path.write_bytes(
-        made.pcap([*made.opening(), made.client(1001, amqp.PROTOCOL_HEADER + b"".join(messages))])
+        recording.pcap(
+            [
+                *recording.opening(),
+                recording.client(1001, amqp.PROTOCOL_HEADER + b"".join(messages)),
+            ]
+        )
     )
     name = "headers.price:decimal(10,2)"
     fields = ["method", name, "headers.price:string", "error"]

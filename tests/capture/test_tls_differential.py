@@ -139,17 +139,17 @@ class Openssl:
         self.server.communicate()
 
 
-def read(said: Said, keys: bytes) -> tuple[bytes, bytes]:
+def read(payloads: Said, keys: bytes) -> tuple[bytes, bytes]:
     """What both sides said inside of TLS."""
     reasons: list[str] = []
     tls = Tls(KeyLog(keys), Sessions(), reasons.append)
-    found = [b"", b""]
-    for side, data in said:
-        for each, item in tls.receive(side, data):
+    plaintexts = [b"", b""]
+    for side, data in payloads:
+        for sender, item in tls.receive(side, data):
             assert isinstance(item, bytes), reasons
-            found[each] += item
+            plaintexts[sender] += item
     assert reasons == []
-    return found[CLIENT], found[SERVER]
+    return plaintexts[CLIENT], plaintexts[SERVER]
 
 
 LINES = ["one to three", "K", "four to six", "K", "seven"]
@@ -159,27 +159,27 @@ ANSWERS = (b"one to three\nfour to six\nseven\n", b"eerht ot eno\nxis ot ruof\nn
 def conversation(folder: Path, server: Sequence[str], client: Sequence[str], lines: list[str]):
     program = Openssl(folder, *server)
     try:
-        said = program.say(lines, *client)
+        payloads = program.say(lines, *client)
     finally:
         program.close()
-    return said, program.keys.read_bytes()
+    return payloads, program.keys.read_bytes()
 
 
 @needs_openssl
 @pytest.mark.parametrize("suite", SUITES13)
 def test_key_updates_in_every_suite(tmp_path: Path, suite: str):
     chosen = ["-ciphersuites", suite, "-cipher", "DEFAULT:@SECLEVEL=0"]
-    said, keys = conversation(tmp_path, chosen, chosen, LINES)
-    assert read(said, keys) == ANSWERS
+    payloads, keys = conversation(tmp_path, chosen, chosen, LINES)
+    assert read(payloads, keys) == ANSWERS
 
 
 @needs_openssl
 def test_a_second_hello(tmp_path: Path):
     groups = ["-groups", "X448"], ["-groups", "X25519:X448"]
-    said, keys = conversation(tmp_path, *groups, LINES)
-    hellos = [data for side, data in said if side == CLIENT and b"\x16\3" in data[:8]]
+    payloads, keys = conversation(tmp_path, *groups, LINES)
+    hellos = [data for side, data in payloads if side == CLIENT and b"\x16\3" in data[:8]]
     assert len(hellos) >= 2
-    assert read(said, keys) == ANSWERS
+    assert read(payloads, keys) == ANSWERS
 
 
 @needs_openssl
@@ -189,9 +189,9 @@ def test_another_handshake_in_the_middle(tmp_path: Path, etm: list[str], cipher:
     """TLS 1.2 renegotiates: keys are those of the newer hellos, which are encrypted."""
     client = ["-tls1_2", "-cipher", f"{cipher}:@SECLEVEL=0", *etm]
     lines = ["one to three", "R", "four to six", "seven"]
-    said, keys = conversation(tmp_path, ["-client_renegotiation"], client, lines)
+    payloads, keys = conversation(tmp_path, ["-client_renegotiation"], client, lines)
     assert keys.count(b"CLIENT_RANDOM") == 2
-    assert read(said, keys) == ANSWERS
+    assert read(payloads, keys) == ANSWERS
 
 
 @needs_openssl
@@ -206,12 +206,12 @@ def test_early_data(tmp_path: Path, accepted: bool):
         if not accepted:
             program.close()  # another one does not know the session
             program = Openssl(tmp_path, *options, turns=False)
-        said = program.say(["later"], "-sess_in", str(session), "-early_data", str(early))
+        payloads = program.say(["later"], "-sess_in", str(session), "-early_data", str(early))
     finally:
         program.close()
     keys = program.keys.read_bytes()
     assert b"CLIENT_EARLY_TRAFFIC_SECRET" in keys
-    assert read(said, keys)[CLIENT] == (b"early\n" if accepted else b"") + b"later\n"
+    assert read(payloads, keys)[CLIENT] == (b"early\n" if accepted else b"") + b"later\n"
 
 
 # ---- tshark ----
@@ -219,7 +219,7 @@ def test_early_data(tmp_path: Path, accepted: bool):
 
 def tshark_frames(path: Path, keys: Path) -> int:
     """Frames of AMQP that tshark finds: it does not know the protocol header of 0-9-1."""
-    done = subprocess.run(
+    process = subprocess.run(
         [
             *(str(TSHARK), "-r", str(path), "-o", f"tls.keylog_file:{keys}", "-Y", "amqp"),
             *("-d", "tcp.port==5671,tls", "-d", "tls.port==5671,amqp"),
@@ -229,7 +229,9 @@ def tshark_frames(path: Path, keys: Path) -> int:
         text=True,
         check=True,
     )
-    return sum(len(word.split(",")) for line in done.stdout.splitlines() for word in line.split())
+    return sum(
+        len(word.split(",")) for line in process.stdout.splitlines() for word in line.split()
+    )
 
 
 @pytest.mark.skipif(TSHARK is None, reason="needs tshark")

@@ -62,9 +62,9 @@ TALK = [
 
 def frames(octets: bytes, **options: Any) -> list[tuple[str, bytes]]:
     """(direction, frame) of each row. An error fails."""
-    found = rows(octets, **options)
-    assert [row["error"] for row in found if row["error"]] == []
-    return [(row["direction"], row["frame"]) for row in found]
+    frame_rows = rows(octets, **options)
+    assert [row["error"] for row in frame_rows if row["error"]] == []
+    return [(row["direction"], row["frame"]) for row in frame_rows]
 
 
 def stats(octets: bytes, **options: Any) -> dict[str, Any]:
@@ -81,46 +81,50 @@ def test_every_suite(ciphers: str | None, sizes: Sequence[int]):
     octets = make.pcap(packets(cut(talker.talk(TALK), sizes)))
     assert ciphers is None or talker.cipher == ciphers
     assert frames(octets, keylog=talker.keys) == EXPECTED
-    found = stats(octets, keylog=talker.keys)
-    assert (found["tls_connections"], found["tls_decrypted"], found["tls_reasons"]) == (1, 1, {})
-    assert (found["skipped_bytes"], found["errors"]) == (0, 0)
+    counters = stats(octets, keylog=talker.keys)
+    assert (counters["tls_connections"], counters["tls_decrypted"], counters["tls_reasons"]) == (
+        1,
+        1,
+        {},
+    )
+    assert (counters["skipped_bytes"], counters["errors"]) == (0, 0)
 
 
 def test_suites_are_those_of_the_registry():
     """All that OpenSSL knows of AES and ChaCha20, and what its names say of each."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.set_ciphers("ALL:@SECLEVEL=0")
-    seen = set()
-    for each in context.get_ciphers():
-        name, bits = each["name"], each["alg_bits"]
+    suites = set()
+    for cipher in context.get_ciphers():
+        name, bits = cipher["name"], cipher["alg_bits"]
         if "AES" not in name and "CHACHA20" not in name:
             continue
-        suite = _suites.SUITES[each["id"] & 0xFFFF]
-        seen.add(suite)
+        suite = _suites.SUITES[cipher["id"] & 0xFFFF]
+        suites.add(suite)
         assert suite.key * 8 == bits, name
         assert ("GCM" in name) == (suite.cipher == "gcm"), name
         assert ("CCM8" in name) == (suite.cipher == "ccm_8"), name
         assert ("CHACHA20" in name) == (suite.cipher == "chacha20"), name
         assert name.endswith("SHA384") == ("sha384" in (suite.mac or suite.prf)), name
-    assert len(seen) >= 7
+    assert len(suites) >= 7
 
 
 def test_rows_stand_where_the_last_packet_of_their_record_is():
     talker = Talker()
-    said = cut(talker.talk(TALK), (500,))
-    octets = make.pcap(packets(said))
-    found = rows(
+    payloads = cut(talker.talk(TALK), (500,))
+    octets = make.pcap(packets(payloads))
+    frame_rows = rows(
         octets, keylog=talker.keys, fields=["packet", "direction", "frame", "timestamp_ns"]
     )
-    body = next(row for row in found if len(row["frame"]) > 20_000)
+    body = next(row for row in frame_rows if len(row["frame"]) > 20_000)
     spans = 0
-    for number, (side, data) in enumerate(said, 3):
+    for number, (side, data) in enumerate(payloads, 3):
         spans += len(data) * (side == CLIENT)
         if number == body["packet"]:
             break
     assert spans > 16_384  # the record with its first byte is complete there
     assert body["timestamp_ns"] == make.START_NS // 1000 * 1000 + (body["packet"] - 1) * 1_000_000
-    places = {(row["packet"], row["direction"]) for row in found}
+    places = {(row["packet"], row["direction"]) for row in frame_rows}
     assert len(places) > 4
 
 
@@ -162,21 +166,23 @@ def test_a_key_log_of_one_direction():
     talker = Talker()
     octets = make.pcap(packets(talker.talk(TALK)))
     keys = without(talker.keys, b"SERVER_TRAFFIC_SECRET_0")
-    assert frames(octets, keylog=keys) == [each for each in EXPECTED if each[0] == "client"]
-    found = stats(octets, keylog=keys)
-    assert (found["tls_decrypted"], found["tls_reasons"]) == (1, {_derived.NO_KEY: 1})
-    assert found["skipped_bytes"] > 0
+    assert frames(octets, keylog=keys) == [
+        expected_frame for expected_frame in EXPECTED if expected_frame[0] == "client"
+    ]
+    counters = stats(octets, keylog=keys)
+    assert (counters["tls_decrypted"], counters["tls_reasons"]) == (1, {_derived.NO_KEY: 1})
+    assert counters["skipped_bytes"] > 0
 
 
 @pytest.mark.parametrize("version", [TLS12, TLS13])
 def test_the_other_direction_comes_first(version: ssl.TLSVersion):
     """The server's packets stand before or after all of the client's, as of two taps."""
     talker = Talker(version)
-    said = cut(talker.talk(TALK), (900,))
+    payloads = cut(talker.talk(TALK), (900,))
     for side in (CLIENT, SERVER):
-        turned = sorted(said, key=lambda each: each[0] != side)
-        found = frames(make.pcap(packets(turned)), keylog=talker.keys)
-        assert sorted(found) == sorted(EXPECTED)
+        turned = sorted(payloads, key=lambda payload: payload[0] != side)
+        captured_frames = frames(make.pcap(packets(turned)), keylog=talker.keys)
+        assert sorted(captured_frames) == sorted(EXPECTED)
 
 
 def test_segments_out_of_order():
@@ -193,14 +199,14 @@ def test_what_is_after_a_gap(version: ssl.TLSVersion, seed: int):
     """One segment is missing: all messages but those that it holds come out."""
     heartbeats = [(CLIENT, message(300, f"k{number}")) for number in range(60)]
     talker = Talker(version)
-    said = cut(talker.talk(TALK[:1] + heartbeats, close=False), (1 << 20,))
-    sent = packets([each for part in said for each in cut([part], (211,))])
-    data = [at for at, each in enumerate(sent) if len(each) > 200]
+    payloads = cut(talker.talk(TALK[:1] + heartbeats, close=False), (1 << 20,))
+    sent = packets([segment for part in payloads for segment in cut([part], (211,))])
+    data = [at for at, segment in enumerate(sent) if len(segment) > 200]
     del sent[data[len(data) // 3 + 5 * seed]]
-    found = rows(make.pcap(sent), keylog=talker.keys)
-    keys = [row["arguments"] for row in found if row["method"] == "basic.publish"]
+    frame_rows = rows(make.pcap(sent), keylog=talker.keys)
+    keys = [row["arguments"] for row in frame_rows if row["method"] == "basic.publish"]
     assert len(keys) >= 57
-    assert any("gap" in row["flags"] for row in found)
+    assert any("gap" in row["flags"] for row in frame_rows)
     count = stats(make.pcap(sent), keylog=talker.keys)
     assert (count["tls_decrypted"], count["tls_reasons"]) == (1, {})
     assert count["lost_bytes"] >= 211
@@ -212,9 +218,9 @@ def test_many_records_are_missing(version: ssl.TLSVersion):
     many = [(CLIENT, message(50, f"k{number}")) for number in range(90)]
     sent = packets(talker.talk(TALK[:1] + many, close=False))
     del sent[-60:-10]
-    found = rows(make.pcap(sent), keylog=talker.keys)
-    assert sum(row["method"] == "basic.publish" for row in found) == 40
-    assert sum("gap" in row["flags"] and row["frame"] == b"" for row in found) == 1
+    frame_rows = rows(make.pcap(sent), keylog=talker.keys)
+    assert sum(row["method"] == "basic.publish" for row in frame_rows) == 40
+    assert sum("gap" in row["flags"] and row["frame"] == b"" for row in frame_rows) == 1
 
 
 @pytest.mark.parametrize("version", [TLS12, TLS13])
@@ -222,36 +228,36 @@ def test_the_handshake_was_not_captured(version: ssl.TLSVersion):
     talker = Talker(version)
     sent = packets(talker.talk(TALK, close=False))
     octets = make.pcap(sent[-4:])
-    found = stats(octets, keylog=talker.keys)
-    assert found["tls_reasons"] == {_tls.NO_HANDSHAKE: 2}
-    assert found["errors"] == 0
+    counters = stats(octets, keylog=talker.keys)
+    assert counters["tls_reasons"] == {_tls.NO_HANDSHAKE: 2}
+    assert counters["errors"] == 0
     assert rows(octets, keylog=talker.keys) == []
 
 
 def test_one_way():
     talker = Talker()
-    sent = packets([each for each in talker.talk(TALK) if each[0] == CLIENT])
-    found = stats(make.pcap(sent), keylog=talker.keys)
-    assert found["tls_reasons"] == {_tls.NO_HANDSHAKE: 1}
-    assert found["skipped_bytes"] > 40_000
+    sent = packets([payload for payload in talker.talk(TALK) if payload[0] == CLIENT])
+    counters = stats(make.pcap(sent), keylog=talker.keys)
+    assert counters["tls_reasons"] == {_tls.NO_HANDSHAKE: 1}
+    assert counters["skipped_bytes"] > 40_000
 
 
 @pytest.mark.parametrize("keylog", [None, b"", b"CLIENT_RANDOM " + b"ab" * 32 + b" " + b"cd" * 48])
 def test_no_key(keylog: bytes | None):
-    said = Talker().talk(TALK)
-    found = stats(make.pcap(packets(said)), keylog=keylog)
-    assert found["tls_reasons"] == {_derived.NO_KEY if keylog else _derived.NO_LOG: 2}
-    assert found["skipped_bytes"] == sum(len(data) for _, data in said)
-    assert (found["tls_connections"], found["tls_decrypted"], found["errors"]) == (1, 0, 0)
+    payloads = Talker().talk(TALK)
+    counters = stats(make.pcap(packets(payloads)), keylog=keylog)
+    assert counters["tls_reasons"] == {_derived.NO_KEY if keylog else _derived.NO_LOG: 2}
+    assert counters["skipped_bytes"] == sum(len(data) for _, data in payloads)
+    assert (counters["tls_connections"], counters["tls_decrypted"], counters["errors"]) == (1, 0, 0)
 
 
 def test_another_key():
     talker, other = Talker(TLS12), Talker(TLS12)
-    said = talker.talk(TALK)
+    payloads = talker.talk(TALK)
     other.talk(TALK)
     random = talker.keys.split()[-2]
     keys = b" ".join([b"CLIENT_RANDOM", random, other.keys.split()[-1]])
-    assert stats(make.pcap(packets(said)), keylog=keys)["tls_reasons"] == {_tls.UNREADABLE: 2}
+    assert stats(make.pcap(packets(payloads)), keylog=keys)["tls_reasons"] == {_tls.UNREADABLE: 2}
 
 
 def wrong(keys: bytes) -> bytes:
@@ -267,11 +273,11 @@ def wrong(keys: bytes) -> bytes:
 def test_wrong_secrets_are_the_reason(version: ssl.TLSVersion, times: int, close: bool):
     """However few records there are."""
     talker = Talker(version)
-    said = talker.talk(TALK[:2] + TALK[2:] * times, close=close)
-    found = stats(make.pcap(packets(said)), keylog=wrong(talker.keys))
-    assert found["tls_reasons"] == {_tls.UNREADABLE: 2}
-    assert found["tls_decrypted"] == 0
-    assert rows(make.pcap(packets(said)), keylog=wrong(talker.keys)) == []
+    payloads = talker.talk(TALK[:2] + TALK[2:] * times, close=close)
+    counters = stats(make.pcap(packets(payloads)), keylog=wrong(talker.keys))
+    assert counters["tls_reasons"] == {_tls.UNREADABLE: 2}
+    assert counters["tls_decrypted"] == 0
+    assert rows(make.pcap(packets(payloads)), keylog=wrong(talker.keys)) == []
 
 
 @pytest.mark.parametrize("version", [TLS12, TLS13])
@@ -298,28 +304,28 @@ def test_trying_records_is_bounded_for_a_direction(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(_suites.Aead13, "open", count)
     talker = Talker(TLS13)
-    said = talker.talk(TALK, close=False)
-    sent = packets(said)
-    place = 1001 + sum(len(data) for side, data in said if side == CLIENT)
-    answered = 5001 + sum(len(data) for side, data in said if side == SERVER)
+    payloads = talker.talk(TALK, close=False)
+    sent = packets(payloads)
+    place = 1001 + sum(len(data) for side, data in payloads if side == CLIENT)
+    answered = 5001 + sum(len(data) for side, data in payloads if side == SERVER)
     junk = (b"\x17\x03\x03\x00\x20" + bytes(32)) * 18
     for _ in range(200):
         place += 60_000
         sent.append(make.client(place, junk))
         place += len(junk)
         sent.append(make.server(answered, b"", make.ACK, place))
-    found = stats(make.pcap(sent), keylog=talker.keys)
+    counters = stats(make.pcap(sent), keylog=talker.keys)
     size = sum(map(len, sent))
     assert calls[0] < (_tls.TRIAL_START + _tls.TRIAL_RATIO * size) // _tls.TRIAL_CALL + 100
-    assert found["tls_reasons"] == {_tls.TOO_MANY_TRIALS: 1}
+    assert counters["tls_reasons"] == {_tls.TOO_MANY_TRIALS: 1}
 
 
 def test_the_tls_port_is_read_where_there_are_keys():
     talker = Talker()
     octets = make.pcap(packets(talker.talk(TALK), port=5671))
     assert frames(octets, keylog=talker.keys) == EXPECTED
-    found = stats(octets)
-    assert (found["tls_connections"], set(found["skipped"])) == (1, {"TLS port"})
+    counters = stats(octets)
+    assert (counters["tls_connections"], set(counters["skipped"])) == (1, {"TLS port"})
 
 
 def secrets(keys: bytes, order: str = "<", kind: int = 0x544C534B) -> bytes:
@@ -332,7 +338,7 @@ def secrets(keys: bytes, order: str = "<", kind: int = 0x544C534B) -> bytes:
 def test_keys_in_the_file(order: str, port: int):
     talker = Talker()
     sent = packets(talker.talk(TALK), port=port)
-    blocks = [make.enhanced(order, 0, 10**9 + at, each) for at, each in enumerate(sent)]
+    blocks = [make.enhanced(order, 0, 10**9 + at, packet) for at, packet in enumerate(sent)]
     head = [make.section(order), make.interface(order, 1)]
     octets = b"".join([*head, secrets(talker.keys, order), *blocks])
     assert frames(octets) == EXPECTED
@@ -345,12 +351,12 @@ def test_keys_in_the_file(order: str, port: int):
 def test_tls_after_the_header_of_amqp_1_0():
     talker = Talker()
     client, server = v1_talk.client_says(), v1_talk.server_says()
-    said: Said = [(CLIENT, v1_talk.TLS), (SERVER, v1_talk.TLS)]
-    said += talker.talk([(CLIENT, client), (SERVER, server)])
-    found = rows(make.pcap(packets(cut(said, (100,)))), keylog=talker.keys)
-    assert [row["error"] for row in found if row["error"]] == []
+    payloads: Said = [(CLIENT, v1_talk.TLS), (SERVER, v1_talk.TLS)]
+    payloads += talker.talk([(CLIENT, client), (SERVER, server)])
+    frame_rows = rows(make.pcap(packets(cut(payloads, (100,)))), keylog=talker.keys)
+    assert [row["error"] for row in frame_rows if row["error"]] == []
     for direction, expected in (("client", client), ("server", server)):
-        sent = [row["frame"] for row in found if row["direction"] == direction]
+        sent = [row["frame"] for row in frame_rows if row["direction"] == direction]
         assert sent == [v1_talk.TLS, *v1_talk.frames_of(expected)]
 
 
@@ -364,8 +370,11 @@ def test_credentials_are_hidden_inside():
 def test_messages():
     talker = Talker()
     octets = make.pcap(packets(talker.talk(TALK)))
-    found = rows(octets, keylog=talker.keys, level="message")
-    assert [len(row["body"]) for row in found if row["method"] == "basic.publish"] == [40_000, 10]
+    message_rows = rows(octets, keylog=talker.keys, level="message")
+    assert [len(row["body"]) for row in message_rows if row["method"] == "basic.publish"] == [
+        40_000,
+        10,
+    ]
 
 
 # ---- states ----
@@ -376,7 +385,7 @@ def in_two(
 ) -> tuple[list, bytes]:
     """Rows of a capture that two readers read, and the state between them."""
     path.write_bytes(octets)
-    found: list[Any] = []
+    rows: list[Any] = []
     options: dict[str, Any] = {
         "keylog": keys,
         "redact": False,
@@ -384,14 +393,14 @@ def in_two(
     }
     reader = capture.Reader(path, **options)
     for batch in reader.read(stop=stop):
-        found += capture_rows(batch)
+        rows += capture_rows(batch)
     state = reader.state(**seal)
     assert state == reader.state(**seal)
     reader = capture.Reader(path, **options)
-    reader.resume(state, **{name: each for name, each in seal.items() if name == "key"})
+    reader.resume(state, **{name: value for name, value in seal.items() if name == "key"})
     for batch in reader:
-        found += capture_rows(batch)
-    return found, state
+        rows += capture_rows(batch)
+    return rows, state
 
 
 def capture_rows(batch: Any) -> list[tuple[str, bytes]]:
@@ -413,10 +422,10 @@ def test_states(tmp_path: Path, ciphers: str | None):
     secret = [bytes.fromhex(line.split()[2].decode()) for line in talker.keys.splitlines()[1:]]
     expected = frames(make.pcap(packets(TALK[:3] + TALK[4:])))
     at = 24
-    for each in sent:
-        at += 16 + len(each)
-        found, state = in_two(octets, tmp_path / "x.pcap", at, talker.keys)
-        assert found == expected
+    for packet in sent:
+        at += 16 + len(packet)
+        rows, state = in_two(octets, tmp_path / "x.pcap", at, talker.keys)
+        assert rows == expected
         for key in secret:
             assert key not in state
             assert key.hex().encode() not in state
@@ -428,7 +437,7 @@ def test_a_state_without_the_key_log(tmp_path: Path):
     path = tmp_path / "x.pcap"
     path.write_bytes(make.pcap(sent))
     reader = capture.Reader(path, keylog=talker.keys)
-    stop = 24 + sum(16 + len(each) for each in sent[: len(sent) // 2])
+    stop = 24 + sum(16 + len(packet) for packet in sent[: len(sent) // 2])
     for _ in reader.read(stop=stop):
         pass
     state = reader.state()
@@ -443,7 +452,7 @@ def with_secrets(talker: Talker, port: int, sizes: Sequence[int]) -> tuple[bytes
     """A pcapng that brings its secrets, and where its blocks end."""
     sent = packets(cut(talker.talk(TALK[:3] + TALK[4:]), sizes), port=port)
     blocks = [make.section("<"), make.interface("<", 1), secrets(talker.keys)]
-    blocks += [make.enhanced("<", 0, 10**9 + at, each) for at, each in enumerate(sent)]
+    blocks += [make.enhanced("<", 0, 10**9 + at, packet) for at, packet in enumerate(sent)]
     return b"".join(blocks), list(accumulate(map(len, blocks)))
 
 
@@ -472,18 +481,20 @@ def test_secrets_of_one_file_open_the_next_one(tmp_path: Path):
     expected = [row for batch in both for row in capture_rows(batch)]
     assert len(expected) == 10
     first = capture.Reader([one], fields=fields, **options)
-    found = [row for batch in first.read(end=False) for row in capture_rows(batch)]
+    rows = [row for batch in first.read(end=False) for row in capture_rows(batch)]
     second = capture.Reader([two], fields=fields, **options)
     second.resume(first.state())
-    found += [row for batch in second for row in capture_rows(batch)]
-    assert found == expected
+    rows += [row for batch in second for row in capture_rows(batch)]
+    assert rows == expected
     # What outlined the second file alone had no keys: it left the port out.
     before = capture.Reader([one, two], fields=fields, **options)
     for _ in before.read((1, 0)):
         pass
-    made = outline(capture.Reader([one, two], fields=fields, **options), Part(1, 0, None), 1 << 30)
-    assert made is not None
-    assert not follow(before, [(Part(1, 0, None), made)])
+    part_outline = outline(
+        capture.Reader([one, two], fields=fields, **options), Part(1, 0, None), 1 << 30
+    )
+    assert part_outline is not None
+    assert not follow(before, [(Part(1, 0, None), part_outline)])
 
 
 def test_secrets_of_files_stay_with_their_reader(monkeypatch: pytest.MonkeyPatch):
@@ -541,10 +552,10 @@ def test_bad_lines_are_told_by_number_alone():
     octets = make.pcap(packets(talker.talk(TALK)))
     secret = "c0ffee" * 11
     lines = ["# a comment", "", f"CLIENT_RANDOM {secret}", "EXPORTER_SECRET 1 2", "NONE_SUCH 1 2"]
-    with pytest.warns(capture.CaptureWarning, match=r"left out: 3, 5$") as told:
-        found = frames(octets, keylog=[*lines, *talker.keys.decode().splitlines()])
-    assert found == EXPECTED
-    assert "c0ffee" not in str(told[0].message)
+    with pytest.warns(capture.CaptureWarning, match=r"left out: 3, 5$") as warning_list:
+        captured_frames = frames(octets, keylog=[*lines, *talker.keys.decode().splitlines()])
+    assert captured_frames == EXPECTED
+    assert "c0ffee" not in str(warning_list[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         capture.read(io.BytesIO(octets), keylog=talker.keys)
@@ -575,12 +586,12 @@ def test_what_a_key_log_grows_by_is_read_alone(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "keys.log"
     path.write_bytes(b"# a comment\n" * 10_000 + lines[0][:-9])
     log = KeyLog(path)
-    seen: list[int] = []
+    line_sizes: list[int] = []
     lines_of = KeyLog._lines_of
 
     def watch(self: KeyLog, file: Any) -> Any:
         for line in lines_of(self, file):
-            seen.append(len(line))
+            line_sizes.append(len(line))
             yield line
 
     monkeypatch.setattr(KeyLog, "_lines_of", watch)
@@ -589,7 +600,7 @@ def test_what_a_key_log_grows_by_is_read_alone(tmp_path: Path, monkeypatch: pyte
     labels = [(line.split()[0].decode(), bytes.fromhex(line.split()[1].decode())) for line in lines]
     for label, random in labels:
         assert log.find(label, random) or "EXPORTER" in label
-    assert sum(seen) == sum(map(len, lines))
+    assert sum(line_sizes) == sum(map(len, lines))
     assert log.bad_lines == []
 
 
@@ -630,10 +641,10 @@ def test_without_cryptography(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(ImportError, match=r"amqpcodec\[crypto\]"):
         capture.read(io.BytesIO(make.pcap(sent)), keylog=talker.keys)
-    blocks = [make.enhanced("<", 0, 10**9 + at, each) for at, each in enumerate(sent)]
+    blocks = [make.enhanced("<", 0, 10**9 + at, packet) for at, packet in enumerate(sent)]
     head = [make.section("<"), make.interface("<", 1), secrets(talker.keys)]
-    found = stats(b"".join([*head, *blocks]))
-    assert found["tls_reasons"] == {_layers.NO_PACKAGE: 2}
+    counters = stats(b"".join([*head, *blocks]))
+    assert counters["tls_reasons"] == {_layers.NO_PACKAGE: 2}
 
 
 @pytest.mark.parametrize("size", [1 << 16, 3])
@@ -661,7 +672,9 @@ def test_two_taps(tmp_path: Path):
     sent = make.records(packets(cut(talker.talk(TALK), (300,))))
     paths = [tmp_path / "1.pcap", tmp_path / "2.pcap"]
     for number, path in enumerate(paths):
-        path.write_bytes(make.pcap([each for at, each in enumerate(sent) if at % 5 != number + 2]))
+        path.write_bytes(
+            make.pcap([record for at, record in enumerate(sent) if at % 5 != number + 2])
+        )
     fields = ["direction", "frame", "error"]
     reader = capture.read(paths, files="taps", keylog=talker.keys, redact=False, fields=fields)
     assert [row for batch in reader for row in capture_rows(batch)] == EXPECTED

@@ -19,11 +19,15 @@ OPENSSL, OPENSSL_KEYS = MADE / "tls_openssl.pcap.gz", MADE / "tls_openssl_keys.l
 
 
 def test_every_connection_is_read():
-    found = capture.stats(RECORDING, keylog=KEYS)
-    assert (found["tls_connections"], found["tls_decrypted"], found["tls_reasons"]) == (4, 4, {})
-    assert (found["errors"], found["gaps"], found["skipped_bytes"]) == (0, 0, 0)
-    assert found["versions"] == {"0-9-1": 4}
-    assert found["frames"] == {"method": 104, "header": 19, "body": 19, "protocol-header": 4}
+    counters = capture.stats(RECORDING, keylog=KEYS)
+    assert (counters["tls_connections"], counters["tls_decrypted"], counters["tls_reasons"]) == (
+        4,
+        4,
+        {},
+    )
+    assert (counters["errors"], counters["gaps"], counters["skipped_bytes"]) == (0, 0, 0)
+    assert counters["versions"] == {"0-9-1": 4}
+    assert counters["frames"] == {"method": 104, "header": 19, "body": 19, "protocol-header": 4}
 
 
 def test_messages():
@@ -38,10 +42,14 @@ def test_messages():
 def test_openssl():
     keys = KeyLog(OPENSSL_KEYS)
     assert keys.bad_lines == []
-    found = capture.stats(OPENSSL, keylog=keys)
-    assert (found["tls_connections"], found["tls_decrypted"], found["tls_reasons"]) == (4, 4, {})
-    assert (found["errors"], found["gaps"], found["skipped_bytes"]) == (0, 0, 0)
-    assert found["frames"] == {"method": 72, "header": 16, "body": 16, "protocol-header": 4}
+    counters = capture.stats(OPENSSL, keylog=keys)
+    assert (counters["tls_connections"], counters["tls_decrypted"], counters["tls_reasons"]) == (
+        4,
+        4,
+        {},
+    )
+    assert (counters["errors"], counters["gaps"], counters["skipped_bytes"]) == (0, 0, 0)
+    assert counters["frames"] == {"method": 72, "header": 16, "body": 16, "protocol-header": 4}
     bodies = [
         (row["method"], row["body"])
         for row in rows(OPENSSL.read_bytes(), keylog=keys, level="message")
@@ -55,10 +63,14 @@ def test_azure_over_websocket():
     """Azure's client through a WebSocket server that passes on to a server of amqpcodec.session."""
     recording = MADE / "websocket_azure.pcap.gz"
     options = {"keylog": MADE / "websocket_azure_keys.log", "ports": (4430,)}
-    found = capture.stats(recording, **options)
-    assert (found["websockets"], found["tls_decrypted"], found["versions"]) == (2, 2, {"1.0": 2})
-    assert (found["errors"], found["gaps"], found["skipped_bytes"]) == (0, 0, 0)
-    assert found["methods"]["close"] == 2
+    counters = capture.stats(recording, **options)
+    assert (counters["websockets"], counters["tls_decrypted"], counters["versions"]) == (
+        2,
+        2,
+        {"1.0": 2},
+    )
+    assert (counters["errors"], counters["gaps"], counters["skipped_bytes"]) == (0, 0, 0)
+    assert counters["methods"]["close"] == 2
     bodies = [
         (row["direction"], row["body"])
         for row in rows(recording.read_bytes(), level="message", protocol="1.0", **options)

@@ -25,8 +25,8 @@ def by_tshark(path: Path) -> list[tuple[int, int, int]]:
     command += ["-o", "tcp.reassemble_out_of_order:TRUE", "-o", "ip.defragment:TRUE"]
     command += ["-d", "udp.port==8472,vxlan"]
     command += [word for name in ("type", "channel", "length") for word in ("-e", f"amqp.{name}")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [line.split("\t") for line in process.stdout.splitlines()]
     return [
         (int(kind), int(channel), int(size))
         for line in lines
@@ -54,9 +54,9 @@ def test_tunnels(parts, name, tmp_path):
     octets = make.pcap(mangle.records(parts, wrap.TUNNELS[name]))
     path = tmp_path / "wrapped.pcap"
     path.write_bytes(octets)
-    found = by_us(octets)
-    assert len(found) > 900
-    assert sorted(found) == sorted(by_tshark(path))
+    frames = by_us(octets)
+    assert len(frames) > 900
+    assert sorted(frames) == sorted(by_tshark(path))
 
 
 @pytest.mark.parametrize("tunnel", [None, "vxlan", "gre, key"])
@@ -67,6 +67,6 @@ def test_fragments(parts, tunnel, tmp_path):
     octets = make.pcap(map(make.ethernet, wrap.fragmented(packets, 3)))
     path = tmp_path / "fragments.pcap"
     path.write_bytes(octets)
-    found = by_us(octets)
-    assert len(found) > 900
-    assert sorted(found) == sorted(by_tshark(path))
+    frames = by_us(octets)
+    assert len(frames) > 900
+    assert sorted(frames) == sorted(by_tshark(path))

@@ -17,7 +17,7 @@ from tests.capture import recording as make
 from tests.capture.rows import rows, streams
 
 
-def told(octets: bytes) -> list[tuple]:
+def comparable_rows(octets: bytes) -> list[tuple]:
     """What rows say that does not depend on the bytes around a packet."""
     return [
         (row["direction"], row["src"], row["dst"], row["timestamp"], row["frame"], row["flags"])
@@ -28,14 +28,16 @@ def told(octets: bytes) -> list[tuple]:
 @pytest.mark.parametrize("name", wrap.TUNNELS)
 def test_tunnels(parts, name):
     bare = make.pcap(mangle.records(parts))
-    assert told(make.pcap(mangle.records(parts, wrap.TUNNELS[name]))) == told(bare)
+    assert comparable_rows(make.pcap(mangle.records(parts, wrap.TUNNELS[name]))) == comparable_rows(
+        bare
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_each_packet_in_another_tunnel(parts, seed):
     rng = random.Random(seed)
     mixed = mangle.records(parts, lambda raw: rng.choice(list(wrap.TUNNELS.values()))(raw))
-    assert told(make.pcap(mixed)) == told(make.pcap(mangle.records(parts)))
+    assert comparable_rows(make.pcap(mixed)) == comparable_rows(make.pcap(mangle.records(parts)))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -63,19 +65,19 @@ def test_a_fragment_that_is_missing_is_a_gap(parts, expected_streams, seed):
     """Frames that lie before the hole of a packet come out, all others but those in it, too."""
     rng = random.Random(seed)
     lost = {number for number in range(len(parts)) if rng.random() < 0.05}
-    pieces, kept = [], []
+    pieces, surviving_parts = [], []
     for number, part in enumerate(parts):
         mine = list(wrap.fragments(part.raw(), number, lambda: rng.randint(5, 30)))
         if number in lost and len(mine) > 1:
             gone = rng.randrange(1, len(mine))
-            there = sum(len(piece) - 20 for piece in mine[:gone]) - 20
-            kept.append(replace(part, data=part.data[:there]))
+            byte_count = sum(len(piece) - 20 for piece in mine[:gone]) - 20
+            surviving_parts.append(replace(part, data=part.data[:byte_count]))
             del mine[gone]
         else:
-            kept.append(part)
+            surviving_parts.append(part)
         pieces += mine
-    found = streams(make.pcap(map(make.ethernet, pieces)))
-    assert found == mangle.survivors(expected_streams, kept)
+    frames_by_stream = streams(make.pcap(map(make.ethernet, pieces)))
+    assert frames_by_stream == mangle.survivors(expected_streams, surviving_parts)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -93,13 +95,13 @@ def test_a_state_at_any_packet(parts, seed, tmp_path):
 
     once = table(capture.Reader(path, fields=names, order="none"))
     cuts = sorted(rng.sample(range(24, path.stat().st_size), 12))
-    found, state = [], None
+    rows, state = [], None
     for stop in [*cuts, None]:
         reader = capture.Reader(path, fields=names, order="none")
         if state is not None:
             reader.resume(state)
-        found += table(reader.read(stop=stop))
+        rows += table(reader.read(stop=stop))
         if stop is not None:
             state = reader.state()
-    assert found == once
+    assert rows == once
     assert reader.stats()["ip_reassembled"] > 50

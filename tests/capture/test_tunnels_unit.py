@@ -19,12 +19,12 @@ HELLO = b"AMQP\0\0\x09\x01"
 HEARTBEAT = b"\x08\0\0\0\0\0\0\xce"
 
 
-def said(data: bytes = HELLO) -> bytes:
+def client_packet(data: bytes = HELLO) -> bytes:
     """An IPv4 packet of a client."""
     return make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1001, data))
 
 
-def said6(data: bytes = HELLO) -> bytes:
+def client_packet6(data: bytes = HELLO) -> bytes:
     """The same in IPv6."""
     return make.ipv6(CLIENT6, SERVER6, make.tcp(CLIENT6, SERVER6, 1001, data))
 
@@ -34,22 +34,24 @@ def stats(*packets: bytes) -> dict:
 
 
 @pytest.mark.parametrize("name", wrap.TUNNELS)
-@pytest.mark.parametrize("packet", [said(), said6()])
+@pytest.mark.parametrize("packet", [client_packet(), client_packet6()])
 def test_ends_are_those_inside(name, packet):
     (row,) = rows(make.pcap([wrap.TUNNELS[name](packet)]))
     assert (row["src"], row["frame"]) == (
-        "10.0.0.1:40000" if packet == said() else "[fd00::1]:40000",
+        "10.0.0.1:40000" if packet == client_packet() else "[fd00::1]:40000",
         HELLO,
     )
 
 
 @pytest.mark.parametrize("name", wrap.TUNNELS)
 def test_a_tunnel_that_was_cut_in_its_headers(name):
-    packet = wrap.TUNNELS[name](said())
+    packet = wrap.TUNNELS[name](client_packet())
     for size in range(14, len(packet) - len(HELLO) - 20):
-        cut = capture.stats(io.BytesIO(make.pcap([make.Record(packet[:size], 0, len(packet))])))
-        assert cut["skipped"] == {"headers cut": 1}, size
-        assert cut["connections"] == 0
+        counters = capture.stats(
+            io.BytesIO(make.pcap([make.Record(packet[:size], 0, len(packet))]))
+        )
+        assert counters["skipped"] == {"headers cut": 1}, size
+        assert counters["connections"] == 0
 
 
 @pytest.mark.parametrize("name", wrap.TUNNELS)
@@ -60,27 +62,27 @@ def test_a_mirror_that_cuts_packets_leaves_a_gap(name):
     )
     after = make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1109, HEARTBEAT * 3))
     wrapped = [wrap.TUNNELS[name](packet) for packet in (inside, after)]
-    found = rows(make.pcap([*make.opening(), *wrapped]))
-    assert [row["frame"] for row in found] == [HELLO, b"", HEARTBEAT, HEARTBEAT, HEARTBEAT]
-    assert found[1]["error"] == "100 bytes were not captured"
+    frame_rows = rows(make.pcap([*make.opening(), *wrapped]))
+    assert [row["frame"] for row in frame_rows] == [HELLO, b"", HEARTBEAT, HEARTBEAT, HEARTBEAT]
+    assert frame_rows[1]["error"] == "100 bytes were not captured"
 
 
 def test_what_is_no_tunnel():
     other = [
         wrap.udp(53, bytes(40)),
-        wrap.udp(4789, bytes(8) + make.ethernet(said())),  # no network identifier
-        wrap.gre(0x0800, said(), 0x4000),  # routing
-        wrap.gre(0x880B, said(), 1),  # PPTP
-        wrap.gre(0, said()),
-        wrap.geneve(0, said()),
+        wrap.udp(4789, bytes(8) + make.ethernet(client_packet())),  # no network identifier
+        wrap.gre(0x0800, client_packet(), 0x4000),  # routing
+        wrap.gre(0x880B, client_packet(), 1),  # PPTP
+        wrap.gre(0, client_packet()),
+        wrap.geneve(0, client_packet()),
     ]
     assert stats(*map(make.ethernet, other))["skipped"] == {"not TCP": len(other)}
-    assert stats(make.ethernet(wrap.gre(0x8035, said())))["skipped"] == {"not IP": 1}
-    assert stats(wrap.mpls(b"\x10" + said()[1:]))["skipped"] == {"not IP": 1}
+    assert stats(make.ethernet(wrap.gre(0x8035, client_packet())))["skipped"] == {"not IP": 1}
+    assert stats(wrap.mpls(b"\x10" + client_packet()[1:]))["skipped"] == {"not IP": 1}
 
 
 def test_nesting_is_bounded():
-    packet = said()
+    packet = client_packet()
     for depth in range(20):
         counts = stats(make.ethernet(packet))
         if depth <= 8:
@@ -91,48 +93,48 @@ def test_nesting_is_bounded():
 
 
 def pieces(packet: bytes, number: int = 7, blocks: int = 2) -> list[bytes]:
-    return [make.ethernet(each) for each in wrap.fragments(packet, number, lambda: blocks)]
+    return [make.ethernet(fragment) for fragment in wrap.fragments(packet, number, lambda: blocks)]
 
 
-@pytest.mark.parametrize("packet", [said(HEARTBEAT * 5), said6(HEARTBEAT * 5)])
+@pytest.mark.parametrize("packet", [client_packet(HEARTBEAT * 5), client_packet6(HEARTBEAT * 5)])
 def test_fragments_are_put_together(packet):
     split = pieces(packet)
-    found = rows(make.pcap(split[::-1]), fields=["frame", "packet", "error"])
-    assert [row["frame"] for row in found] == [HEARTBEAT] * 5
-    assert {row["packet"] for row in found} == {len(split)}  # the one that completed it
+    frame_rows = rows(make.pcap(split[::-1]), fields=["frame", "packet", "error"])
+    assert [row["frame"] for row in frame_rows] == [HEARTBEAT] * 5
+    assert {row["packet"] for row in frame_rows} == {len(split)}  # the one that completed it
     counts = stats(*split)
     assert (counts["ip_fragments"], counts["ip_reassembled"]) == (len(split), 1)
     assert counts["skipped"] == {}
 
 
 def test_fragments_of_two_packets_at_once():
-    one, two = pieces(said(HEARTBEAT * 5), 1), pieces(said6(HEARTBEAT * 5), 1)
+    one, two = pieces(client_packet(HEARTBEAT * 5), 1), pieces(client_packet6(HEARTBEAT * 5), 1)
     mixed = [piece for pair in zip(one, two, strict=False) for piece in pair]
     mixed += [*one[len(two) :], *two[len(one) :]]
     assert len(rows(make.pcap(mixed))) == 10
 
 
 def test_the_same_fragment_again():
-    split = pieces(said(HEARTBEAT * 5))
+    split = pieces(client_packet(HEARTBEAT * 5))
     counts = stats(split[0], split[0], split[-1], split[-1], *split[1:-1])
     assert (counts["ip_reassembled"], counts["skipped"]) == (1, {"IP fragment": 2})
 
 
 def contradict(kind: str) -> list[bytes]:
     """Fragments of which one says other bytes for the same place, or another end."""
-    first, second, *rest = wrap.fragments(said(HEARTBEAT * 5), 7, lambda: 2)
+    first, second, *other_fragments = wrap.fragments(client_packet(HEARTBEAT * 5), 7, lambda: 2)
     changed = bytearray(first if kind == "bytes" else second)
     if kind == "bytes":
         changed[-1] ^= 1
-        return [first, bytes(changed), second, *rest]
+        return [first, bytes(changed), second, *other_fragments]
     if kind == "shifted":
         struct.pack_into(">H", changed, 6, 1 | 0x2000)
-        return [first, bytes(changed), second, *rest]
+        return [first, bytes(changed), second, *other_fragments]
     if kind == "shorter":
         struct.pack_into(">H", changed, 6, 2)
-        return [first, rest[0], bytes(changed), second, rest[1]]
+        return [first, other_fragments[0], bytes(changed), second, other_fragments[1]]
     struct.pack_into(">H", changed, 6, 7)
-    return [rest[-1], bytes(changed), first, second, *rest[:-1]]
+    return [other_fragments[-1], bytes(changed), first, second, *other_fragments[:-1]]
 
 
 @pytest.mark.parametrize("kind", ["bytes", "shifted", "shorter", "two ends"])
@@ -144,7 +146,7 @@ def test_fragments_that_contradict_are_refused(kind):
 
 
 def test_what_never_becomes_whole_is_read_to_its_first_hole():
-    split = pieces(said(HEARTBEAT * 5))
+    split = pieces(client_packet(HEARTBEAT * 5))
     later = make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1041, HEARTBEAT * 2))
     for seconds in (4, 6):
         packets = [
@@ -153,30 +155,30 @@ def test_what_never_becomes_whole_is_read_to_its_first_hole():
             split[3],
             make.Record(make.ethernet(later), make.START_NS + seconds * 10**9),
         ]
-        found = rows(make.pcap(packets), fields=["frame", "packet", "flags"])
-        assert [row["frame"] for row in found] == [
+        frame_rows = rows(make.pcap(packets), fields=["frame", "packet", "flags"])
+        assert [row["frame"] for row in frame_rows] == [
             *(HEARTBEAT, HEARTBEAT[:4], b""),
             *(HEARTBEAT, HEARTBEAT),
         ]
-        assert found[0]["packet"] == 5  # the newest of its fragments
+        assert frame_rows[0]["packet"] == 5  # the newest of its fragments
         counts = stats(*packets)
         assert (counts["gaps"], counts["skipped"], counts["ip_fragments"]) == (1, {}, 3)
 
 
 def test_a_fragment_without_the_first():
-    assert stats(*pieces(said(HEARTBEAT * 5))[1:])["skipped"] == {"IP fragment": 3}
+    assert stats(*pieces(client_packet(HEARTBEAT * 5))[1:])["skipped"] == {"IP fragment": 3}
 
 
 def test_a_first_fragment_that_was_cut_is_read_at_once():
-    split = pieces(said(HEARTBEAT * 5), blocks=5)
+    split = pieces(client_packet(HEARTBEAT * 5), blocks=5)
     packets = [
         *make.opening(),
         make.Record(split[0][:-4], make.START_NS, len(split[0])),
         *split[1:],
     ]
-    found = rows(make.pcap(packets))
-    assert found[0]["frame"] == HEARTBEAT
-    assert "late" not in found[0]["flags"]
+    frame_rows = rows(make.pcap(packets))
+    assert frame_rows[0]["frame"] == HEARTBEAT
+    assert "late" not in frame_rows[0]["flags"]
 
 
 def test_packets_that_wait_for_fragments_are_bounded():
@@ -185,24 +187,26 @@ def test_packets_that_wait_for_fragments_are_bounded():
         make.ethernet(make.ipv4(wrap.OUTER[0], wrap.OUTER[1], bytes(64), number=i, fragment=0x2000))
         for i in range(5000)
     ]
-    counts = stats(*open_, *pieces(said(HEARTBEAT * 5), 65_000))
+    counts = stats(*open_, *pieces(client_packet(HEARTBEAT * 5), 65_000))
     assert counts["ip_reassembled"] == 1
     assert counts["skipped"] == {"IP fragment": 5000}
 
 
-@pytest.mark.parametrize(("most", "whole"), [(0, 1), (20_000, 2), (1 << 23, 9)])
-def test_fragment_bytes(most: int, whole: int):
+@pytest.mark.parametrize(("most", "reassembled_count"), [(0, 1), (20_000, 2), (1 << 23, 9)])
+def test_fragment_bytes(most: int, reassembled_count: int):
     """Of nine packets those are put together that began last, so many as there is room for."""
     said_by = [
         make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1001 + 8 * i, HEARTBEAT))
         for i in range(9)
     ]
     split = [pieces(packet, number) for number, packet in enumerate(said_by)]
-    mixed = [each[0] for each in split] + [part for each in split[::-1] for part in each[1:]]
+    mixed = [fragments[0] for fragments in split] + [
+        part for fragments in split[::-1] for part in fragments[1:]
+    ]
     octets = io.BytesIO(make.pcap(mixed))
     reader = capture.Reader(octets, fields=["error"], order="none", fragment_bytes=most)
     [counts] = reader.count()
-    assert counts["ip_reassembled"] == whole
+    assert counts["ip_reassembled"] == reassembled_count
 
 
 def test_what_is_given_up_is_read_before_a_cut():
@@ -212,14 +216,14 @@ def test_what_is_given_up_is_read_before_a_cut():
         for at in (1001, 1041)
     ]
     octets = make.pcap([split[0][0], split[1][0], *split[0][1:], *split[1][1:]])
-    asked = {"fields": ["frame", "error"], "order": "none", "fragment_bytes": 0}
-    whole = rows(octets, **asked)
-    assert any(row["error"] for row in whole)
+    options = {"fields": ["frame", "error"], "order": "none", "fragment_bytes": 0}
+    frame_rows = rows(octets, **options)
+    assert any(row["error"] for row in frame_rows)
     for stop in range(24, len(octets), 8):
-        first, second = (capture.Reader(io.BytesIO(octets), **asked) for _ in range(2))
+        first, second = (capture.Reader(io.BytesIO(octets), **options) for _ in range(2))
         before = sum(map(len, first.read(stop)))
         second.resume(first.state())
-        assert before + sum(map(len, second)) == len(whole)
+        assert before + sum(map(len, second)) == len(frame_rows)
 
 
 def test_unusual_fragments():

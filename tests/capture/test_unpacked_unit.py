@@ -50,8 +50,8 @@ def test_bytes(pack: Callable[[bytes], bytes], workers: int) -> None:
     for most in (100, 30_000, len(DATA) - 1):
         reader = without_name(packed, max_decompressed_bytes=most, workers=workers)
         with pytest.warns(capture.CaptureWarning, match="a capture: the compressed file becomes"):
-            found = rows(reader)
-        assert found == rows(without_name(DATA[:most]))
+            frame_rows = rows(reader)
+        assert frame_rows == rows(without_name(DATA[:most]))
         at = reader.offset
         assert reader.damaged == (
             f"the compressed file becomes larger than max_decompressed_bytes={most} allows,"
@@ -78,8 +78,8 @@ def test_a_ratio_of_what_was_read(
             with pytest.warns(
                 capture.CaptureWarning, match=f"larger than max_compression_ratio={ratio} "
             ):
-                given = sum(len(piece) for piece in pieces)
-            assert given == pieces.unpacked <= 1000 + ratio * len(packed)
+                decompressed_size = sum(len(piece) for piece in pieces)
+            assert decompressed_size == pieces.unpacked <= 1000 + ratio * len(packed)
             assert pieces.fault is not None
         for unbound in (
             Unpacking(max_compression_ratio=0),
@@ -96,8 +96,8 @@ def test_the_default_stops_what_no_recording_reaches() -> None:
     packed = step * 8
     pieces = Pieces(io.BytesIO(packed))
     with pytest.warns(capture.CaptureWarning, match="max_compression_ratio=16384"):
-        given = sum(len(piece) for piece in pieces)
-    assert given <= (1 << 26) + (1 << 14) * len(packed) < 1 << 31
+        decompressed_size = sum(len(piece) for piece in pieces)
+    assert decompressed_size <= (1 << 26) + (1 << 14) * len(packed) < 1 << 31
 
 
 def test_the_lower_limit_is_told() -> None:
@@ -119,17 +119,19 @@ def two(folder: Path) -> list[Path]:
 def test_several_files(tmp_path: Path, files: Any) -> None:
     """Looking at files for their order and their links has the same limits as reading them."""
     paths = two(tmp_path)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught_warnings:
         warnings.simplefilter("always")
         reader = capture.Reader(paths, files=files, max_decompressed_bytes=30_000)
         for _ in reader:
             pass
-    said = [
-        str(each.message) for each in told if "max_decompressed_bytes=30000" in str(each.message)
+    messages = [
+        str(warning.message)
+        for warning in caught_warnings
+        if "max_decompressed_bytes=30000" in str(warning.message)
     ]
     looked = 1 if files == "auto" else 0
     for path in paths:
-        assert len([text for text in said if text.startswith(f"{path}: ")]) == 1 + looked
+        assert len([text for text in messages if text.startswith(f"{path}: ")]) == 1 + looked
         assert f"{path}: the compressed file becomes larger" in (reader.damaged or "")
     counted = capture.stats(paths, files=files, max_decompressed_bytes=30_000)
     assert counted["packets"] == reader.stats()["packets"]
@@ -140,12 +142,12 @@ def test_several_files(tmp_path: Path, files: Any) -> None:
 def test_a_reader_goes_on_to_the_same_limit(tmp_path: Path, pack: str) -> None:
     path = tmp_path / "x.pcap.zst"
     path.write_bytes(PACKERS[pack](DATA))
-    whole = without_name(DATA[:70_000], order="none")
+    truncated_reader = without_name(DATA[:70_000], order="none")
     limits = {"fields": ["packet_offset", "position", "frame", "error"], "order": "none"}
     first = capture.Reader(path, max_decompressed_bytes=70_000, **limits)  # type: ignore[arg-type]
-    found = rows(first.read(stop=45_000))
+    frame_rows = rows(first.read(stop=45_000))
     second = capture.Reader(path, max_decompressed_bytes=70_000, **limits)  # type: ignore[arg-type]
     second.resume(first.state())
     with pytest.warns(capture.CaptureWarning):
-        assert found + rows(second) == rows(whole)
+        assert frame_rows + rows(second) == rows(truncated_reader)
     assert "max_decompressed_bytes=70000" in (second.damaged or "")

@@ -47,22 +47,22 @@ def parts(request: Any) -> list[mangle.Part]:
 
 def events(frames: list[bytes]) -> list[tuple[Any, ...]]:
     """What MessageDecoder makes of a side: (channel, name, delivery_id, message's bytes)."""
-    found = []
+    event_tuples = []
     decoder = v1.MessageDecoder(opened=True)
     for channel, event in decoder.feed(b"".join(frames)):
         if isinstance(event, v1.Delivery):
-            found.append((channel, "transfer", event.transfer.delivery_id, event.payload))
+            event_tuples.append((channel, "transfer", event.transfer.delivery_id, event.payload))
         elif isinstance(event, v1.Composite):
-            found.append((channel, event.NAME, None, None))
+            event_tuples.append((channel, event.NAME, None, None))
     decoder.eof()
-    return found
+    return event_tuples
 
 
-def told(found: list[dict[str, Any]], side: str) -> list[tuple[Any, ...]]:
+def events_of_side(message_rows: list[dict[str, Any]], side: str) -> list[tuple[Any, ...]]:
     return [
         (row["channel"], row["performative"],
          row["delivery_id"] if row["performative"] == "transfer" else None, row["message"])
-        for row in found if row["direction"] == side
+        for row in message_rows if row["direction"] == side
     ]  # fmt: skip
 
 
@@ -80,39 +80,39 @@ def test_deliveries_are_those_of_the_decoder(parts, kind) -> None:
         ),
     }[kind]()
     octets = make.pcap(mangle.records(items))
-    found = read(octets)
-    assert [row["error"] for row in found] == [None] * len(found)
+    message_rows = read(octets)
+    assert [row["error"] for row in message_rows] == [None] * len(message_rows)
     for (_, side), frames in streams(octets).items():
-        assert told(found, side) == events(frames)
-        mine = [row["frame"] for row in found if row["direction"] == side]
+        assert events_of_side(message_rows, side) == events(frames)
+        mine = [row["frame"] for row in message_rows if row["direction"] == side]
         assert b"".join(sorted(mine)) != b""
         assert Counter(f for octets in mine for f in frames_of(octets)) == Counter(
             frame for frame in frames if frame[:4] != b"AMQP" and len(frame) > 8
         )
     assert any(row["performative"] == "transfer" and row["timestamp"] < row["timestamp_last"]
-               for row in found) or kind == "as it was"  # fmt: skip
+               for row in message_rows) or kind == "as it was"  # fmt: skip
 
 
 def test_the_columns_of_0_9_1(parts) -> None:
     """Each delivery is a row there, too; its body is the whole message."""
     octets = make.pcap(mangle.records(parts))
-    named = [*FIELDS[:2], "method", *FIELDS[6:], "arguments", "body", "exchange"]
-    mixed = rows(octets, level="message", fields=named)
+    column_names = [*FIELDS[:2], "method", *FIELDS[6:], "arguments", "body", "exchange"]
+    mixed = rows(octets, level="message", fields=column_names)
     own = read(octets)
     assert [row["frame"] for row in mixed] == [row["frame"] for row in own]
     assert [row["method"] for row in mixed] == [row["performative"] for row in own]
     assert [row["body"] for row in mixed] == [row["message"] for row in own]
     assert [row["error"] for row in mixed] == [None] * len(mixed)
-    whole = rows(octets, level="message")
-    assert [row["body"] for row in whole] == [row["body"] for row in mixed]
+    message_rows = rows(octets, level="message")
+    assert [row["body"] for row in message_rows] == [row["body"] for row in mixed]
 
 
 def test_both_families_in_one_capture() -> None:
     for batch_rows in (3, 1000):
-        found = rows(both_families(), level="message", batch_rows=batch_rows)
-        assert [row["error"] for row in found] == [None] * len(found)
+        message_rows = rows(both_families(), level="message", batch_rows=batch_rows)
+        assert [row["error"] for row in message_rows] == [None] * len(message_rows)
         for index in range(4):
-            mine = [row for row in found if row["connection_index"] == index]
+            mine = [row for row in message_rows if row["connection_index"] == index]
             if index % 2:
                 assert [row["body"] for row in mine] == 20 * [b"body"]
             else:
@@ -134,7 +134,7 @@ SAID = {
 @pytest.mark.parametrize("turn", [*product(SAID, repeat=2), *product(SAID, SAID, [*SAID][2:4])])
 def test_frames_of_both_families_in_one_batch(turn: tuple[str, ...], order: str) -> None:
     """Those of 1.0 stay where they were read, messages of 0-9-1 have theirs put together."""
-    asked: dict[str, Any] = {"level": "message", "fields": ["frame", "error"], "order": order}
+    options: dict[str, Any] = {"level": "message", "fields": ["frame", "error"], "order": order}
     packets: list[bytes] = []
     expected: list[tuple[Any, ...]] = []
     for number, name in enumerate(turn):
@@ -142,28 +142,28 @@ def test_frames_of_both_families_in_one_batch(turn: tuple[str, ...], order: str)
         one = make.packets([(0, SAID[name])], client=ends[0][1])
         one.append(make.segment(*ends, 1001 + len(SAID[name]), b"", make.FIN | make.ACK))
         packets += one
-        expected += [tuple(row.values()) for row in rows(make.pcap(one), **asked)]
-    found = [tuple(row.values()) for row in rows(make.pcap(packets), **asked)]
-    assert sorted(found, key=repr) == sorted(expected, key=repr)
+        expected += [tuple(row.values()) for row in rows(make.pcap(one), **options)]
+    row_values = [tuple(row.values()) for row in rows(make.pcap(packets), **options)]
+    assert sorted(row_values, key=repr) == sorted(expected, key=repr)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_gaps(parts, seed) -> None:
     """Every frame that survives is in one row; a delivery that was cut is a row with an error."""
-    whole = streams(make.pcap(mangle.records(parts)))
+    all_frames = streams(make.pcap(mangle.records(parts)))
     rng = random.Random(seed)
     items = list(mangle.split(parts, rng.choice([50, 300, 1400])))
     loss = rng.choice([0.02, 0.2])
-    kept = [part for part in items if part.flags & make.SYN or rng.random() >= loss]
-    expected = mangle.survivors(whole, kept)
-    found = read(make.pcap(mangle.records(kept)))
-    good = {row["message"] for row in found if row["error"] is None and row["message"]}
-    sent = {event[3] for frames in whole.values() for event in events(frames)}
-    for row in found:
+    surviving_parts = [part for part in items if part.flags & make.SYN or rng.random() >= loss]
+    expected = mangle.survivors(all_frames, surviving_parts)
+    message_rows = read(make.pcap(mangle.records(surviving_parts)))
+    good = {row["message"] for row in message_rows if row["error"] is None and row["message"]}
+    sent = {event[3] for frames in all_frames.values() for event in events(frames)}
+    for row in message_rows:
         if row["error"] is None and row["performative"] == "transfer" and not row["flags"]:
             assert row["message"] in sent
     for (_, side), frames in expected.items():
-        mine = [row["frame"] for row in found if row["direction"] == side
+        mine = [row["frame"] for row in message_rows if row["direction"] == side
                 and row["performative"] is not None]  # fmt: skip
         assert Counter(f for octets in mine for f in frames_of(octets)) == Counter(
             frame for frame in frames if frame[:4] != b"AMQP" and len(frame) > 8
@@ -182,50 +182,55 @@ def test_reading_in_pieces_and_a_chain(tmp_path: Path, parts) -> None:
 
     # At a stop, rows that wait for earlier packets go out.
     options = {"level": "message", "protocol": "1.0", "order": "none"}
-    whole = table(capture.Reader(path, **options))
+    expected = table(capture.Reader(path, **options))
     for stop in range(200, len(octets), 2999):
         first = capture.Reader(path, **options)
         before = table(first, stop)
         second = capture.Reader(path, **options)
         second.resume(first.state())
-        assert before + table(second) == whole
+        assert before + table(second) == expected
     paths = []
     for at in range(0, len(packets), 9):
         paths.append(tmp_path / f"cap{at}.pcap")
         paths[-1].write_bytes(make.pcap(packets[at : at + 9]))
     chained = table(capture.Reader(paths, **options))
-    assert [row["frame"] for row in chained] == [row["frame"] for row in whole]
+    assert [row["frame"] for row in chained] == [row["frame"] for row in expected]
 
 
-def client(said: bytes, **options: Any) -> list[dict[str, Any]]:
+def client(payload: bytes, **options: Any) -> list[dict[str, Any]]:
     """Rows of what a client says behind its open."""
     start = AMQP + opening()
-    return read(make.pcap(talk(start + said, size=40)), **options)[1:]
+    return read(make.pcap(talk(start + payload, size=40)), **options)[1:]
 
 
 def test_sessions_and_links_in_turns() -> None:
     """A delivery is that of its channel and handle."""
     links = [(channel, handle) for channel in (0, 3) for handle in (0, 7)]
-    said = b""
+    payload = b""
     for step in range(4):
         for number, (channel, handle) in enumerate(links):
             piece = message(f"{channel} {handle}" * 9)
             size = -(-len(piece) // 4)
-            said += transfer(piece[step * size : step * size + size], number if step == 0 else None,
-                             channel, handle, more=step < 3)  # fmt: skip
-    found = client(said)
-    assert [(row["channel"], row["handle"]) for row in found] == links
-    for row in found:
+            payload += transfer(
+                piece[step * size : step * size + size],
+                number if step == 0 else None,
+                channel,
+                handle,
+                more=step < 3,
+            )
+    message_rows = client(payload)
+    assert [(row["channel"], row["handle"]) for row in message_rows] == links
+    for row in message_rows:
         assert row["error"] is None
         assert row["message"] == message(f"{row['channel']} {row['handle']}" * 9)
         assert row["timestamp"] < row["timestamp_last"]
 
 
 def test_aborted_deliveries_are_none() -> None:
-    said = transfer(b"\0\x53", 0, more=True) + transfer(b"", None, aborted=True)
-    said += transfer(b"", 1, aborted=True) + transfer(message("x"), 2)
-    (found,) = client(said)
-    assert (found["delivery_id"], found["error"]) == (2, None)
+    payload = transfer(b"\0\x53", 0, more=True) + transfer(b"", None, aborted=True)
+    payload += transfer(b"", 1, aborted=True) + transfer(message("x"), 2)
+    (row,) = client(payload)
+    assert (row["delivery_id"], row["error"]) == (2, None)
 
 
 @pytest.mark.parametrize(
@@ -240,24 +245,24 @@ def test_aborted_deliveries_are_none() -> None:
 )
 def test_deliveries_that_are_cut_off(end: bytes, names: list[str]) -> None:
     begun = transfer(message("begun")[:20], 0, more=True)
-    found = client(begun + end)
-    assert [row["performative"] for row in found] == names
-    assert found[0]["frame"] == begun
-    assert found[0]["flags"] == ["truncated"]
-    assert "inside a delivery" in found[0]["error"]
-    assert [row["error"] for row in found[1:]] == [None] * (len(names) - 1)
+    message_rows = client(begun + end)
+    assert [row["performative"] for row in message_rows] == names
+    assert message_rows[0]["frame"] == begun
+    assert message_rows[0]["flags"] == ["truncated"]
+    assert "inside a delivery" in message_rows[0]["error"]
+    assert [row["error"] for row in message_rows[1:]] == [None] * (len(names) - 1)
 
 
 def test_other_links_are_not_cut_off() -> None:
-    said = transfer(message("a")[:20], 0, 1, 4, more=True)
-    said += (
+    payload = transfer(message("a")[:20], 0, 1, 4, more=True)
+    payload += (
         v1.encode(1, v1.Detach(3))
         + v1.encode(2, v1.End())
         + transfer(message("a")[20:], None, 1, 4)
     )
-    found = client(said)
-    assert [row["error"] for row in found] == [None] * 3
-    assert found[0]["message"] == message("a")  # its first frame came before the others
+    message_rows = client(payload)
+    assert [row["error"] for row in message_rows] == [None] * 3
+    assert message_rows[0]["message"] == message("a")  # its first frame came before the others
 
 
 @pytest.mark.parametrize("fields", [b"\x45", b"\xc0\1\0", b"\xc0\2\1\x40"])
@@ -266,45 +271,47 @@ def test_a_detach_without_a_handle_cuts_no_link_off(fields: bytes, handle: int) 
     """Whatever number lies where the handle is not: memory is filled with another one before."""
     client(transfer(message("b"), 0, handle=5) + v1.encode(0, v1.Detach(handle)))
     detach = (11 + len(fields)).to_bytes(4) + b"\2\0\0\0\0\x53\x16" + fields
-    said = transfer(message("a")[:20], 0, handle=handle, more=True) + detach
-    found = client(said + transfer(message("a")[20:], None, handle=handle))
-    assert [row["message"] for row in found] == [message("a"), None]
-    assert [row["error"] for row in found] == [None, None]
+    payload = transfer(message("a")[:20], 0, handle=handle, more=True) + detach
+    message_rows = client(payload + transfer(message("a")[20:], None, handle=handle))
+    assert [row["message"] for row in message_rows] == [message("a"), None]
+    assert [row["error"] for row in message_rows] == [None, None]
 
 
 def test_later_transfers_without_the_first() -> None:
     later = transfer(b"abc", None, more=True) + transfer(b"def", None)
-    found = client(later + transfer(message("x"), 9))
-    assert [row["flags"] for row in found] == [["truncated"], ["truncated"], []]
-    assert [row["frame"] for row in found] == [*frames_of(later), transfer(message("x"), 9)]
-    assert ["beginning of the delivery is missing" in (row["error"] or "") for row in found] == [
-        *(True, True, False)
-    ]
-    assert found[0]["performative"] == "transfer"
+    message_rows = client(later + transfer(message("x"), 9))
+    assert [row["flags"] for row in message_rows] == [["truncated"], ["truncated"], []]
+    assert [row["frame"] for row in message_rows] == [*frames_of(later), transfer(message("x"), 9)]
+    assert [
+        "beginning of the delivery is missing" in (row["error"] or "") for row in message_rows
+    ] == [*(True, True, False)]
+    assert message_rows[0]["performative"] == "transfer"
 
 
 def test_many_deliveries_that_never_end() -> None:
     """The oldest are given up; none is lost."""
-    said = b"".join(transfer(b"", k, k % 3, k, more=True) for k in range(3000))
-    found = client(said)
-    assert sorted(row["handle"] is None for row in found) == [True] * 3000
-    assert [row["frame"] for row in found] == frames_of(said)
+    payload = b"".join(transfer(b"", k, k % 3, k, more=True) for k in range(3000))
+    message_rows = client(payload)
+    assert sorted(row["handle"] is None for row in message_rows) == [True] * 3000
+    assert [row["frame"] for row in message_rows] == frames_of(payload)
     ends = [transfer(b"", None, k % 3, k) for k in range(3000)]
-    found = client(said + b"".join(ends))
-    assert [row["frame"] for row in found[:1976]] == frames_of(said)[:1976]
-    assert {tuple(row["flags"]) for row in found[:1976]} == {("truncated",)}
-    assert [row["handle"] for row in found if row["error"] is None] == list(range(1976, 3000))
+    message_rows = client(payload + b"".join(ends))
+    assert [row["frame"] for row in message_rows[:1976]] == frames_of(payload)[:1976]
+    assert {tuple(row["flags"]) for row in message_rows[:1976]} == {("truncated",)}
+    assert [row["handle"] for row in message_rows if row["error"] is None] == list(
+        range(1976, 3000)
+    )
 
 
 def test_what_gives_no_row() -> None:
     """Headers and heartbeats; the flags of what was passed over stand in the next row."""
-    found = read(make.pcap(talk(client_says(), server_says())))
+    message_rows = read(make.pcap(talk(client_says(), server_says())))
     names = defaultdict(int)
-    for row in found:
+    for row in message_rows:
         names[row["performative"]] += 1
     assert None not in names
     assert (names["transfer"], names["disposition"], names["sasl-init"]) == (20, 20, 1)
-    assert attach() in [row["frame"] for row in found]
+    assert attach() in [row["frame"] for row in message_rows]
 
 
 @pytest.mark.parametrize("step", [11, 1400])
@@ -321,10 +328,10 @@ def test_message_bytes(step: int) -> None:
     octets = make.pcap(talk(begun + b"".join(transfers) + after, size=step))
     size = len(b"".join(transfers))
     for most, parts in ((size, transfers), (size - 1, transfers[:2])):
-        found = rows(octets, level="message", fields=["frame", "error"], message_bytes=most)
-        frames = [row["frame"] for row in found]
+        message_rows = rows(octets, level="message", fields=["frame", "error"], message_bytes=most)
+        frames = [row["frame"] for row in message_rows]
         assert frames[-1] == after
-        delivery = found[frames.index(b"".join(parts))]
+        delivery = message_rows[frames.index(b"".join(parts))]
         assert (delivery["error"] is None) == (parts == transfers)
         assert b"".join(frames).endswith(b"".join(transfers) + after)
 
@@ -333,9 +340,9 @@ def test_times_beyond_the_calendar_in_python() -> None:
     """A batch gives milliseconds, as the wire has them."""
     number = v1.Timestamp(300_000_000_000_007)
     sent = v1.Message(b"x", creation_time=number, application_properties={"when": number}).encode()
-    said = AMQP + opening() + v1.encode(0, v1.Begin(0, 0, 10, 10)) + attach() + transfer(sent)
+    payload = AMQP + opening() + v1.encode(0, v1.Begin(0, 0, 10, 10)) + attach() + transfer(sent)
     names = ["properties", "application_properties.when:timestamp", "timestamp"]
-    octets = io.BytesIO(make.pcap(talk(said)))
+    octets = io.BytesIO(make.pcap(talk(payload)))
     *_, batch = capture.read(octets, level="message", protocol="1.0", fields=names)
     row = batch.to_pylist()[-1]
     for value in (row["properties"]["creation_time"], row[names[1]]):

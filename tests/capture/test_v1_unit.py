@@ -54,10 +54,10 @@ def parts(name: str) -> list[mangle.Part]:
 
 
 @pytest.fixture(scope="module")
-def whole(parts: list[mangle.Part], name: str) -> dict[tuple[str, str], list[bytes]]:
-    found = streams(make.pcap(mangle.records(parts)))
-    assert {side: len(frames) for (_, side), frames in found.items()} == COUNTS[name]
-    return found
+def expected_frames(parts: list[mangle.Part], name: str) -> dict[tuple[str, str], list[bytes]]:
+    frames_by_stream = streams(make.pcap(mangle.records(parts)))
+    assert {side: len(frames) for (_, side), frames in frames_by_stream.items()} == COUNTS[name]
+    return frames_by_stream
 
 
 # ---- the recordings
@@ -73,62 +73,62 @@ def test_frames_of_the_oracle(name: str, protocol: str | None) -> None:
     for frame in json.loads(gzip.decompress(oracle.read_bytes())):
         side = {"C": "client", "S": "server"}[frame["from"]]
         expected[side].append((frame["hex"], frame.get("performative")))
-    found = defaultdict(list)
+    frames_by_side = defaultdict(list)
     for row in rows(path_of(name).read_bytes(), ports=(RECORDINGS[name],), protocol=protocol):
         assert row["error"] is None
         assert row["flags"] == []
         method = row["method" if protocol is None else "performative"]
-        found[row["direction"]].append((row["frame"].hex(), method))
-    assert found == expected
+        frames_by_side[row["direction"]].append((row["frame"].hex(), method))
+    assert frames_by_side == expected
 
 
 @pytest.mark.parametrize("size", [1, 7])
-def test_tiny_segments(parts, whole, size) -> None:
-    assert streams(make.pcap(mangle.records(list(mangle.split(parts, size))))) == whole
+def test_tiny_segments(parts, expected_frames, size) -> None:
+    assert streams(make.pcap(mangle.records(list(mangle.split(parts, size))))) == expected_frames
 
 
 @pytest.mark.parametrize("protocol", [None, "1.0"])
 @pytest.mark.parametrize("seed", range(3))
-def test_reordered_repeated_wrapped(parts, whole, seed, protocol) -> None:
+def test_reordered_repeated_wrapped(parts, expected_frames, seed, protocol) -> None:
     items = mangle.repeated(list(mangle.split(mangle.wrapped(parts), 300)), seed)
     octets = make.pcap(mangle.records(mangle.shuffled(items, seed)))
-    assert streams(octets, protocol=protocol) == whole
+    assert streams(octets, protocol=protocol) == expected_frames
 
 
 @pytest.mark.parametrize("syn", [True, False])
 @pytest.mark.parametrize("side", ["client", "server"])
-def test_one_direction(parts, whole, side, syn) -> None:
-    kept = [part for part in parts if part.from_client == (side == "client")]
-    kept = [part for part in kept if syn or not part.flags & make.SYN]
-    expected = {key: frames for key, frames in whole.items() if key[1] == side}
-    assert streams(make.pcap(mangle.records(kept))) == expected
+def test_one_direction(parts, expected_frames, side, syn) -> None:
+    selected_parts = [part for part in parts if part.from_client == (side == "client")]
+    selected_parts = [part for part in selected_parts if syn or not part.flags & make.SYN]
+    expected = {key: frames for key, frames in expected_frames.items() if key[1] == side}
+    assert streams(make.pcap(mangle.records(selected_parts))) == expected
 
 
 @pytest.mark.parametrize("protocol", [None, "1.0"])
 @pytest.mark.parametrize("seed", range(25))
-def test_gaps(parts, whole, seed, protocol) -> None:
+def test_gaps(parts, expected_frames, seed, protocol) -> None:
     rng = random.Random(seed)
     items = list(mangle.split(parts, rng.choice([20, 50, 300, 1400])))
     loss = rng.choice([0.002, 0.02, 0.2])
-    kept = [part for part in items if part.flags & make.SYN or rng.random() >= loss]
-    octets = make.pcap(mangle.records(kept))
-    assert streams(octets, protocol=protocol) == mangle.survivors(whole, kept)
+    surviving_parts = [part for part in items if part.flags & make.SYN or rng.random() >= loss]
+    octets = make.pcap(mangle.records(surviving_parts))
+    assert streams(octets, protocol=protocol) == mangle.survivors(expected_frames, surviving_parts)
 
 
-def test_begun_anywhere(parts, whole) -> None:
+def test_begun_anywhere(parts, expected_frames) -> None:
     """Whatever packets come first: every frame that begins behind them, and nothing else."""
     for first in range(3, len(parts), 3):
         expected = {}
-        for (client, side), frames in whole.items():
+        for (client, side), frames in expected_frames.items():
             missed = sum(len(part.data) for part in parts[:first]
                          if part.from_client == (side == "client"))  # fmt: skip
-            at, found = 0, []
+            at, later_frames = 0, []
             for frame in frames:
                 if at >= missed:
-                    found.append(frame)
+                    later_frames.append(frame)
                 at += len(frame)
-            if found:
-                expected[client, side] = found
+            if later_frames:
+                expected[client, side] = later_frames
         assert streams(make.pcap(mangle.records(parts[first:]))) == expected
 
 
@@ -144,16 +144,16 @@ def test_reading_in_pieces(tmp_path: Path, parts, seed) -> None:
         return [row for b in reader.read(stop) for row in pa.record_batch(b).to_pylist()]
 
     for protocol in (None, "1.0"):
-        whole = read(capture.Reader(path, protocol=protocol, order="none"))
-        found, state = [], None
+        expected = read(capture.Reader(path, protocol=protocol, order="none"))
+        rows, state = [], None
         for stop in [*sorted(rng.randrange(len(octets)) for _ in range(12)), None]:
             reader = capture.Reader(path, protocol=protocol, order="none")
             if state is not None:
                 reader.resume(state)
-            found += read(reader, stop)
+            rows += read(reader, stop)
             if stop is not None:
                 state = reader.state()
-        assert found == whole
+        assert rows == expected
         assert reader.stats() == _read_all_stats(path, protocol)
     with pytest.raises(ValueError, match="state"):
         capture.Reader(path, protocol="0-9-1").resume(state)
@@ -165,45 +165,47 @@ def _read_all_stats(path: Path, protocol: str | None) -> dict[str, Any]:
     return reader.stats()
 
 
-def test_a_chain_of_files(tmp_path: Path, parts, whole) -> None:
+def test_a_chain_of_files(tmp_path: Path, parts, expected_frames) -> None:
     packets = mangle.records(list(mangle.split(parts, 100)))
     paths = []
     for at in range(0, len(packets), 7):
         paths.append(tmp_path / f"cap{at}.pcap")
         paths[-1].write_bytes(make.pcap(packets[at : at + 7]))
-    found = defaultdict(list)
+    frames_by_side = defaultdict(list)
     for batch in capture.read(paths, redact=False):
         for row in pa.record_batch(batch).to_pylist():
             if row["error"] is None:
-                found[row["direction"]].append(row["frame"])
-    assert dict(found) == {side: frames for (_, side), frames in whole.items()}
+                frames_by_side[row["direction"]].append(row["frame"])
+    assert dict(frames_by_side) == {side: frames for (_, side), frames in expected_frames.items()}
 
 
 # ---- which protocol a connection speaks
 
 
 def test_pipelined_headers() -> None:
-    found = rows(make.pcap(talk(client_says(), server_says())))
-    for side, said in (("client", client_says()), ("server", server_says())):
-        assert [r["frame"] for r in found if r["direction"] == side] == frames_of(said)
-    assert [row["error"] for row in found] == [None] * len(found)
-    kinds = [row["frame_type"] for row in found if row["direction"] == "client"]
+    frame_rows = rows(make.pcap(talk(client_says(), server_says())))
+    for side, payload in (("client", client_says()), ("server", server_says())):
+        assert [r["frame"] for r in frame_rows if r["direction"] == side] == frames_of(payload)
+    assert [row["error"] for row in frame_rows] == [None] * len(frame_rows)
+    kinds = [row["frame_type"] for row in frame_rows if row["direction"] == "client"]
     assert kinds[:4] == ["protocol-header", "sasl", "protocol-header", "amqp"]
-    assert [r["frame_type"] for r in found if r["direction"] == "server"].count("heartbeat") == 3
+    assert [r["frame_type"] for r in frame_rows if r["direction"] == "server"].count(
+        "heartbeat"
+    ) == 3
 
 
 def test_both_families_in_one_capture() -> None:
     octets = both_families()
-    found = rows(octets)
+    frame_rows = rows(octets)
     for index in range(4):
-        mine = [row for row in found if row["connection_index"] == index]
+        mine = [row for row in frame_rows if row["connection_index"] == index]
         assert [row["error"] for row in mine] == [None] * len(mine)
-        told = [row["method"] for row in mine if row["method"]]
+        methods = [row["method"] for row in mine if row["method"]]
         if index % 2:
-            assert told == 20 * ["basic.publish"]
+            assert methods == 20 * ["basic.publish"]
         else:
             assert [row["frame"] for row in mine] == frames_of(client_says())
-            assert told.count("transfer") == 20
+            assert methods.count("transfer") == 20
             assert [json.loads(row["arguments"])["delivery_id"] for row in mine
                     if row["method"] == "transfer"] == list(range(20))  # fmt: skip
     batches = [pa.record_batch(batch) for batch in capture.read(io.BytesIO(octets), batch_rows=5)]
@@ -229,27 +231,30 @@ def test_tls_is_left_out() -> None:
 
 def test_tls_that_is_refused() -> None:
     packets = [*talk(TLS, SASL), make.client(1009, client_says())]
-    found = [row["frame"] for row in rows(make.pcap(packets))]
-    assert found == [TLS, SASL, *frames_of(client_says())]
+    frames = [row["frame"] for row in rows(make.pcap(packets))]
+    assert frames == [TLS, SASL, *frames_of(client_says())]
 
 
 @pytest.mark.parametrize("refusal", [AMQP, SASL, b"AMQP\0\0\x09\x01"])
 def test_a_server_that_speaks_another_version(refusal: bytes) -> None:
-    for asked in (b"AMQP\0\0\x09\x01", SASL, AMQP):
-        found = rows(make.pcap(talk(asked, refusal)))
-        assert [row["frame"] for row in found] == [asked, refusal]
-        assert [row["error"] for row in found] == [None, None]
+    for header in (b"AMQP\0\0\x09\x01", SASL, AMQP):
+        frame_rows = rows(make.pcap(talk(header, refusal)))
+        assert [row["frame"] for row in frame_rows] == [header, refusal]
+        assert [row["error"] for row in frame_rows] == [None, None]
 
 
 def test_a_line_before_the_header() -> None:
     line = b"PROXY TCP4 10.0.0.1 10.0.0.2 40000 5672\r\n"
-    found = rows(make.pcap(talk(line + client_says())))
-    assert [row["frame"] for row in found] == frames_of(client_says())
+    frame_rows = rows(make.pcap(talk(line + client_says())))
+    assert [row["frame"] for row in frame_rows] == frames_of(client_says())
 
 
-def midstream(said: bytes, size: int = 300) -> bytes:
+def midstream(payload: bytes, size: int = 300) -> bytes:
     return make.pcap(
-        [make.client(7_000_000 + at, said[at : at + size]) for at in range(0, len(said), size)]
+        [
+            make.client(7_000_000 + at, payload[at : at + size])
+            for at in range(0, len(payload), size)
+        ]
     )
 
 
@@ -257,21 +262,21 @@ def test_midstream_octets_that_look_like_the_other_family() -> None:
     """Frames inside of bodies: the connection speaks what its own frames say."""
     inside = b"".join(frames_of(client_says())[4:])
     old = b"".join(old_message(b"x" * k + inside) for k in range(4))
-    for cut in (0, 40, 300):
-        found = rows(midstream(old[cut:]))
-        assert {row["method"] for row in found if row["method"]} == {"basic.publish"}
+    for offset in (0, 40, 300):
+        frame_rows = rows(midstream(old[offset:]))
+        assert {row["method"] for row in frame_rows if row["method"]} == {"basic.publish"}
     new = b"".join(transfer(b"x" * k + 9 * old_message(), k) for k in range(20))
-    for cut in (0, 50, 300):
-        found = rows(midstream(new[cut:]))
-        assert {row["method"] for row in found if row["method"]} == {"transfer"}
+    for offset in (0, 50, 300):
+        frame_rows = rows(midstream(new[offset:]))
+        assert {row["method"] for row in frame_rows if row["method"]} == {"transfer"}
 
 
 def test_midstream_of_much() -> None:
     """A stream that goes on for long is read before it ends."""
-    said = b"".join(transfer(bytes(1000), k) for k in range(400))
-    found = rows(midstream(said[500:], 1400))
-    assert [row["frame"] for row in found[1:]] == frames_of(said)[1:]
-    assert found[0]["flags"] == ["truncated", "midstream"]
+    payload = b"".join(transfer(bytes(1000), k) for k in range(400))
+    frame_rows = rows(midstream(payload[500:], 1400))
+    assert [row["frame"] for row in frame_rows[1:]] == frames_of(payload)[1:]
+    assert frame_rows[0]["flags"] == ["truncated", "midstream"]
 
 
 # ---- frames that are not as they should be
@@ -280,14 +285,14 @@ def test_midstream_of_much() -> None:
 def test_frames_larger_than_agreed() -> None:
     large = transfer(bytes(5000))
     client = AMQP + opening(70_000) + large + transfer(b"", 1)
-    found = rows(make.pcap(talk(client, AMQP + opening(4096) + large)))
-    assert [row["error"] for row in found] == [None] * len(found)
-    assert [row["flags"] for row in found if row["frame"] == large] == [["oversize"], []]
-    assert sum(map(bool, (row["flags"] for row in found))) == 1
+    frame_rows = rows(make.pcap(talk(client, AMQP + opening(4096) + large)))
+    assert [row["error"] for row in frame_rows] == [None] * len(frame_rows)
+    assert [row["flags"] for row in frame_rows if row["frame"] == large] == [["oversize"], []]
+    assert sum(map(bool, (row["flags"] for row in frame_rows))) == 1
     token = init(bytes(600))
-    found = rows(make.pcap(talk(SASL + token + AMQP + opening())))
-    assert [row["flags"] for row in found] == [[], ["oversize"], [], []]
-    assert [row["error"] for row in found] == [None] * 4
+    frame_rows = rows(make.pcap(talk(SASL + token + AMQP + opening())))
+    assert [row["flags"] for row in frame_rows] == [[], ["oversize"], [], []]
+    assert [row["error"] for row in frame_rows] == [None] * 4
 
 
 @pytest.mark.parametrize(
@@ -296,23 +301,23 @@ def test_frames_larger_than_agreed() -> None:
 )
 def test_octets_that_are_no_frame(bad: bytes) -> None:
     client = AMQP + opening() + bad + transfer(b"", 1) + transfer(b"", 2)
-    found = rows(make.pcap(talk(client)))
-    assert [row["frame"] for row in found] == [*frames_of(AMQP + opening()), bad,
+    frame_rows = rows(make.pcap(talk(client)))
+    assert [row["frame"] for row in frame_rows] == [*frames_of(AMQP + opening()), bad,
                                                transfer(b"", 1), transfer(b"", 2)]  # fmt: skip
-    assert [row["error"] is None for row in found] == [True, True, False, True, True]
-    assert found[3]["flags"] == ["resync"]
+    assert [row["error"] is None for row in frame_rows] == [True, True, False, True, True]
+    assert frame_rows[3]["flags"] == ["resync"]
 
 
 def test_frames_whose_content_is_wrong_stay_in_place() -> None:
     odd = b"\0\0\0\x0c\2\7\0\1abcd"
     unknown = b"\0\0\0\x0c\2\0\0\1\0\x53\x77\x45"
     extended = b"\0\0\0\x10\3\0\0\5abcd\0\x53\x17\x45"
-    found = rows(make.pcap(talk(AMQP + opening() + odd + unknown + extended + transfer(b""))))
-    assert [row["frame"] for row in found[2:]] == [odd, unknown, extended, transfer(b"")]
-    assert [row["method"] for row in found[1:]] == ["open", None, None, "end", "transfer"]
-    assert "frame type 7" in found[2]["error"]
-    assert "no performative has the descriptor 0x77" in found[3]["error"]
-    assert [row["channel"] for row in found[2:]] == [1, 1, 5, 0]
+    frame_rows = rows(make.pcap(talk(AMQP + opening() + odd + unknown + extended + transfer(b""))))
+    assert [row["frame"] for row in frame_rows[2:]] == [odd, unknown, extended, transfer(b"")]
+    assert [row["method"] for row in frame_rows[1:]] == ["open", None, None, "end", "transfer"]
+    assert "frame type 7" in frame_rows[2]["error"]
+    assert "no performative has the descriptor 0x77" in frame_rows[3]["error"]
+    assert [row["channel"] for row in frame_rows[2:]] == [1, 1, 5, 0]
     stats = capture.stats(io.BytesIO(make.pcap(talk(AMQP + opening() + odd))))
     assert stats["frames"] == {"protocol-header": 1, "amqp": 1, "undefined": 1}
 
@@ -328,12 +333,12 @@ def test_credentials_are_hidden() -> None:
     octets = make.pcap(talk(SASL + init() + response + AMQP + opening(), SASL + challenge))
     for protocol in (None, "1.0"):
         for level in ("frame", "message"):
-            found = rows(octets, protocol=protocol, level=level, redact=True)
-            assert "hunter2" not in repr(found)
-            assert [row["error"] for row in found] == [None] * len(found)
+            frame_rows = rows(octets, protocol=protocol, level=level, redact=True)
+            assert "hunter2" not in repr(frame_rows)
+            assert [row["error"] for row in frame_rows] == [None] * len(frame_rows)
             if level == "frame":
-                assert "PLAIN" in repr(found)
-                assert "nonce" not in repr(found)
+                assert "PLAIN" in repr(frame_rows)
+                assert "nonce" not in repr(frame_rows)
             shown = rows(octets, protocol=protocol, level=level, fields=["frame"])
             assert b"hunter2" in b"".join(row["frame"] for row in shown)
     assert rows(octets, redact=True)[1]["frame"] == init().replace(SECRET, b"*" * len(SECRET))
@@ -341,20 +346,20 @@ def test_credentials_are_hidden() -> None:
 
 def test_credentials_in_pieces_are_hidden() -> None:
     """Whatever is missing around them."""
-    said = SASL + init() + AMQP + opening()
-    for start in range(len(said)):
-        for first, last in ((1001, start), (1001 + start, len(said))):
+    payload = SASL + init() + AMQP + opening()
+    for start in range(len(payload)):
+        for first, last in ((1001, start), (1001 + start, len(payload))):
             at = first - 1001
             packets = [
                 *make.opening(),
-                make.client(first, said[at:last]),
+                make.client(first, payload[at:last]),
                 make.client(1900, opening()),
             ]
-            found = rows(make.pcap(packets), redact=True)
-            shown = b"".join(row["frame"] for row in found)
+            frame_rows = rows(make.pcap(packets), redact=True)
+            shown = b"".join(row["frame"] for row in frame_rows)
             assert b"hunter" not in shown
-            assert b"unter2" not in shown or start > len(said) - len(opening())
-            assert any(row["method"] == "open" for row in found)
+            assert b"unter2" not in shown or start > len(payload) - len(opening())
+            assert any(row["method"] == "open" for row in frame_rows)
 
 
 def test_credentials_in_odd_frames_are_hidden() -> None:
@@ -370,9 +375,9 @@ def test_credentials_in_odd_frames_are_hidden() -> None:
             make.pcap(talk(SASL + form + AMQP)),
             make.pcap(talk(AMQP + form + opening())),
         ):
-            found = rows(octets, redact=True)
-            assert b"hunter" not in b"".join(row["frame"] for row in found), form
-            assert "hunter" not in repr(found)
+            frame_rows = rows(octets, redact=True)
+            assert b"hunter" not in b"".join(row["frame"] for row in frame_rows), form
+            assert "hunter" not in repr(frame_rows)
 
 
 # ---- anything else
@@ -384,18 +389,20 @@ def test_credentials_in_odd_frames_are_hidden() -> None:
     st.integers(1, 700),
 )
 def test_damage_of_any_kind(damage: list[tuple[float, bytes, int]], size: int) -> None:
-    said = bytearray(client_says())
+    payload = bytearray(client_says())
     for place, put, drop in damage:
-        at = 8 + int(place * (len(said) - 8))
-        said[at : at + drop] = put
-    if b"AMQP" in said[8:].replace(AMQP, b"", 1):
+        at = 8 + int(place * (len(payload) - 8))
+        payload[at : at + drop] = put
+    if b"AMQP" in payload[8:].replace(AMQP, b"", 1):
         return  # another header may say that something else follows
     for protocol in (None, "1.0"):
-        packets = talk(bytes(said), server_says(), size)
-        found = rows(make.pcap(packets), protocol=protocol)
-        mine = [row["frame"] for row in found if row["direction"] == "client"]
-        assert b"".join(mine) == said
-        assert [r["frame"] for r in found if r["direction"] == "server"] == frames_of(server_says())
+        packets = talk(bytes(payload), server_says(), size)
+        frame_rows = rows(make.pcap(packets), protocol=protocol)
+        mine = [row["frame"] for row in frame_rows if row["direction"] == "client"]
+        assert b"".join(mine) == payload
+        assert [r["frame"] for r in frame_rows if r["direction"] == "server"] == frames_of(
+            server_says()
+        )
 
 
 @settings(max_examples=60, deadline=None)
@@ -403,7 +410,7 @@ def test_damage_of_any_kind(damage: list[tuple[float, bytes, int]], size: int) -
 def test_segments_of_any_kind(segments: list[tuple[int, bytes, int]]) -> None:
     packets = [
         *talk(SASL + init() + AMQP),
-        *(make.client(1001 + at, *rest) for at, *rest in segments),
+        *(make.client(1001 + at, *arguments) for at, *arguments in segments),
     ]
     for protocol in (None, "1.0"):
         for batch in capture.read(io.BytesIO(make.pcap(packets)), protocol=protocol):
@@ -413,8 +420,8 @@ def test_segments_of_any_kind(segments: list[tuple[int, bytes, int]]) -> None:
 def test_names_of_both_families(name: str) -> None:
     octets = path_of(name).read_bytes()
     fields = ["method", "error", "packet"]
-    found = rows(octets, ports=(RECORDINGS[name],), fields=fields)
-    told = rows(octets, ports=(RECORDINGS[name],), protocol="1.0", fields=["method", "handle"])
-    assert [row["method"] for row in found] == [row["method"] for row in told]
-    assert any(row["handle"] is not None for row in told)
-    assert any(row["handle"] == 0 for row in told)
+    frame_rows = rows(octets, ports=(RECORDINGS[name],), fields=fields)
+    v1_rows = rows(octets, ports=(RECORDINGS[name],), protocol="1.0", fields=["method", "handle"])
+    assert [row["method"] for row in frame_rows] == [row["method"] for row in v1_rows]
+    assert any(row["handle"] is not None for row in v1_rows)
+    assert any(row["handle"] == 0 for row in v1_rows)

@@ -49,7 +49,7 @@ def frame(side: int, payload: bytes, opcode: int = BINARY, fin: bool = True, rsv
     if side == SERVER:
         return first + head + payload
     mask = random.Random(size).randbytes(4)
-    return first + head + mask + bytes(each ^ mask[at % 4] for at, each in enumerate(payload))
+    return first + head + mask + bytes(byte ^ mask[at % 4] for at, byte in enumerate(payload))
 
 
 class Deflater:
@@ -68,9 +68,9 @@ class Deflater:
 
 def over_web(talk: Iterable[tuple[int, bytes]], extension: bytes = b"", pieces: int = 1) -> Said:
     """A conversation over WebSocket: its messages in so many fragments, pings between them."""
-    said: Said = [(CLIENT, REQUEST % b""), (SERVER, ANSWER % extension)]
+    payloads: Said = [(CLIENT, REQUEST % b""), (SERVER, ANSWER % extension)]
     takes = [b"%s_no_context" % who not in extension for who in (b"client", b"server")]
-    pack = [Deflater(each) if extension else None for each in takes]
+    pack = [Deflater(takeover) if extension else None for takeover in takes]
     for side, data in talk:
         packer = pack[side]
         body = data if packer is None else packer(data)
@@ -80,9 +80,13 @@ def over_web(talk: Iterable[tuple[int, bytes]], extension: bytes = b"", pieces: 
             opcode = CONTINUATION if number else BINARY
             fin = number == len(parts) - 1
             packed = packer is not None and number == 0
-            said.append((side, frame(side, part, opcode, fin, packed)))
-            said.append((1 - side, frame(1 - side, b"are you there?", PING)))
-    return [*said, (CLIENT, frame(CLIENT, b"\3\xe8", CLOSE)), (SERVER, frame(SERVER, b"", CLOSE))]
+            payloads.append((side, frame(side, part, opcode, fin, packed)))
+            payloads.append((1 - side, frame(1 - side, b"are you there?", PING)))
+    return [
+        *payloads,
+        (CLIENT, frame(CLIENT, b"\3\xe8", CLOSE)),
+        (SERVER, frame(SERVER, b"", CLOSE)),
+    ]
 
 
 EXTENSIONS = [
@@ -98,9 +102,13 @@ EXTENSIONS = [
 def test_web_socket(extension: bytes, size: int, pieces: int):
     octets = make.pcap(packets(cut(over_web(TALK, extension, pieces), (size,))))
     assert frames(octets) == EXPECTED
-    found = stats(octets)
-    assert (found["websockets"], found["other_protocols"], found["skipped_bytes"]) == (1, 0, 0)
-    assert (found["tls_connections"], found["tls_reasons"], found["errors"]) == (0, {}, 0)
+    counters = stats(octets)
+    assert (counters["websockets"], counters["other_protocols"], counters["skipped_bytes"]) == (
+        1,
+        0,
+        0,
+    )
+    assert (counters["tls_connections"], counters["tls_reasons"], counters["errors"]) == (0, {}, 0)
 
 
 def test_web_socket_over_tls():
@@ -108,14 +116,14 @@ def test_web_socket_over_tls():
     talker = Talker()
     octets = make.pcap(packets(cut(talker.talk(over_web(TALK)), (500,)), port=443))
     assert frames(octets, keylog=talker.keys, ports=(443,)) == EXPECTED
-    found = stats(octets, keylog=talker.keys, ports=(443,))
-    assert (found["websockets"], found["tls_decrypted"]) == (1, 1)
+    counters = stats(octets, keylog=talker.keys, ports=(443,))
+    assert (counters["websockets"], counters["tls_decrypted"]) == (1, 1)
 
 
 def test_the_largest_frames_have_64_bits():
     talk = [TALK[0], (CLIENT, message(70_000))]
     octets = make.pcap(packets(cut(over_web(talk), (30_000,))))
-    assert [len(each) for _, each in frames(octets)][-1] == 70_008
+    assert [len(data) for _, data in frames(octets)][-1] == 70_008
 
 
 def test_states(tmp_path: Path):
@@ -125,38 +133,42 @@ def test_states(tmp_path: Path):
         sent = packets(cut(over_web(talk, extension, 2), (90,)))
         expected = frames(make.pcap(packets(talk)))
         at = 24
-        for number, each in enumerate(sent):
-            at += 16 + len(each)
+        for number, packet in enumerate(sent):
+            at += 16 + len(packet)
             if number % 5:
                 continue
-            found, _ = in_two(make.pcap(sent), tmp_path / "x.pcap", at, None)
-            assert found == expected
+            frame_rows, _ = in_two(make.pcap(sent), tmp_path / "x.pcap", at, None)
+            assert frame_rows == expected
 
 
 def test_the_other_direction_comes_first():
-    said = over_web(TALK, EXTENSIONS[1])
+    payloads = over_web(TALK, EXTENSIONS[1])
     for side in (CLIENT, SERVER):
-        turned = sorted(said, key=lambda each: each[0] != side)
+        turned = sorted(payloads, key=lambda payload: payload[0] != side)
         assert sorted(frames(make.pcap(packets(turned)))) == sorted(EXPECTED)
 
 
 @pytest.mark.parametrize("missing", range(14, 40, 5))
 def test_what_is_after_a_gap(missing: int):
     many = [(CLIENT, message(400, f"k{number}")) for number in range(40)]
-    sent = packets(each for part in over_web(TALK[:1] + many)[:-2] for each in cut([part], (150,)))
+    sent = packets(
+        segment for part in over_web(TALK[:1] + many)[:-2] for segment in cut([part], (150,))
+    )
     del sent[missing]
-    found = rows(make.pcap(sent))
-    published = sum(row["method"] == "basic.publish" for row in found)
+    frame_rows = rows(make.pcap(sent))
+    published = sum(row["method"] == "basic.publish" for row in frame_rows)
     assert published >= 38
     assert stats(make.pcap(sent))["tls_reasons"] == {}
 
 
 def test_whole_frames_are_missing():
     many = [(CLIENT, message(20, f"k{number}")) for number in range(40)]
-    said = [
-        each for each in over_web(TALK[:1] + many)[:-2] if each[0] == CLIENT or len(each[1]) > 99
+    payloads = [
+        payload
+        for payload in over_web(TALK[:1] + many)[:-2]
+        if payload[0] == CLIENT or len(payload[1]) > 99
     ]
-    sent = packets(said)
+    sent = packets(payloads)
     del sent[12:19]
     assert sum(row["method"] == "basic.publish" for row in rows(make.pcap(sent))) == 33
 
@@ -170,7 +182,7 @@ NOT_TEXT = [
 
 
 @pytest.mark.parametrize(
-    ("said", "reasons"),
+    ("payloads", "reasons"),
     [
         ([(CLIENT, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")], {_websocket.NO_UPGRADE: 2}),
         ([(CLIENT, b"GET / HTTP/1.1\r\nno header\r\n\r\n")], {_websocket.NO_UPGRADE: 2}),
@@ -187,34 +199,34 @@ NOT_TEXT = [
         ([*NOT_TEXT[:2], (SERVER, b"\xc2\1x")], {_websocket.NO_FRAME: 1}),
     ],
 )
-def test_what_is_no_web_socket(said: Said, reasons: dict[str, int]):
+def test_what_is_no_web_socket(payloads: Said, reasons: dict[str, int]):
     for size in (60_000, 1000):
-        found = stats(make.pcap(packets(cut(said, (size,)))))
-        assert found["tls_reasons"] == reasons
-        assert found["skipped_bytes"] > 0
-        assert found["errors"] == 0
-        assert found["other_protocols"] == 1
+        counters = stats(make.pcap(packets(cut(payloads, (size,)))))
+        assert counters["tls_reasons"] == reasons
+        assert counters["skipped_bytes"] > 0
+        assert counters["errors"] == 0
+        assert counters["other_protocols"] == 1
 
 
 @pytest.mark.parametrize("body", [zlib.compress(bytes(1 << 26), wbits=-15)[:-1], b"\xff" * 30])
 def test_compressed_messages_that_are_too_large_or_damaged(body: bytes):
     """64 MiB in 64 KB, which is refused after a part of it; and what is not compressed."""
-    said = [
+    payloads = [
         *NOT_TEXT[:1],
         (SERVER, ANSWER % (DEFLATE % b"")),
         (SERVER, frame(SERVER, body, rsv1=True)),
     ]
-    found = stats(make.pcap(packets(cut(said, (1400,)))))
-    assert found["tls_reasons"] == {_websocket.PACKED: 1}
+    counters = stats(make.pcap(packets(cut(payloads, (1400,)))))
+    assert counters["tls_reasons"] == {_websocket.PACKED: 1}
 
 
 def test_compressed_messages_are_bounded_together():
     """A message of 64 KB in 80 bytes goes; not one after another."""
     many = [(SERVER, amqp.encode(1, amqp.Body(bytes(1 << 16)))) for _ in range(200)]
     sent = make.pcap(packets(over_web([*TALK, *many], DEFLATE % b"")))
-    found = stats(sent)
-    assert found["tls_reasons"] == {_websocket.PACKED: 1}
-    bodies = [len(each) for _, each in frames(sent) if len(each) > 1 << 16]
+    counters = stats(sent)
+    assert counters["tls_reasons"] == {_websocket.PACKED: 1}
+    bodies = [len(data) for _, data in frames(sent) if len(data) > 1 << 16]
     most = _websocket.UNPACKED_START + LIMITS.websocket_ratio * len(sent)
     assert 16 <= len(bodies) <= most >> 16
 
@@ -255,48 +267,48 @@ def test_pieces_of_a_compressed_message_change_nothing(takeover: bool):
     noise = random.Random(3)
     packer = Deflater(takeover)
     bodies = [noise.randbytes(9000) + bytes(200_000), b"x" * 10, bytes(1 << 23), b"never"]
-    said = b"".join(frame(SERVER, packer(body), rsv1=True) for body in bodies)
+    stream = b"".join(frame(SERVER, packer(body), rsv1=True) for body in bodies)
     extension = DEFLATE % (b"" if takeover else b"; server_no_context_takeover")
-    found = []
-    for size in (1, 7, 1000, len(said)):
+    results = []
+    for size in (1, 7, 1000, len(stream)):
         reasons: list[str] = []
         web = _websocket.WebSocket(reasons.append)
         web.receive(CLIENT, REQUEST % b"")
         web.receive(SERVER, ANSWER % extension)
         out = b""
-        for at in range(0, len(said), size):
-            for _, item in web.receive(SERVER, said[at : at + size]):
+        for at in range(0, len(stream), size):
+            for _, item in web.receive(SERVER, stream[at : at + size]):
                 out += item if isinstance(item, bytes) else b""
-        found.append((len(out), zlib.crc32(out), reasons))
-    assert found[1:] == found[:-1]
-    assert 209_000 < found[0][0] < 209_000 + (3 << 20)
-    assert found[0][2] == [_websocket.PACKED]
+        results.append((len(out), zlib.crc32(out), reasons))
+    assert results[1:] == results[:-1]
+    assert 209_000 < results[0][0] < 209_000 + (3 << 20)
+    assert results[0][2] == [_websocket.PACKED]
 
 
 def test_answers_before_the_one_that_counts():
     """HTTP's 100 and 103, in the packet of 101 too."""
     before = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
-    said = over_web(TALK)
-    said[1] = (SERVER, before + said[1][1])
+    payloads = over_web(TALK)
+    payloads[1] = (SERVER, before + payloads[1][1])
     for size in (1 << 20, 10):
-        assert frames(make.pcap(packets(cut(said, (size,))))) == EXPECTED
-    said[1] = (SERVER, before * 3000 + said[1][1])
-    assert stats(make.pcap(packets(cut(said, (60_000,)))))["websockets"] == 1
+        assert frames(make.pcap(packets(cut(payloads, (size,))))) == EXPECTED
+    payloads[1] = (SERVER, before * 3000 + payloads[1][1])
+    assert stats(make.pcap(packets(cut(payloads, (60_000,)))))["websockets"] == 1
 
 
 @pytest.mark.parametrize(
-    ("protocol", "said"),
+    ("protocol", "server_frames"),
     [
         ("0-9-1", [amqp.PROTOCOL_HEADER, amqp.encode(0, amqp.Connection.Start())]),
         ("1.0", [v1_talk.AMQP, v1_talk.opening()]),
     ],
 )
-def test_the_other_side_of_one_that_is_left_out(protocol: str, said: list[bytes]):
+def test_the_other_side_of_one_that_is_left_out(protocol: str, server_frames: list[bytes]):
     """A header shows what it speaks; what follows is left out as well."""
-    answer = (SERVER, frame(SERVER, b"".join(said)))
+    answer = (SERVER, frame(SERVER, b"".join(server_frames)))
     octets = make.pcap(packets([*NOT_TEXT, answer]))
-    assert [row["frame"] for row in rows(octets, protocol=protocol)] == said[:1]
-    assert stats(octets, protocol=protocol)["skipped_bytes"] >= len(said[1])
+    assert [row["frame"] for row in rows(octets, protocol=protocol)] == server_frames[:1]
+    assert stats(octets, protocol=protocol)["skipped_bytes"] >= len(server_frames[1])
 
 
 WHOLE, PART, JUNK = bytearray(b"\x82\x05hello"), bytearray(b"\x82\x05hell"), bytearray(b"\xff" * 9)

@@ -25,22 +25,22 @@ PARTS = variants.parts()
 
 def rows(reader: capture.Reader, batches: Any = None) -> Any:
     """A table of one chunk. batches: those that are left of the reader."""
-    found = [pa.record_batch(each) for each in (reader if batches is None else batches)]
-    return pa.Table.from_batches(found, pa.schema(reader.schema)).combine_chunks()
+    record_batches = [pa.record_batch(batch) for batch in (reader if batches is None else batches)]
+    return pa.Table.from_batches(record_batches, pa.schema(reader.schema)).combine_chunks()
 
 
 def threads() -> list[str]:
-    return [each.name for each in threading.enumerate() if each.name.startswith("amqpcodec")]
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("amqpcodec")]
 
 
 def recordings() -> list[Path]:
     shared = shared_dir()
-    found = sorted(shared.glob("captures/*.pcap*.gz")) if shared else []
-    return [DEMO, *(each for each in found if "bench" not in each.name)]
+    paths = sorted(shared.glob("captures/*.pcap*.gz")) if shared else []
+    return [DEMO, *(path for path in paths if "bench" not in path.name)]
 
 
 @pytest.mark.parametrize("level", ["frame", "message"])
-@pytest.mark.parametrize("path", recordings(), ids=lambda each: each.name)
+@pytest.mark.parametrize("path", recordings(), ids=lambda path: path.name)
 def test_rows_of_recordings(path: Path, level: str) -> None:
     one = capture.read(path, level=level)
     expected = rows(one)
@@ -57,9 +57,9 @@ def test_rows_of_mangled_captures(kind: str, order: str) -> None:
     octets = VARIANTS[kind]()
     for level in ("frame", "message"):
         for batch_rows in (7, 5000):
-            given: dict[str, Any] = {"level": level, "order": order, "batch_rows": batch_rows}
-            one = capture.read(io.BytesIO(octets), **given)
-            several = capture.read(io.BytesIO(octets), workers=3, **given)
+            options: dict[str, Any] = {"level": level, "order": order, "batch_rows": batch_rows}
+            one = capture.read(io.BytesIO(octets), **options)
+            several = capture.read(io.BytesIO(octets), workers=3, **options)
             assert rows(several).equals(rows(one))
             assert several.stats() == one.stats()
 
@@ -69,15 +69,15 @@ def test_ranges(tmp_path: Path, step: int) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(gzip.decompress(DEMO.read_bytes()))
     expected = rows(capture.read(path, order="none"))
-    found, state = [], None
+    tables, state = [], None
     for stop in [*range(step, path.stat().st_size, step), None]:
         reader = capture.Reader(path, order="none", workers=2, batch_rows=50)
         if state is not None:
             reader.resume(state)
-        found.append(rows(reader, reader.read(stop)))
+        tables.append(rows(reader, reader.read(stop)))
         if stop is not None:
             state = reader.state()
-    assert pa.concat_tables(found).combine_chunks().equals(expected)
+    assert pa.concat_tables(tables).combine_chunks().equals(expected)
 
 
 def test_chains_and_their_warning(tmp_path: Path) -> None:
@@ -88,17 +88,19 @@ def test_chains_and_their_warning(tmp_path: Path) -> None:
         path.write_bytes(make.pcap(items[i * third : (i + 1) * third if i < 2 else None]))
     alone = tmp_path / "alone.pcap"
     alone.write_bytes(make.pcap(items[third : 2 * third]))
-    for given in ({"files": "rotation"}, {"files": "separate"}, {}):
-        found, said = [], []
+    for options in ({"files": "rotation"}, {"files": "separate"}, {}):
+        tables, messages = [], []
         for workers in (1, 3):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                sources = paths if given else [*paths, alone]
-                found.append(rows(capture.read(sources, workers=workers, batch_rows=99, **given)))
-            said.append([str(each.message) for each in caught])
-        assert found[0].equals(found[1])
-        assert said[0] == said[1]
-        assert bool(said[0]) is not (given.get("files") == "rotation")
+                sources = paths if options else [*paths, alone]
+                tables.append(
+                    rows(capture.read(sources, workers=workers, batch_rows=99, **options))
+                )
+            messages.append([str(warning.message) for warning in caught])
+        assert tables[0].equals(tables[1])
+        assert messages[0] == messages[1]
+        assert bool(messages[0]) is not (options.get("files") == "rotation")
 
 
 class Failing(io.BytesIO):
@@ -117,13 +119,13 @@ class Failing(io.BytesIO):
 def test_errors_come_after_the_rows_before_them(workers: int) -> None:
     octets = make.pcap(mangle.records(PARTS))
     reader = capture.read(Failing(octets), workers=workers, batch_rows=10, order="none")
-    found: list[Any] = []
+    batches: list[Any] = []
     with pytest.raises(OSError, match="the disk is gone"):
-        found.extend(reader)
-    table = rows(reader, found)
+        batches.extend(reader)
+    table = rows(reader, batches)
     assert table.num_rows > 50
-    whole = rows(capture.read(io.BytesIO(octets), order="none"))
-    assert table.equals(whole.slice(0, table.num_rows))
+    expected = rows(capture.read(io.BytesIO(octets), order="none"))
+    assert table.equals(expected.slice(0, table.num_rows))
     assert threads() == []
 
 
@@ -136,15 +138,15 @@ def test_closed_early_and_read_on() -> None:
     octets = make.pcap(mangle.records(PARTS))
     expected = rows(capture.read(io.BytesIO(octets)))
     reader = capture.Reader(io.BytesIO(octets), workers=3, batch_rows=20)
-    found: list[Any] = []
+    earlier_batches: list[Any] = []
     for count in (1, 0, 3, 2):
         batches = reader.read()
-        found += [next(batches) for _ in range(count)]
+        earlier_batches += [next(batches) for _ in range(count)]
         batches.close()  # type: ignore[attr-defined]
         assert threads() == []
     with pytest.raises(ValueError, match="rows wait"):
         reader.state()
-    assert rows(reader, [*found, *reader]).equals(expected)
+    assert rows(reader, [*earlier_batches, *reader]).equals(expected)
 
 
 class Rows:
@@ -171,36 +173,36 @@ class Source:
 def test_an_error_of_a_worker_reaches_the_caller() -> None:
     from amqpcodec.capture._workers import Workers
 
-    found: list[Any] = []
+    results: list[Any] = []
     with pytest.raises(MemoryError, match="no room for columns"):
-        found.extend(Workers(3).read(Source(), None, True))  # type: ignore[arg-type]
-    assert found == list(range(7))
+        results.extend(Workers(3).read(Source(), None, True))  # type: ignore[arg-type]
+    assert results == list(range(7))
     assert threads() == []
 
 
 def test_packed_files_are_unpacked_in_another_thread() -> None:
     """Others are read where rows are found: in the cache of that processor."""
-    seen: list[str] = []
+    thread_names: list[str] = []
 
     class Watched(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
-            seen.append(threading.current_thread().name)
+            thread_names.append(threading.current_thread().name)
             return super().read(size)
 
         def readinto(self, room: Any) -> int:
-            seen.append(threading.current_thread().name)
+            thread_names.append(threading.current_thread().name)
             return super().readinto(room)
 
     octets = make.pcap(mangle.records(PARTS))
     assert len(list(capture.read(Watched(octets), workers=2, batch_rows=10))) > 10
-    assert set(seen) == {threading.current_thread().name}
-    seen.clear()
+    assert set(thread_names) == {threading.current_thread().name}
+    thread_names.clear()
     packed = Watched(gzip.compress(octets))
     assert len(list(capture.read(packed, workers=2, batch_rows=10))) > 10
-    first, *others = seen
+    first, *others = thread_names
     assert first == threading.current_thread().name
     assert others
-    assert all(each.startswith("amqpcodec-reading") for each in others)
+    assert all(name.startswith("amqpcodec-reading") for name in others)
 
 
 def test_workers_are_at_least_one() -> None:
