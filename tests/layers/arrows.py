@@ -141,10 +141,10 @@ def _visit(node: ast.AST, here: list[str], is_package: bool, lazy: bool) -> Iter
 
 def layer_of(module: str) -> str | None:
     """Layer of a module of the package, or of a name in one; None for other packages' modules."""
-    head, _, rest = module.partition(".")
+    head, _, module_path = module.partition(".")
     if head != PACKAGE:
         return None
-    first = rest.partition(".")[0]
+    first = module_path.partition(".")[0]
     # A name of the package itself, such as amqpcodec.DecodeError, is the facade's.
     return LAYERS.get(first, "facade")
 
@@ -153,7 +153,7 @@ def violations(source: str, module: str, is_package: bool, standard: frozenset[s
     """What a module imports and may not. standard: names of the standard library."""
     layer = layer_of(module)
     assert layer is not None
-    found = []
+    problems = []
     for item in imports(source, module, is_package):
         top = item.name.partition(".")[0]
         target = layer_of(item.name)
@@ -165,8 +165,8 @@ def violations(source: str, module: str, is_package: bool, standard: frozenset[s
             allowed = allowed or (item.lazy and (layer, target) in LAZY_ARROWS)
         if not allowed:
             when = "" if item.lazy else " when it is imported"
-            found.append(f"{module}:{item.line}: {layer} imports {item.name}{when}")
-    return found
+            problems.append(f"{module}:{item.line}: {layer} imports {item.name}{when}")
+    return problems
 
 
 def modules(folder: Path) -> Iterator[tuple[Path, str, bool]]:

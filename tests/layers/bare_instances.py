@@ -33,50 +33,50 @@ MOST_ARGUMENTS = 14
 
 def classes_of(modules: list[str]) -> list[type]:
     """Every class that the modules define, generated ones included."""
-    found: dict[type, None] = {}
+    classes: dict[type, None] = {}
     for name in modules:
         module = importlib.import_module(name)
         for value in vars(module).values():
             if isinstance(value, type) and value.__module__ == name:
-                found[value] = None
+                classes[value] = None
     todo = [object]
-    seen: set[type] = set()
+    subclasses: set[type] = set()
     while todo:
         for sub in type.__subclasses__(todo.pop()):
-            if sub not in seen:
-                seen.add(sub)
+            if sub not in subclasses:
+                subclasses.add(sub)
                 todo.append(sub)
                 if type(sub).__name__ == "MessageMeta":
-                    found[sub] = None
-    return list(found)
+                    classes[sub] = None
+    return list(classes)
 
 
-def use(made: Any) -> None:
+def use(instance: Any) -> None:
     """Everything that can be done with an object; any exception is fine."""
-    send(made)
-    for name in dir(made):
+    send(instance)
+    for name in dir(instance):
         if name in LEFT_OUT:
             continue
         with contextlib.suppress(BaseException):
-            getattr(made, name)
+            getattr(instance, name)
         with contextlib.suppress(BaseException):
-            method = getattr(type(made), name)
+            method = getattr(type(instance), name)
             for n in range(MOST_ARGUMENTS):
-                for one in [*ONES, made]:
-                    call(method, made, [one] * n)
+                for one in [*ONES, instance]:
+                    call(method, instance, [one] * n)
             for n in range(1, 4):
                 for mixed in itertools.product(MIXED, repeat=n):
-                    call(method, made, list(mixed))
-    for name in dir(made):
+                    call(method, instance, list(mixed))
+    for name in dir(instance):
         if name.startswith("__"):
             continue
-        for one in [*ONES, made]:
+        for one in [*ONES, instance]:
             with contextlib.suppress(BaseException):
-                setattr(made, name, one)
+                setattr(instance, name, one)
         with contextlib.suppress(BaseException):
-            delattr(made, name)
-    send(made)
-    for whole in (
+            delattr(instance, name)
+    send(instance)
+    for operation in (
         repr,
         str,
         hash,
@@ -89,33 +89,33 @@ def use(made: Any) -> None:
         pickle.dumps,
     ):
         with contextlib.suppress(BaseException):
-            whole(made)
-    for other in (made, type(made).__new__(type(made)), None):
+            operation(instance)
+    for other in (instance, type(instance).__new__(type(instance)), None):
         for compare in (lambda a, b: a == b, lambda a, b: a < b):
             with contextlib.suppress(BaseException):
-                compare(made, other)
+                compare(instance, other)
 
 
-def send(made: Any) -> None:
+def send(instance: Any) -> None:
     """By every version's functions."""
     for name in ("v0_8", "v0_9_1", "v1_0"):
         module = sys.modules.get(f"amqpcodec.{name}")
         if module is None:
             continue
         for function in (
-            lambda m: m.encode(1, made),
-            lambda m: m.encode(1, made, validate=True),
-            lambda m: m.encode_into(bytearray(4096), 0, 1, made),
-            lambda m: m.encode_message(1, made, made, b"body"),
-            lambda m: m.encode_message(1, m.Basic.Publish(), made, b"body"),
-            lambda m: m.encode_parts(1, m.Basic.Publish(), made, b"body"),
-            lambda m: m.encode(1, m.Header(0, made)),
-            lambda m: m.encode_value(made),
-            lambda m: m.encode_message(1, m.Transfer(), made),
-            lambda m: m.encode_message(1, made, b"body"),
-            lambda m: m.encode(1, m.Transfer(), made),
-            lambda m: m.Message(made).encode(),
-            lambda m: m.Message(header=made).encode(),
+            lambda m: m.encode(1, instance),
+            lambda m: m.encode(1, instance, validate=True),
+            lambda m: m.encode_into(bytearray(4096), 0, 1, instance),
+            lambda m: m.encode_message(1, instance, instance, b"body"),
+            lambda m: m.encode_message(1, m.Basic.Publish(), instance, b"body"),
+            lambda m: m.encode_parts(1, m.Basic.Publish(), instance, b"body"),
+            lambda m: m.encode(1, m.Header(0, instance)),
+            lambda m: m.encode_value(instance),
+            lambda m: m.encode_message(1, m.Transfer(), instance),
+            lambda m: m.encode_message(1, instance, b"body"),
+            lambda m: m.encode(1, m.Transfer(), instance),
+            lambda m: m.Message(instance).encode(),
+            lambda m: m.Message(header=instance).encode(),
         ):
             with contextlib.suppress(BaseException):
                 function(module)
@@ -129,18 +129,18 @@ def refuses(cls: type) -> bool:
     return False
 
 
-def call(method: Any, made: Any, arguments: list[Any]) -> None:
+def call(method: Any, instance: Any, arguments: list[Any]) -> None:
     with contextlib.suppress(BaseException):
-        found = method(made, *arguments)
-        if hasattr(found, "__next__"):
-            list(itertools.islice(found, 10))
+        result = method(instance, *arguments)
+        if hasattr(result, "__next__"):
+            list(itertools.islice(result, 10))
 
 
 def try_out(cls: type) -> None:
-    made = cls.__new__(cls)
-    use(made)
+    instance = cls.__new__(cls)
+    use(instance)
     with contextlib.suppress(BaseException):
-        made.__init__(*[None] * 3)
+        instance.__init__(*[None] * 3)
     sub: Any = None
     with contextlib.suppress(TypeError):
         sub = type("Sub", (cls,), {"__init__": lambda self, *a, **k: None})

@@ -29,7 +29,7 @@ class Symbols:
 
 def symbols(source: str) -> Symbols:
     """The symbols of a .pxi or .pyx file."""
-    found = Symbols()
+    result = Symbols()
     own: set[str] = set()
     block = ""  # what an indented line belongs to: "extern", "enum", "struct" or a body
     for line in _logical_lines(source):
@@ -46,7 +46,7 @@ def symbols(source: str) -> Symbols:
             names = []
             own.update(_bound(line))
         for name in names:
-            found.defined.setdefault(name, first.start[0])
+            result.defined.setdefault(name, first.start[0])
         if block in ("extern", "struct"):
             continue  # their types are of C, or found again where they are used
         own.update(_keywords(text))
@@ -54,10 +54,10 @@ def symbols(source: str) -> Symbols:
             own.update(_arguments(text))
         for before, item in zip([None, *line], line, strict=False):
             if item.type == token.NAME and not (before and before.string == "."):
-                found.used.setdefault(item.string, item.start[0])
-    for name in own | set(found.defined):
-        found.used.pop(name, None)
-    return found
+                result.used.setdefault(item.string, item.start[0])
+    for name in own | set(result.defined):
+        result.used.pop(name, None)
+    return result
 
 
 def _logical_lines(source: str) -> list[list[Token]]:
@@ -126,8 +126,8 @@ def _bound(line: list[Token]) -> set[str]:
     text = [item.string for item in line]
     names: set[str] = set()
     if text[0] == "cdef":
-        left = text[: text.index("=")] if "=" in text else text
-        names |= {w for w, after in pairwise([*left, ","]) if after in (",", "[")}
+        target_tokens = text[: text.index("=")] if "=" in text else text
+        names |= {w for w, after in pairwise([*target_tokens, ","]) if after in (",", "[")}
     if text[0] == "for" and "in" in text:
         names |= set(text[1 : text.index("in")])
     if "as" in text:
@@ -160,7 +160,7 @@ def includes(root: str) -> list[str]:
 
 def cimports(root: str) -> list[tuple[str, str]]:
     """(module, name) of what a root uses of other modules of the package."""
-    found = []
+    uses = []
     for module, names in re.findall(r"^from amqpcodec\.(\S+) cimport (\([^)]*\)|.+)$", root, re.M):
-        found += [(module, name) for name in re.findall(r"\w+", names)]
-    return found
+        uses += [(module, name) for name in re.findall(r"\w+", names)]
+    return uses

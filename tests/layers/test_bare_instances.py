@@ -29,7 +29,7 @@ MODULES = {
 def test_no_class_ends_the_process(group: str) -> None:
     names = [f"amqpcodec.{name}" for name in MODULES[group]]
     path = os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(PROGRAM), *names],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
@@ -37,13 +37,13 @@ def test_no_class_ends_the_process(group: str) -> None:
         timeout=300,
         check=True,
     )
-    said = json.loads(done.stdout)
-    assert said["classes"]
-    assert said["ended"] == {}
+    report = json.loads(process.stdout)
+    assert report["classes"]
+    assert report["ended"] == {}
     if group == "drop-ins":
         # What a client's codec rests on is there from the start: its fast path does not ask for it.
         codecs = {"AmqpCodec", "AzureCodec", "DropIn", "FrameHandler", "FrameWriter", "PikaCodec"}
-        assert codecs <= set(said["refused"])
+        assert codecs <= set(report["refused"])
 
 
 def test_every_compiled_module_is_looked_at() -> None:

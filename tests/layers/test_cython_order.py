@@ -49,12 +49,12 @@ def _read(name: str) -> str:
 @cache
 def stems(module: str) -> tuple[str, ...]:
     """The files of a module, without .pxi and .pxd, in order."""
-    found = [name[:-4] for name in includes(_read(f"{module}.pxd")) if name != SHARED]
+    declarations = [name[:-4] for name in includes(_read(f"{module}.pxd")) if name != SHARED]
     below = [name[:-4] for name in includes(_read(f"{module}.pyx"))]
     order = list(below)
-    for i, name in enumerate(found):
+    for i, name in enumerate(declarations):
         if name not in order:  # declarations alone, as _gen/constants.pxd
-            after = [other for other in found[:i] if other in order]
+            after = [other for other in declarations[:i] if other in order]
             order.insert(order.index(after[-1]) + 1 if after else 0, name)
     return tuple(order)
 
@@ -72,34 +72,34 @@ SYMBOLS = {stem: both(stem) for module in USES for stem in FILES[module]}
 PYTHON = symbols(_read(SHARED)).defined
 
 
-def wrong_uses(found: dict[str, Symbols], order: list[str]) -> list[str]:
+def wrong_uses(symbols_by_file: dict[str, Symbols], order: list[str]) -> list[str]:
     """Names that a file of a module uses, and that only a file below it defines."""
     homes: dict[str, list[str]] = {}
     for name in order:
-        for symbol in set(found[name].defined) - set(PYTHON):
+        for symbol in set(symbols_by_file[name].defined) - set(PYTHON):
             homes.setdefault(symbol, []).append(name)
     return [
         f"{name}:{line}: {symbol} stands below, in {homes[symbol][0]}"
         for name in order
-        for symbol, line in sorted(found[name].used.items())
+        for symbol, line in sorted(symbols_by_file[name].used.items())
         if symbol in homes
         and symbol not in PYTHON
         and all(order.index(home) >= order.index(name) for home in homes[symbol])
     ]
 
 
-def wrong_cimports(module: str, found: list[tuple[str, str]], used: set[str]) -> list[str]:
+def wrong_cimports(module: str, imports: list[tuple[str, str]], used: set[str]) -> list[str]:
     """Against the arrows, of a name that is no declaration there, or not used."""
     wrong = []
-    for home, name in found:
+    for home, name in imports:
         if home == GENERATED:
-            there = name in _read("_gen/v1_constants.pxd")
+            is_declared = name in _read("_gen/v1_constants.pxd")
         elif home not in USES[module]:
             wrong.append(f"{module} uses {name} of {home}, which is no module below it")
             continue
         else:
-            there = any(name in symbols(_read(f"{s}.pxd")).defined for s in FILES[home])
-        if not there:
+            is_declared = any(name in symbols(_read(f"{s}.pxd")).defined for s in FILES[home])
+        if not is_declared:
             wrong.append(f"{module}: {name} is not declared in {home}")
         if name not in used:
             wrong.append(f"{module}: {name} of {home} is not used")
@@ -120,9 +120,9 @@ def test_files_use_what_stands_above_them(module: str) -> None:
 
 @pytest.mark.parametrize("module", USES)
 def test_modules_use_modules_below_them(module: str) -> None:
-    found = cimports(_read(f"{module}.pyx")) + cimports(_read(f"{module}.pxd"))
-    assert wrong_cimports(module, found, used_by(module)) == []
-    assert module == "_codec" or found
+    imports = cimports(_read(f"{module}.pyx")) + cimports(_read(f"{module}.pxd"))
+    assert wrong_cimports(module, imports, used_by(module)) == []
+    assert module == "_codec" or imports
 
 
 def test_modules_have_no_circle() -> None:
@@ -133,15 +133,15 @@ def test_modules_have_no_circle() -> None:
 
 @pytest.mark.parametrize("module", USES)
 def test_every_file_is_included_once_and_has_its_place(module: str) -> None:
-    there = {
+    source_files = {
         path.relative_to(SOURCE).as_posix()
         for folder in FOLDERS[module]
         for path in (SOURCE / "_core" / folder).glob("*.px[id]")
     }
     roots = includes(_read(f"{module}.pyx")), includes(_read(f"{module}.pxd"))
-    found = [name for names in roots for name in names if name.startswith("_core/")]
-    assert sorted({*found, *there}) == sorted(there | {SHARED})
-    assert len(found) == len(set(found))
+    included_files = [name for names in roots for name in names if name.startswith("_core/")]
+    assert sorted({*included_files, *source_files}) == sorted(source_files | {SHARED})
+    assert len(included_files) == len(set(included_files))
     # Declarations in the order of the files, and folders in theirs.
     order = FILES[module]
     declared = [name[:-4] for name in roots[1] if name != SHARED]
@@ -172,7 +172,7 @@ def test_included_files_include_nothing() -> None:
 
 def header_uses() -> list[tuple[str, str]]:
     """(file, header of the core that it includes or declares)."""
-    found = []
+    uses = []
     for path in sorted((SOURCE / "_core").rglob("*.*")):
         if path.suffix not in (".h", ".pxi", ".pxd"):
             continue
@@ -180,8 +180,8 @@ def header_uses() -> list[tuple[str, str]]:
         source = path.read_text(encoding="utf-8")
         for other in re.findall(r'^ *(?:#include|cdef extern from) "(.+?)"', source, re.M):
             if path.suffix == ".h" or "/" in other:  # others of Cython files are Python's
-                found.append((name, other))
-    return found
+                uses.append((name, other))
+    return uses
 
 
 def test_headers_include_along_the_arrows() -> None:
@@ -194,8 +194,11 @@ def test_headers_include_along_the_arrows() -> None:
         assert mine == theirs or theirs in USES[mine], f"{name} includes {other}"
         if mine == theirs:
             folders = FOLDERS[mine]
-            here, there = folders.index(name.split("/")[0]), folders.index(other.split("/")[0])
-            assert there <= here, f"{name} includes {other}"
+            here, target_position = (
+                folders.index(name.split("/")[0]),
+                folders.index(other.split("/")[0]),
+            )
+            assert target_position <= here, f"{name} includes {other}"
 
 
 def test_the_build_knows_all_headers() -> None:
@@ -217,12 +220,12 @@ def test_headers_have_no_circle() -> None:
     uses: dict[str, set[str]] = {}
     for name, other in header_uses():
         uses.setdefault(name, set()).add(other)
-    left = dict(uses)
-    while left:
-        free = [name for name, others in left.items() if not others & set(left)]
-        assert free, f"headers include each other: {sorted(left)}"
+    pending_uses = dict(uses)
+    while pending_uses:
+        free = [name for name, others in pending_uses.items() if not others & set(pending_uses)]
+        assert free, f"headers include each other: {sorted(pending_uses)}"
         for name in free:
-            del left[name]
+            del pending_uses[name]
 
 
 @pytest.mark.parametrize(
@@ -256,8 +259,10 @@ def columns_family(stem: str) -> str:
 def test_symbols_are_found(stem: str) -> None:
     """The reader sees much of what there is, or the tests above would be blind."""
     assert len(SYMBOLS[stem].defined) > 8
-    known = {symbol for found in SYMBOLS.values() for symbol in found.defined} | set(PYTHON)
-    assert len(known & set(SYMBOLS[stem].used)) > 15
+    all_symbols = {
+        symbol for file_symbols in SYMBOLS.values() for symbol in file_symbols.defined
+    } | set(PYTHON)
+    assert len(all_symbols & set(SYMBOLS[stem].used)) > 15
 
 
 def test_a_moved_include_is_found_out() -> None:
@@ -310,17 +315,17 @@ PLAIN = made
 
 
 def test_symbols_of_a_sample() -> None:
-    found = symbols(SAMPLE)
-    assert set(found.defined) == {
+    sample_symbols = symbols(SAMPLE)
+    assert set(sample_symbols.defined) == {
         *("uint8_t", "int8_t", "_re", "load", "Thing", "made", "ONE", "TWO", "Plain", "reader"),
         *("A", "NAMES", "table", "SHAPES", "act", "Shape", "PLAIN"),
     }
-    wanted = {"B", "DEFAULT", "Other", "outside", "Base", "FACTOR"}
-    assert wanted <= set(found.used)
+    expected_uses = {"B", "DEFAULT", "Other", "outside", "Base", "FACTOR"}
+    assert expected_uses <= set(sample_symbols.used)
     unwanted = (
         "in_a_docstring comment_word a_string attribute inside keyword i j k o n d count scale"
     )
-    assert not set(unwanted.split()) & set(found.used)
+    assert not set(unwanted.split()) & set(sample_symbols.used)
 
 
 def test_cimports_of_a_sample() -> None:

@@ -34,7 +34,7 @@ def loaded(code: str) -> set[str]:
     path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
     environment = {**os.environ, "PYTHONPATH": path}
     environment.pop("COVERAGE_PROCESS_CONFIG", None)  # a tracer would have loaded much before
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", wrapped],
         env=environment,
         capture_output=True,
@@ -42,7 +42,7 @@ def loaded(code: str) -> set[str]:
         timeout=120,
         check=True,
     )
-    return set(json.loads(done.stdout))
+    return set(json.loads(process.stdout))
 
 
 @pytest.mark.parametrize(
@@ -56,22 +56,22 @@ def loaded(code: str) -> set[str]:
     ],
 )
 def test_import_loads_nothing_heavy(code: str) -> None:
-    there = loaded(code)
-    assert "amqpcodec" in there
-    assert there & HEAVY == set()
+    modules = loaded(code)
+    assert "amqpcodec" in modules
+    assert modules & HEAVY == set()
     assert {
         "amqpcodec.spark",
         "amqpcodec.compat",
         "amqpcodec.cli",
         "amqpcodec.spec",
-    } & there == set()
-    assert {"amqpcodec.batch", "amqpcodec.capture", "amqpcodec.session"} & there == set()
+    } & modules == set()
+    assert {"amqpcodec.batch", "amqpcodec.capture", "amqpcodec.session"} & modules == set()
 
 
 def test_package_alone_loads_no_core() -> None:
     """For those who want the errors, or to choose a protocol."""
-    there = loaded("import amqpcodec")
-    assert {name for name in there if name.startswith("amqpcodec")} == {
+    modules = loaded("import amqpcodec")
+    assert {name for name in modules if name.startswith("amqpcodec")} == {
         "amqpcodec",
         "amqpcodec._objects",
         "amqpcodec._public",
@@ -95,18 +95,18 @@ def test_a_compiled_module_is_loaded_when_it_is_used(code: str, modules: set[str
 
 
 def test_importing_the_spec_package_needs_no_lxml() -> None:
-    there = loaded("import amqpcodec.spec")
-    assert "amqpcodec.spec.model" in there
-    assert "lxml" not in there
-    assert "amqpcodec._codec" not in there
+    modules = loaded("import amqpcodec.spec")
+    assert "amqpcodec.spec.model" in modules
+    assert "lxml" not in modules
+    assert "amqpcodec._codec" not in modules
 
 
 @pytest.mark.parametrize("module", ["batch", "capture"])
 def test_columns_and_captures_load_no_arrow(module: str) -> None:
     pytest.importorskip(f"amqpcodec.{module}")
-    there = loaded(f"import amqpcodec.{module}")
-    assert f"amqpcodec.{module}" in there
-    assert there & {"numpy", "pyarrow", "pyspark", "pandas", "lxml"} == set()
+    modules = loaded(f"import amqpcodec.{module}")
+    assert f"amqpcodec.{module}" in modules
+    assert modules & {"numpy", "pyarrow", "pyspark", "pandas", "lxml"} == set()
 
 
 def test_a_heavy_module_would_be_seen() -> None:

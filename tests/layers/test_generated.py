@@ -30,7 +30,7 @@ each_file = pytest.mark.parametrize("path", GENERATED, ids=[path.name for path i
 
 def generate(root: Path, *arguments: str) -> tuple[int, list[str]]:
     """Run a repository's generator: its exit status, and what it prints."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "spec/generate.py", *arguments],
         cwd=root,
         capture_output=True,
@@ -38,8 +38,8 @@ def generate(root: Path, *arguments: str) -> tuple[int, list[str]]:
         timeout=120,
         check=False,
     )
-    assert done.stderr == ""
-    return done.returncode, done.stdout.splitlines()
+    assert process.stderr == ""
+    return process.returncode, process.stdout.splitlines()
 
 
 def head(path: Path) -> str:
@@ -118,8 +118,8 @@ def test_the_files_are_known() -> None:
         "_gen/v1_constants.pxd",
         "v1_0.pyi",
     }
-    rest = {path.name for path in (REPO / "src/amqpcodec/_gen").iterdir() if path.is_file()}
-    assert rest - {path.name for path in GENERATED} == {"__init__.py"}
+    file_names = {path.name for path in (REPO / "src/amqpcodec/_gen").iterdir() if path.is_file()}
+    assert file_names - {path.name for path in GENERATED} == {"__init__.py"}
 
 
 @each_file
@@ -132,12 +132,12 @@ def test_banner_names_inputs_and_their_sums(path: Path) -> None:
         octets = (REPO / name).read_bytes().replace(b"\r\n", b"\n")
         assert hashlib.sha256(octets).hexdigest() == digest, name
     # The files of the core are made from all protocols.
-    wanted = {f"spec/{name}" for name in SOURCES.values()}
+    expected_inputs = {f"spec/{name}" for name in SOURCES.values()}
     if path.stem in SOURCES:
-        wanted = {f"spec/{SOURCES[path.stem]}"}
+        expected_inputs = {f"spec/{SOURCES[path.stem]}"}
     elif path.stem.startswith("v1_"):
-        wanted = {f"spec/amqp1-0/{name}.xml" for name in PARTS}
-    assert wanted <= dict(inputs).keys()
+        expected_inputs = {f"spec/amqp1-0/{name}.xml" for name in PARTS}
+    assert expected_inputs <= dict(inputs).keys()
 
 
 @each_file
@@ -220,5 +220,5 @@ def test_marks_reach_the_classes() -> None:
     from amqpcodec import v0_9_1 as amqp
 
     marked = {kind.NAME for kind in amqp.METHODS.values() if kind.EXTENSION == "rabbitmq"}
-    named = {name.partition(" ")[2] for name in EXTENSIONS if name.startswith("method ")}
-    assert marked == named | {"confirm.select", "confirm.select-ok"}
+    extension_names = {name.partition(" ")[2] for name in EXTENSIONS if name.startswith("method ")}
+    assert marked == extension_names | {"confirm.select", "confirm.select-ok"}

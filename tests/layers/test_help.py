@@ -22,20 +22,24 @@ def module_of(name: str) -> ModuleType:
 @pytest.mark.parametrize("name", MODULES)
 def test_dir_shows_what_is_for_users(name: str) -> None:
     module = module_of(name)
-    below = {each.rpartition(".")[2] for each in MODULES if each.rpartition(".")[0] == name}
+    below = {
+        public_name.rpartition(".")[2]
+        for public_name in MODULES
+        if public_name.rpartition(".")[0] == name
+    }
     shown = set(dir(module))
     assert set(module.__all__) <= shown
     assert shown <= set(module.__all__) | below
-    assert all(hasattr(module, each) for each in shown)
+    assert all(hasattr(module, public_name) for public_name in shown)
 
 
 def own_classes(module: ModuleType) -> Iterator[type]:
     """The classes that a module shows, and those in their namespaces: Basic.Publish."""
     for name in module.__all__:
-        found = getattr(module, name)
-        if isinstance(found, type) and found.__module__.startswith("amqpcodec"):
-            yield found
-            for inner in vars(found).values():
+        member = getattr(module, name)
+        if isinstance(member, type) and member.__module__.startswith("amqpcodec"):
+            yield member
+            for inner in vars(member).values():
                 if isinstance(inner, type) and inner.__module__.startswith("amqpcodec"):
                     yield inner
 
@@ -49,18 +53,24 @@ def without_text(cls: type) -> Iterator[str]:
     text = "\n".join(filter(None, (inspect.getdoc(base) for base in cls.__mro__)))
     if not inspect.getdoc(cls):
         yield cls.__qualname__
-    made = (
+    exempt_names = (
         BY_PYTHON if is_dataclass(cls) or issubclass(cls, tuple) else {"__init__"}
     )  # its arguments are in the class's text
-    for each in inspect.classify_class_attrs(cls):
-        ours = each.defining_class.__module__.startswith("amqpcodec")
-        if not ours or not pydoc.visiblename(each.name, obj=cls) or each.name in made:
+    for attribute in inspect.classify_class_attrs(cls):
+        ours = attribute.defining_class.__module__.startswith("amqpcodec")
+        if (
+            not ours
+            or not pydoc.visiblename(attribute.name, obj=cls)
+            or attribute.name in exempt_names
+        ):
             continue
-        if each.kind == "data" and not inspect.isdatadescriptor(each.object):
+        if attribute.kind == "data" and not inspect.isdatadescriptor(attribute.object):
             continue
-        of_class = inspect.isdatadescriptor(each.object) and re.search(rf"\b{each.name}\b", text)
-        if not inspect.getdoc(each.object) and not of_class:
-            yield f"{cls.__module__}.{cls.__qualname__}.{each.name}"
+        of_class = inspect.isdatadescriptor(attribute.object) and re.search(
+            rf"\b{attribute.name}\b", text
+        )
+        if not inspect.getdoc(attribute.object) and not of_class:
+            yield f"{cls.__module__}.{cls.__qualname__}.{attribute.name}"
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -68,8 +78,8 @@ def test_everything_that_help_shows_has_a_text(name: str) -> None:
     module = module_of(name)
     missing = [] if inspect.getdoc(module) else [name]
     for shown in module.__all__:
-        found = getattr(module, shown)
-        if inspect.isroutine(found) and not inspect.getdoc(found):
+        member = getattr(module, shown)
+        if inspect.isroutine(member) and not inspect.getdoc(member):
             missing.append(f"{name}.{shown}")
     missing += [text for cls in own_classes(module) for text in without_text(cls)]
     assert not missing

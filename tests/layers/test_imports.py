@@ -32,7 +32,7 @@ def test_every_module_has_a_layer() -> None:
 
 def test_core_imports_errors_and_types_only() -> None:
     """And, for Python's classes, the modules below; for notebooks and NumPy, what serves them."""
-    found = set()
+    layers = set()
     sources = [*SOURCE.glob("*.pyx"), *SOURCE.glob("_core/*/*.px[id]"), *SOURCE.glob("_gen/*.px*")]
     for path in sources:
         source = path.read_text(encoding="utf-8")
@@ -45,8 +45,8 @@ def test_core_imports_errors_and_types_only() -> None:
                     f"{path.name}: {line}"
                 )
                 assert layer or item.name.partition(".")[0] in STANDARD, f"{path.name}: {line}"
-                found.add(layer)
-    assert found == {"errors", "types", "core", "html", "arrays", None}
+                layers.add(layer)
+    assert layers == {"errors", "types", "core", "html", "arrays", None}
 
 
 @pytest.mark.parametrize("layer", arrows.ARROWS)
@@ -56,7 +56,7 @@ def test_arrows_have_no_circle_and_end_below(layer: str) -> None:
     new = arrows.ARROWS[layer]
     while new - reached:
         reached |= new
-        new = set().union(*(arrows.ARROWS[each] for each in reached))
+        new = set().union(*(arrows.ARROWS[reached_layer] for reached_layer in reached))
     assert layer not in reached
     assert not reached & {"compat", "spark"}
     assert "cli" not in reached or layer == "main"

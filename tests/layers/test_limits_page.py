@@ -44,10 +44,10 @@ def test_the_test_is_there(path: str, name: str) -> None:
 def test_figures_are_those_of_the_code() -> None:
     core = ROOT / "src" / "amqpcodec" / "_core"
     assert f"| {limits.get_max_empty_elements():,} |" in PAGE
-    for each in fields(_limits.Limits):
-        assert f"`{each.name}=`" in PAGE
-        if each.metadata["least"] == 1:
-            assert f"`{each.name}=`, 1 to {each.metadata['most']:,} |" in PAGE
+    for limit in fields(_limits.Limits):
+        assert f"`{limit.name}=`" in PAGE
+        if limit.metadata["least"] == 1:
+            assert f"`{limit.name}=`, 1 to {limit.metadata['most']:,} |" in PAGE
     assert f"| {LIMITS.reorder_segments:,} |" in PAGE
     assert f"| {LIMITS.open_connections:,} |" in PAGE
     assert f"| {LIMITS.websocket_ratio}, and 1 MiB for all | `websocket_ratio=`" in PAGE

@@ -28,8 +28,8 @@ def first_cells() -> set[str]:
 
 
 def test_every_folder_of_tests_is_on_their_page() -> None:
-    named = {name for name in first_cells() if not name.startswith("_")}
-    assert named - {"vectors"} == set(FOLDERS)
+    folder_names = {name for name in first_cells() if not name.startswith("_")}
+    assert folder_names - {"vectors"} == set(FOLDERS)
     assert (TESTS / "vectors").is_dir()
 
 
@@ -59,9 +59,9 @@ def test_live_tests_are_left_out_where_there_is_no_broker() -> None:
 def test_files_that_pages_name_are_there(page: Path) -> None:
     """A path is what has a slash and a suffix; it counts from the repository or from the core."""
     text = page.read_text(encoding="utf-8")
-    named = re.findall(r"`((?:\.\./)*[\w.-]+/[\w./-]+\.\w+)`", text)
-    named += re.findall(r"\]\((?!http)([^)#]+)\)", text)
-    for name in named:
+    file_names = re.findall(r"`((?:\.\./)*[\w.-]+/[\w./-]+\.\w+)`", text)
+    file_names += re.findall(r"\]\((?!http)([^)#]+)\)", text)
+    for name in file_names:
         places = [root / name for root in (page.parent, REPO, CORE, REPO / "src" / "amqpcodec")]
         places += [root / name for root in (TESTS, REPO / "bench")]
         assert any(place.exists() for place in places), name
@@ -79,10 +79,10 @@ def test_room_has_a_page_that_names_its_files(room: Path) -> None:
     assert "**Out:**" in text or "goes out" in text
     assert re.search(r"memory", text, re.I)
     # A file by its name, with or without its suffix; or several, as `v1_*.pxi`.
-    named = re.findall(r"`([^`]+)`", text)
+    file_patterns = re.findall(r"`([^`]+)`", text)
     sources = [path for path in room.iterdir() if path.suffix in (".pxi", ".pxd", ".h")]
     assert sources
     for path in sources:
         # Declarations stand beside what they declare, under its name.
         names = (path.name, path.stem, f"{path.stem}.pxi", f"{path.stem}.h")
-        assert any(fnmatch(name, each) for name in names for each in named), path.name
+        assert any(fnmatch(name, pattern) for name in names for pattern in file_patterns), path.name

@@ -49,7 +49,7 @@ _BLINDING = re.compile(
 
 def private_names(source: str) -> list[str]:
     """What of a C or Cython source leans on the inside of CPython."""
-    return [found for found in _PRIVATE.findall(source) if found not in DOCUMENTED]
+    return [name for name in _PRIVATE.findall(source) if name not in DOCUMENTED]
 
 
 def version_questions(source: str) -> list[str]:
@@ -68,7 +68,7 @@ def compiler_patches(source: str) -> list[str]:
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "Cython":
             for item in node.names:
                 parts[item.asname or item.name] = f"{node.module}.{item.name}"
-    found = []
+    patches = []
     for node in ast.walk(tree):
         targets: list[ast.expr] = []
         if isinstance(node, ast.Assign):
@@ -82,11 +82,11 @@ def compiler_patches(source: str) -> list[str]:
                 target = target.value
             if not isinstance(target, ast.Attribute):
                 continue
-            root, *rest = ast.unparse(target.value).split(".")
-            whole = ".".join([parts.get(root, ""), *rest])
-            if root in parts and whole != "Cython.Compiler.Options":
-                found.append(ast.unparse(node))
-    return found
+            root, *attributes = ast.unparse(target.value).split(".")
+            full_name = ".".join([parts.get(root, ""), *attributes])
+            if root in parts and full_name != "Cython.Compiler.Options":
+                patches.append(ast.unparse(node))
+    return patches
 
 
 def blinding_flags(source: str) -> list[str]:
@@ -106,15 +106,15 @@ def test_no_private_part_of_cpython(path: str) -> None:
 
 @pytest.mark.parametrize("path", SOURCES)
 def test_versions_are_asked_for_in_one_header(path: str) -> None:
-    found = version_questions((PACKAGE / path).read_text(encoding="utf-8"))
-    assert path == HEADER or found == []
+    version_checks = version_questions((PACKAGE / path).read_text(encoding="utf-8"))
+    assert path == HEADER or version_checks == []
 
 
 @pytest.mark.parametrize("path", SOURCES)
 def test_references_are_counted_in_one_header(path: str) -> None:
     """What a count of one means depends on the version: `python_is_only_ours` asks."""
-    found = "Py_REFCNT" in (PACKAGE / path).read_text(encoding="utf-8")
-    assert found == (path == HEADER)
+    counts_references = "Py_REFCNT" in (PACKAGE / path).read_text(encoding="utf-8")
+    assert counts_references == (path == HEADER)
 
 
 def test_the_header_asks_for_versions() -> None:
@@ -136,12 +136,16 @@ def test_setup_patches_no_compiler_and_keeps_symbols() -> None:
 
 def test_cython_s_range_has_two_ends_and_ci_builds_with_the_lower() -> None:
     """A release of Cython that nobody has tried builds nobody's sdist."""
-    told = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))
-    (cython,) = (each for each in told["build-system"]["requires"] if each.startswith("cython"))
-    found = re.fullmatch(r"cython>=(\d+\.\d+),<\d+\.\d+", cython)
-    assert found is not None
+    project = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))
+    (cython,) = (
+        requirement
+        for requirement in project["build-system"]["requires"]
+        if requirement.startswith("cython")
+    )
+    match = re.fullmatch(r"cython>=(\d+\.\d+),<\d+\.\d+", cython)
+    assert match is not None
     workflow = (REPO / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
-    assert f"cython=={found[1]}.0 " in workflow
+    assert f"cython=={match[1]}.0 " in workflow
 
 
 @pytest.mark.parametrize(

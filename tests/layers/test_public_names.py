@@ -88,7 +88,11 @@ def of_module(module: Any) -> Iterator[str]:
         if not (getattr(value, "__module__", None) or "").startswith("amqpcodec"):
             continue
         if inspect.isclass(value):
-            yield from (each for each in vars(value) if not each.startswith("_"))
+            yield from (
+                attribute_name
+                for attribute_name in vars(value)
+                if not attribute_name.startswith("_")
+            )
             yield from parameters(value)
             for attribute in vars(value).values():
                 if inspect.isfunction(attribute) and not attribute.__name__.startswith("_"):
@@ -112,7 +116,7 @@ def test_the_reader() -> None:
 
 def test_columns_and_counters() -> None:
     pa = pytest.importorskip("pyarrow")
-    names = [each.name for each in dataclasses.fields(capture.Reader("x").limits)]
+    names = [field.name for field in dataclasses.fields(capture.Reader("x").limits)]
     for protocol in ("0-9-1", "1.0"):
         for level in ("frame", "message"):
             names += pa.schema(batch.schema(protocol, level)).names

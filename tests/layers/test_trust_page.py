@@ -12,9 +12,9 @@ PAGE = (REPO / "docs" / "trust.md").read_text(encoding="utf-8")
 
 def test_every_command_is_there() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (REPO / "Makefile").read_text(), re.MULTILINE))
-    named = set(re.findall(r"\bmake ([a-z-]+)", PAGE))
-    assert {"fuzz", "sanitize", "mutants", "python-mutants", "coverage"} <= named <= targets
-    assert "debug-test" in named
+    commands = set(re.findall(r"\bmake ([a-z-]+)", PAGE))
+    assert {"fuzz", "sanitize", "mutants", "python-mutants", "coverage"} <= commands <= targets
+    assert "debug-test" in commands
     for path in re.findall(r"ARGS=(tests/[\w/.]+)", PAGE):
         assert (REPO / path).is_file()
 

@@ -25,7 +25,7 @@ SECONDS = 300
 def run(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> str:
     """What a Python module prints when it is run; its exit status says only what its text says."""
     path = os.pathsep.join(filter(None, [str(PACKAGE), os.environ.get("PYTHONPATH", "")]))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", *arguments],
         cwd=cwd,
         env={**os.environ, "PYTHONPATH": path, **(env or {})},
@@ -34,7 +34,7 @@ def run(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> str:
         timeout=SECONDS,
         check=False,
     )
-    return done.stdout + done.stderr
+    return process.stdout + process.stderr
 
 
 def search_path() -> dict[str, str]:
@@ -46,8 +46,8 @@ def search_path() -> dict[str, str]:
 @cache
 def lacks(tool: str) -> str:
     """Why a tool cannot be used, or nothing. pyright fetches itself when it first runs."""
-    said = run(tool, "--version", cwd=PROGRAMS)
-    return "" if re.search(rf"^{tool} \d", said, re.M) else said.strip().splitlines()[-1]
+    output = run(tool, "--version", cwd=PROGRAMS)
+    return "" if re.search(rf"^{tool} \d", output, re.M) else output.strip().splitlines()[-1]
 
 
 def needs(tool: str) -> None:
@@ -67,8 +67,8 @@ def mypy(program: str, folder: Path, cache_folder: Path) -> dict[int, str]:
         env=search_path(),
     )
     assert re.search(r"^(Found \d+ error|Success)", text, re.M), text
-    found = re.findall(rf"^{program}:(\d+): error: (.*)", text, re.M)
-    return {int(line): message for line, message in reversed(found)}
+    errors = re.findall(rf"^{program}:(\d+): error: (.*)", text, re.M)
+    return {int(line): message for line, message in reversed(errors)}
 
 
 def pyright(program: str, folder: Path, mode: str) -> dict[int, str]:
@@ -98,10 +98,10 @@ def incomplete(folder: Path) -> list[str]:
         *("--pythonpath", sys.executable),
         cwd=folder,
     )
-    found = json.loads(text[text.index("{") :])["typeCompleteness"]["symbols"]
-    assert len(found) > 500, text
+    public_symbols = json.loads(text[text.index("{") :])["typeCompleteness"]["symbols"]
+    assert len(public_symbols) > 500, text
     return [
         symbol["name"]
-        for symbol in found
+        for symbol in public_symbols
         if symbol["isExported"] and (symbol["isTypeAmbiguous"] or not symbol["isTypeKnown"])
     ]

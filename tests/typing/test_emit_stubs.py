@@ -45,10 +45,12 @@ def docstrings(stub: str) -> list[str]:
 @pytest.mark.parametrize("text", ODD_TEXTS)
 def test_any_text_reads_back(text: str) -> None:
     stub = emit_stubs(protocol(text, Field("queue", None, "shortstr", label=text)), "v0_9_1")
-    wanted = (text[:1].upper() + text[1:] + ".").split()
-    found = [doc.split() for doc in docstrings(stub)]
-    assert wanted in found  # of the class
-    publish = next(doc for doc in found if doc[: len(wanted)] == wanted and "Args:" in doc)
+    expected_words = (text[:1].upper() + text[1:] + ".").split()
+    texts = [doc.split() for doc in docstrings(stub)]
+    assert expected_words in texts  # of the class
+    publish = next(
+        doc for doc in texts if doc[: len(expected_words)] == expected_words and "Args:" in doc
+    )
     at = publish.index("queue:")
     assert publish[at : at + 2] == ["queue:", "shortstr;"]
     assert " ".join([*text.split(), ""]).strip() in " ".join(publish[at:])

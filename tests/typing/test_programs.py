@@ -40,7 +40,7 @@ def test_good_program_passes_pyright(tmp_path: Path) -> None:
 
 def test_good_program_runs() -> None:
     path = os.pathsep.join([str(checkers.PACKAGE), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, checkers.PROGRAMS / GOOD],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
@@ -48,19 +48,19 @@ def test_good_program_runs() -> None:
         timeout=checkers.SECONDS,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 def test_mypy_finds_every_mistake(tmp_path: Path, mypy_cache: Path) -> None:
     checkers.needs("mypy")
-    found = checkers.mypy(BAD, tmp_path, mypy_cache)
-    assert marked("mypy") == set(found), found
+    errors = checkers.mypy(BAD, tmp_path, mypy_cache)
+    assert marked("mypy") == set(errors), errors
 
 
 def test_pyright_finds_every_mistake(tmp_path: Path) -> None:
     checkers.needs("pyright")
-    found = checkers.pyright(BAD, tmp_path, "standard")
-    assert marked("pyright") == set(found), found
+    errors = checkers.pyright(BAD, tmp_path, "standard")
+    assert marked("pyright") == set(errors), errors
 
 
 def test_the_bad_program_has_marks_for_each_tool() -> None:
@@ -87,5 +87,9 @@ def test_no_public_type_is_left_to_guess(tmp_path: Path) -> None:
         "compat._",
     )
     inside = tuple(f"amqpcodec.{name}" for name in inside)
-    found = [name for name in checkers.incomplete(tmp_path) if not name.startswith(inside)]
-    assert [name for name in found if not name.endswith(".__dir__")] == []  # dir() calls these
+    incomplete_names = [
+        name for name in checkers.incomplete(tmp_path) if not name.startswith(inside)
+    ]
+    assert [
+        name for name in incomplete_names if not name.endswith(".__dir__")
+    ] == []  # dir() calls these

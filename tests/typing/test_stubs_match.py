@@ -29,7 +29,7 @@ def test_stub_matches_the_module(module: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("FRAME_END: Final = 206", "FRAME_END: Final = 207", "FRAME_END: 207 in the stub"),
         ("FRAME_END: Final = 206\n", "", "FRAME_END is missing"),
@@ -70,14 +70,14 @@ def test_stub_matches_the_module(module: Any) -> None:
         ("Send a message to", "Send two messages to", "Basic.Publish, docstring"),
     ],
 )
-def test_a_wrong_stub_is_found_out(old: str, new: str, said: str | None) -> None:
+def test_a_wrong_stub_is_found_out(old: str, new: str, message: str | None) -> None:
     assert old in STUB
     wrong = STUB.replace(old, new, 1)
-    if said is None:  # no stub of ours reads so, and the reader says that
+    if message is None:  # no stub of ours reads so, and the reader says that
         with pytest.raises((AssertionError, SyntaxError)):
             list(differences(wrong, amqp))
     else:
-        assert any(said in line for line in differences(wrong, amqp)), list(
+        assert any(message in line for line in differences(wrong, amqp)), list(
             differences(wrong, amqp)
         )
 
@@ -86,8 +86,10 @@ def attribute_types(kind: Any) -> dict[str, str]:
     """Attribute -> its type in the stub."""
     body = ast.parse(STUB).body
     for part in kind.__qualname__.split("."):
-        found = next(node for node in body if isinstance(node, ast.ClassDef) and node.name == part)
-        body = found.body
+        definition = next(
+            node for node in body if isinstance(node, ast.ClassDef) and node.name == part
+        )
+        body = definition.body
     return {
         ast.unparse(node.target): ast.unparse(node.annotation)
         for node in body
@@ -104,25 +106,25 @@ def fits(value: Any, annotation: str) -> bool:
 
 @METHODS
 def test_attributes_have_the_types_of_the_stub(kind: Any) -> None:
-    said = attribute_types(kind)
+    stub_types = attribute_types(kind)
     decoded = amqp.decode(amqp.encode(1, kind()))
     assert decoded is not None
     for instance in (kind(), decoded[2]):
         for field in kind.FIELDS:
-            assert fits(getattr(instance, field), said[field]), field
+            assert fits(getattr(instance, field), stub_types[field]), field
 
 
 def test_properties_have_the_types_of_the_stub() -> None:
-    said = attribute_types(amqp.Basic.Properties)
-    given: dict[str, Any] = dict.fromkeys(amqp.Basic.Properties.FIELDS, "text")
-    given |= {"headers": {"n": 1}, "delivery_mode": 2, "priority": 3, "timestamp": 4}
-    octets = amqp.encode(1, amqp.Header(0, amqp.Basic.Properties(**given)))
+    stub_types = attribute_types(amqp.Basic.Properties)
+    property_values: dict[str, Any] = dict.fromkeys(amqp.Basic.Properties.FIELDS, "text")
+    property_values |= {"headers": {"n": 1}, "delivery_mode": 2, "priority": 3, "timestamp": 4}
+    octets = amqp.encode(1, amqp.Header(0, amqp.Basic.Properties(**property_values)))
     decoded = amqp.decode(octets)
     assert decoded is not None
     assert isinstance(decoded[2], amqp.Header)
     for field in amqp.Basic.Properties.FIELDS:
-        assert fits(getattr(decoded[2].properties, field), said[field]), field
-        assert fits(getattr(amqp.Basic.Properties(), field), said[field]), field
+        assert fits(getattr(decoded[2].properties, field), stub_types[field]), field
+        assert fits(getattr(amqp.Basic.Properties(), field), stub_types[field]), field
 
 
 def test_aliases_are_what_the_stub_says_where_the_module_has_them() -> None:
@@ -134,8 +136,8 @@ def test_aliases_are_what_the_stub_says_where_the_module_has_them() -> None:
         )
         assert node.value is not None
         parts = ast.unparse(node.value).split(" | ")
-        there = getattr(amqp, name)
-        assert [kind.__qualname__ for kind in there.__args__] == parts
+        alias = getattr(amqp, name)
+        assert [kind.__qualname__ for kind in alias.__args__] == parts
 
 
 # ---- decoders: their settings are only seen by calling them ----
@@ -151,7 +153,7 @@ def decoder_settings(name: str) -> dict[str, tuple[list[Any], Any]]:
         for n in module.body
         if isinstance(n, ast.AnnAssign) and ast.unparse(n.annotation) == "TypeAlias"
     }
-    found = {}
+    settings = {}
     for arg, default in zip(init.kwonlyargs, init.kw_defaults, strict=True):
         assert arg.annotation is not None
         assert default is not None
@@ -159,8 +161,8 @@ def decoder_settings(name: str) -> dict[str, tuple[list[Any], Any]]:
         if kind == "int | None":
             continue  # a limit
         values = [False, True] if kind == "bool" else list(ast.literal_eval(kind[len("Literal") :]))
-        found[arg.arg] = (values, ast.literal_eval(default))
-    return found
+        settings[arg.arg] = (values, ast.literal_eval(default))
+    return settings
 
 
 @pytest.mark.parametrize("name", ["Decoder", "MessageDecoder"])
@@ -192,8 +194,8 @@ def core_classes() -> list[ast.ClassDef]:
     return [node for node in ast.parse(CORE_STUB).body if isinstance(node, ast.ClassDef)]
 
 
-def same_words(node: ast.ClassDef | ast.FunctionDef, there: Any) -> bool:
-    return (ast.get_docstring(node) or "").split() == (inspect.getdoc(there) or "").split()
+def same_words(node: ast.ClassDef | ast.FunctionDef, member: Any) -> bool:
+    return (ast.get_docstring(node) or "").split() == (inspect.getdoc(member) or "").split()
 
 
 #: Stub of a compiled module -> how many methods with a text it has at least.
@@ -210,14 +212,14 @@ def test_core_stub_has_only_what_the_core_has(core: str) -> None:
         bases = [ast.unparse(base).partition("[")[0] for base in node.bases]
         if "Protocol_" in bases:
             continue  # what others are to look like: for type checkers alone
-        there = getattr(module, node.name)
-        real = [base.__name__ for base in there.__bases__ if base is not object]
+        cls = getattr(module, node.name)
+        real = [base.__name__ for base in cls.__bases__ if base is not object]
         assert [base for base in bases if base != "Generic"] == real, node.name
-        assert same_words(node, there), node.name
+        assert same_words(node, cls), node.name
         for item in node.body:
             if not isinstance(item, ast.FunctionDef) or item.name[0] == "_":
                 continue
-            member = getattr(there, item.name)
+            member = getattr(cls, item.name)
             documented += bool(ast.get_docstring(item))
             setter = any(ast.unparse(mark).endswith(".setter") for mark in item.decorator_list)
             # Those of Protocol are the functions of its module, whose stub has the texts.
@@ -231,13 +233,13 @@ def test_core_stub_has_only_what_the_core_has(core: str) -> None:
 
 @pytest.mark.parametrize("name", ["Decoder", "MessageDecoder", "Protocol"])
 def test_core_stub_lacks_nothing_public(name: str) -> None:
-    there = getattr(_codec, name)
-    said = set()
+    cls = getattr(_codec, name)
+    stub_names = set()
     for node in core_classes():
-        if issubclass(there, getattr(_codec, node.name)):
+        if issubclass(cls, getattr(_codec, node.name)):
             for item in node.body:
                 if isinstance(item, ast.FunctionDef):
-                    said.add(item.name)
+                    stub_names.add(item.name)
                 elif isinstance(item, ast.AnnAssign):
-                    said.add(ast.unparse(item.target))
-    assert {n for n in dir(there) if n[0] != "_"} == {n for n in said if n[0] != "_"}
+                    stub_names.add(ast.unparse(item.target))
+    assert {n for n in dir(cls) if n[0] != "_"} == {n for n in stub_names if n[0] != "_"}

@@ -57,13 +57,13 @@ def test_constants() -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name: str) -> None:
-    node, there = FUNCTIONS[name], getattr(amqp, name)
-    assert words(node) == (inspect.getdoc(there) or "").split()
-    said = [arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)]
-    assert said == list(inspect.signature(there).parameters)
+    node, function = FUNCTIONS[name], getattr(amqp, name)
+    assert words(node) == (inspect.getdoc(function) or "").split()
+    parameter_names = [arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)]
+    assert parameter_names == list(inspect.signature(function).parameters)
     for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
         assert default is not None
-        real = inspect.signature(there).parameters[arg.arg].default
+        real = inspect.signature(function).parameters[arg.arg].default
         assert ast.literal_eval(default) == real
 
 
@@ -79,27 +79,27 @@ def member(node: ast.ClassDef, name: str) -> Any:
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_classes(name: str) -> None:
-    node, there = CLASSES[name], getattr(amqp, name)
-    assert words(node) == (inspect.getdoc(there) or "").split()
+    node, cls = CLASSES[name], getattr(amqp, name)
+    assert words(node) == (inspect.getdoc(cls) or "").split()
     bases = [ast.unparse(base).rpartition(".")[2] for base in node.bases]
-    assert bases == [base.__name__ for base in there.__bases__]
-    if issubclass(there, enum.Enum):
+    assert bases == [base.__name__ for base in cls.__bases__]
+    if issubclass(cls, enum.Enum):
         rows = {ast.unparse(i.targets[0]): i.value for i in node.body if isinstance(i, ast.Assign)}
-        said = {key: ast.literal_eval(value) for key, value in rows.items()}
-        assert said == {m.name: m.value for m in there}
+        parameter_names = {key: ast.literal_eval(value) for key, value in rows.items()}
+        assert parameter_names == {m.name: m.value for m in cls}
         return
-    if not hasattr(there, "FIELDS"):
+    if not hasattr(cls, "FIELDS"):
         return  # a decoder
-    assert ast.literal_eval(member(node, "__match_args__").value) == there.__match_args__
+    assert ast.literal_eval(member(node, "__match_args__").value) == cls.__match_args__
     fields = member(node, "FIELDS").annotation
     literals = [n.value for n in ast.walk(fields) if isinstance(n, ast.Constant)]
-    assert tuple(literals) == there.FIELDS
+    assert tuple(literals) == cls.FIELDS
     init = member(node, "__init__").args
-    said = [arg.arg for arg in (*init.args[1:], *init.kwonlyargs)]
-    assert said == list(inspect.signature(there).parameters)
-    for field in said:
+    parameter_names = [arg.arg for arg in (*init.args[1:], *init.kwonlyargs)]
+    assert parameter_names == list(inspect.signature(cls).parameters)
+    for field in parameter_names:
         assert isinstance(member(node, field), ast.AnnAssign)
-        assert hasattr(there, field)
+        assert hasattr(cls, field)
 
 
 def test_core_stub_lacks_nothing_public() -> None:
@@ -107,16 +107,18 @@ def test_core_stub_lacks_nothing_public() -> None:
         Path(core.__file__).with_suffix("").with_suffix("").with_suffix(".pyi")
         for core in (_codec, _v1)
     ]
-    found = [node for path in texts for node in ast.parse(path.read_text(encoding="utf-8")).body]
-    nodes = {node.name: node for node in found if isinstance(node, ast.ClassDef)}
+    statements = [
+        node for path in texts for node in ast.parse(path.read_text(encoding="utf-8")).body
+    ]
+    nodes = {node.name: node for node in statements if isinstance(node, ast.ClassDef)}
     for name in ("Message", "V1Decoder", "V1MessageDecoder", "V1Protocol", "Composite"):
-        there = getattr(_v1, name)
-        said: set[str] = set()
-        for base in there.__mro__:
+        cls = getattr(_v1, name)
+        stub_names: set[str] = set()
+        for base in cls.__mro__:
             for item in nodes[base.__name__].body if base.__name__ in nodes else ():
                 if isinstance(item, ast.FunctionDef):
-                    said.add(item.name)
+                    stub_names.add(item.name)
                 elif isinstance(item, ast.AnnAssign):
-                    said.add(ast.unparse(item.target))
-        public = {n for n in dir(there) if not n.startswith("_") and n != "mro"}
-        assert public <= said, (name, public - said)
+                    stub_names.add(ast.unparse(item.target))
+        public = {n for n in dir(cls) if not n.startswith("_") and n != "mro"}
+        assert public <= stub_names, (name, public - stub_names)

@@ -35,8 +35,8 @@ def stubtest(folder: Path, *arguments: str) -> str:
 def test_stubtest_finds_nothing_else(tmp_path: Path) -> None:
     checkers.needs("mypy")
     (tmp_path / "allowed.txt").write_text(ALLOWED)
-    said = stubtest(tmp_path, "--allowlist=allowed.txt", "--ignore-unused-allowlist")
-    assert f"Success: no issues found in {len(MODULES)} modules" in said, said
+    output = stubtest(tmp_path, "--allowlist=allowed.txt", "--ignore-unused-allowlist")
+    assert f"Success: no issues found in {len(MODULES)} modules" in output, output
 
 
 def test_stubtest_would_say_so(tmp_path: Path) -> None:

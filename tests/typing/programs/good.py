@@ -195,20 +195,20 @@ for number, item in amqp.Decoder(errors="frame").feed(octets):
         assert_type(item.error, DecodeError)
         assert_type(item.raw, bytes)
 
-for _, whole in amqp.Decoder(copy=False).feed(amqp.encode(1, amqp.Body(b"xyz"))):
-    assert isinstance(whole, amqp.Body)
-    assert_type(whole.payload, memoryview)
-    assert type(whole.payload) is memoryview
+for _, body in amqp.Decoder(copy=False).feed(amqp.encode(1, amqp.Body(b"xyz"))):
+    assert isinstance(body, amqp.Body)
+    assert_type(body.payload, memoryview)
+    assert type(body.payload) is memoryview
 
 messages = amqp.MessageDecoder(131072, max_body_size=1 << 20)
 assert_type(messages, amqp.MessageDecoder)
 assert_type(messages.max_body_size, int | None)
 assert_type(messages.discard(1), bool)
-seen = 0
+message_count = 0
 for _, event in messages.feed(amqp.encode_message(1, publish, properties, b"body")):
     assert_type(event, amqp.Method | amqp.Message | amqp.Heartbeat | amqp.ProtocolHeader)
     if isinstance(event, amqp.Message):
-        seen += 1
+        message_count += 1
         assert_type(event.body, bytes)
         assert type(event.body) is bytes
         assert_type(event.properties, amqp.Basic.Properties)
@@ -217,7 +217,7 @@ for _, event in messages.feed(amqp.encode_message(1, publish, properties, b"body
             amqp.Basic.Publish | amqp.Basic.Return | amqp.Basic.Deliver | amqp.Basic.GetOk,
         )
         assert_type(event.method.routing_key, str)
-assert seen == 1
+assert message_count == 1
 
 views = amqp.MessageDecoder(copy=False, errors="frame")
 for _, viewed in views.feed(amqp.encode_message(1, publish, None, b"body")):
