@@ -49,9 +49,9 @@ def main(place: Path) -> None:
 
     plain = place / "x.pcap"
     plain.write_bytes(gzip.decompress(RECORDING.read_bytes()))
-    cut = {"stateLocation": str(place / "states"), "maxPartitionBytes": "20k"}
-    assert amqp.index_captures(spark, str(plain), cut).collect()[0].ranges > 3
-    ranges = spark.read.format("amqp_capture").options(**cut).load(str(plain))
+    range_options = {"stateLocation": str(place / "states"), "maxPartitionBytes": "20k"}
+    assert amqp.index_captures(spark, str(plain), range_options).collect()[0].ranges > 3
+    ranges = spark.read.format("amqp_capture").options(**range_options).load(str(plain))
     assert ranges.count() == expected
 
     publish = wire.encode(3, wire.Basic.Publish(exchange="e", routing_key="k"))
@@ -61,8 +61,8 @@ def main(place: Path) -> None:
         "basic.publish", None,
     ]  # fmt: skip
     for schema in ("method string", amqp.schema_of_amqp(publish)):
-        found = table.select(amqp.from_amqp("frame", schema).alias("f")).select("f.method")
-        assert [row.method for row in found.collect()] == ["basic.publish", None]
+        heads = table.select(amqp.from_amqp("frame", schema).alias("f")).select("f.method")
+        assert [row.method for row in heads.collect()] == ["basic.publish", None]
     texts = table.selectExpr("hex(frame) AS frame")
     with pytest.raises(TypeError, match="'frame' is string"):
         amqp.decode(texts)
@@ -86,8 +86,8 @@ def main(place: Path) -> None:
     writer.trigger(availableNow=True).start(str(place / "out")).awaitTermination()
     streamed = spark.read.parquet(str(place / "out")).count()
     assert streamed == sum(len(rows) for rows in capture.Reader(str(plain)).read(end=False))
-    told = pa.schema(capture.schema("frame")).names
-    assert frames.columns == told
+    column_names = pa.schema(capture.schema("frame")).names
+    assert frames.columns == column_names
     spark.stop()
     print(expected, "rows")
 

@@ -48,12 +48,12 @@ def main() -> None:
         (e["row"] + 1, e["method"], e["arguments"], e["frame"], e["error"]) for e in expected
     ]
     assert rows[1].properties.message_id == "m"
-    told = ""
+    message = ""
     try:
         amqp.decode(frames.selectExpr("hex(frame) AS frame"))
     except TypeError as problem:
-        told = str(problem)
-    assert "'frame' is string" in told, told
+        message = str(problem)
+    assert "'frame' is string" in message, message
     narrow = amqp.decode(frames, fields="method string, properties struct<message_id: string>")
     assert narrow.columns == ["method", "properties"]
     messages = amqp.decode(
@@ -66,19 +66,21 @@ def main() -> None:
     path = REPO / "demo" / "kombu_celery.pcap.gz"
     data = gzip.decompress(path.read_bytes())
     stored = spark.createDataFrame([("a", data)], "path string, content binary")
-    found = amqp.decode_captures(stored, name="path", fields="*")
-    assert found.count() == sum(len(rows) for rows in capture.read(str(path)))
-    assert found.select("timestamp").collect()[0].timestamp.year > 2000
+    from_values = amqp.decode_captures(stored, name="path", fields="*")
+    assert from_values.count() == sum(len(rows) for rows in capture.read(str(path)))
+    assert from_values.select("timestamp").collect()[0].timestamp.year > 2000
 
     names = ["packet_offset", "position", "direction", "timestamp", "method", "frame", "error"]
     read = amqp.read_captures(spark, str(path), {"fields": ",".join(names)})
-    assert sorted(map(repr, read.collect())) == sorted(map(repr, found.select(names).collect()))
+    assert sorted(map(repr, read.collect())) == sorted(
+        map(repr, from_values.select(names).collect())
+    )
     plain = f"{tempfile.mkdtemp()}/x.pcap"
     with open(plain, "wb") as out:
         out.write(data)
-    cut = {"stateLocation": os.path.dirname(plain), "maxPartitionBytes": "20k"}
-    assert amqp.index_captures(spark, plain, cut).collect()[0].ranges > 3
-    assert amqp.read_captures(spark, plain, cut).count() == found.count()
+    range_options = {"stateLocation": os.path.dirname(plain), "maxPartitionBytes": "20k"}
+    assert amqp.index_captures(spark, plain, range_options).collect()[0].ranges > 3
+    assert amqp.read_captures(spark, plain, range_options).count() == from_values.count()
 
     refused = []
     for name, call in (
@@ -99,8 +101,8 @@ def main() -> None:
     }.get(version, []), refused
     if version >= (4, 0):
         read = spark.read.format("amqp_capture").load(str(path))
-        assert read.count() == found.count()
-        assert streamed(spark, path) == found.count()
+        assert read.count() == from_values.count()
+        assert streamed(spark, path) == from_values.count()
     spark.stop()
     print("Spark", pyspark.__version__, "refuses", refused)
 

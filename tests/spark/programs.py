@@ -20,10 +20,10 @@ def printed(module: str, folder: Path, *arguments: str) -> list[str]:
     except jre.NoJava as problem:
         pytest.skip(str(problem))
     paths = os.pathsep.join([str(REPO / "src"), str(REPO)])
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", module, *arguments],
         cwd=folder, env={**os.environ, "PYTHONPATH": paths},
         capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-4000:]
-    return done.stdout.splitlines()
+    assert process.returncode == 0, process.stderr[-4000:]
+    return process.stdout.splitlines()

@@ -33,12 +33,12 @@ PYTHON = "./env/bin/python"
 
 
 def with_dependencies(name: str) -> Iterator[Distribution]:
-    found = distribution(name)
-    yield found
-    for text in found.requires or ():
-        wanted = Requirement(text)
-        if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
-            yield from with_dependencies(wanted.name)
+    package = distribution(name)
+    yield package
+    for text in package.requires or ():
+        requirement = Requirement(text)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            yield from with_dependencies(requirement.name)
 
 
 def installed() -> Iterator[tuple[Path, str]]:
@@ -48,20 +48,24 @@ def installed() -> Iterator[tuple[Path, str]]:
         if file.suffix == ".py" or file.name.endswith(suffix):
             yield file, str(file.relative_to(HERE.parent))
     for name in NEEDED:
-        for found in with_dependencies(name):
-            for each in found.files or ():
-                if each.parts[0] != ".." and "tests" not in each.parts and each.suffix != ".pyc":
-                    yield Path(str(each.locate())), str(each)
+        for package in with_dependencies(name):
+            for package_file in package.files or ():
+                if (
+                    package_file.parts[0] != ".."
+                    and "tests" not in package_file.parts
+                    and package_file.suffix != ".pyc"
+                ):
+                    yield Path(str(package_file.locate())), str(package_file)
 
 
 def pack(place: Path) -> Path:
     """A virtual environment as venv-pack makes it."""
-    made, archive = place / "made", place / "env.tar.gz"
-    venv.create(made, symlinks=True)
+    environment, archive = place / "made", place / "env.tar.gz"
+    venv.create(environment, symlinks=True)
     packages = sysconfig.get_path("purelib", "venv", {"base": "."})
     with tarfile.open(archive, "w:gz", compresslevel=0) as out:
-        for each in made.iterdir():
-            out.add(each, each.name)
+        for entry in environment.iterdir():
+            out.add(entry, entry.name)
         for file, name in dict(installed()).items():
             out.add(file, f"{packages.removeprefix('./')}/{name}")
     return archive
@@ -97,17 +101,17 @@ def where(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def check(spark: Any) -> None:
     one = spark.range(1, numPartitions=1)
-    [found] = one.mapInArrow(where, "file string, environment string").collect()
-    assert HERE not in Path(found.file).parents, found
-    assert Path(found.environment) in Path(found.file).parents, found
-    assert Path(found.environment).name == "env", found
+    [location] = one.mapInArrow(where, "file string, environment string").collect()
+    assert HERE not in Path(location.file).parents, location
+    assert Path(location.environment) in Path(location.file).parents, location
+    assert Path(location.environment).name == "env", location
 
     publish = wire.encode(3, wire.Basic.Publish(exchange="e", routing_key="k"))
     frames = spark.createDataFrame([(publish,), (b"\1\0",)], "frame binary")
     expected = pa.record_batch(batch.decode(pa.array([publish, b"\1\0"]))).to_pylist()
     names = ["method", "arguments", "error"]
     assert [tuple(row) for row in amqp.decode(frames, fields=names).collect()] == [
-        tuple(each[name] for name in names) for each in expected
+        tuple(expected_row[name] for name in names) for expected_row in expected
     ]
     heads = frames.select(amqp.from_amqp("frame", "method string").alias("head"))
     assert [row.head.method for row in heads.collect()] == ["basic.publish", None]

@@ -24,19 +24,19 @@ def test_the_rows_of_the_format(spark: Any, tmp_path: Path, level: str, size: st
     rotated(RECORDING, tmp_path / "in", 4)
     options = {"level": level, "maxPartitionBytes": size, "fields": "*"}
     options["stateLocation"] = str(tmp_path / "s")
-    found = amqp.read_captures(spark, str(tmp_path / "in"), options)
+    frames = amqp.read_captures(spark, str(tmp_path / "in"), options)
     expected = spark.read.format("amqp_capture").options(**options).load(str(tmp_path / "in"))
-    assert found.schema == expected.schema
-    assert rows_of(found, *ORDER) == rows_of(expected, *ORDER)
-    assert found.count() > 500
-    assert (found.rdd.getNumPartitions() > 4) == (size == "20k")
+    assert frames.schema == expected.schema
+    assert rows_of(frames, *ORDER) == rows_of(expected, *ORDER)
+    assert frames.count() > 500
+    assert (frames.rdd.getNumPartitions() > 4) == (size == "20k")
 
 
 def test_columns_rows_and_paths(spark: Any, tmp_path: Path) -> None:
     names = amqp.read_captures(spark, str(RECORDING), {"fields": "method,channel"})
-    told = amqp.read_captures(spark, [str(RECORDING)], schema="method string, channel int")
-    assert names.collect() == told.collect()
-    assert names.columns == told.columns == ["method", "channel"]
+    by_schema = amqp.read_captures(spark, [str(RECORDING)], schema="method string, channel int")
+    assert names.collect() == by_schema.collect()
+    assert names.columns == by_schema.columns == ["method", "channel"]
     acks = amqp.read_captures(spark, str(RECORDING), {"methods": "basic.ack", "fields": "method"})
     assert acks.count() == names.where("method = 'basic.ack'").count() > 0
     nothing = amqp.read_captures(spark, str(tmp_path))

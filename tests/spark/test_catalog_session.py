@@ -14,15 +14,15 @@ from tests.spark.frames import RECORDING  # noqa: E402
 @pytest.fixture(scope="module")
 def sql(spark):
     amqp.register(spark)
-    made = []
+    table_names = []
 
     def run(text):
         if text.startswith("CREATE TABLE"):
-            made.append(text.split()[2])
+            table_names.append(text.split()[2])
         return spark.sql(text)
 
     yield run
-    for name in made:
+    for name in table_names:
         spark.sql(f"DROP TABLE IF EXISTS {name}")
 
 

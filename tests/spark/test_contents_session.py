@@ -33,8 +33,8 @@ def test_as_files(spark, stored, level, tmp_path):
         row for rows in capture.read(str(path), level) for row in pa.record_batch(rows).to_pylist()
     ]
     one = stored.where("id = 0")
-    found = amqp.decode_captures(one, name="path", fields="*", keep=["id"], level=level)
-    rows = rows_of(found, *KEY)
+    frames = amqp.decode_captures(one, name="path", fields="*", keep=["id"], level=level)
+    rows = rows_of(frames, *KEY)
     assert len(rows) == len(expected) > 300
     for row, other in zip(
         rows, sorted(expected, key=lambda r: [r[k] for k in KEY[1:]]), strict=True
@@ -45,9 +45,9 @@ def test_as_files(spark, stored, level, tmp_path):
 
 
 def test_without_fields_no_large_column_is_read(spark, stored):
-    found = amqp.decode_captures(stored, name="path")
-    assert found.columns == amqp.read_captures(spark, str(RECORDING)).columns
-    assert not {"frame", "payload", "arguments", "properties"} & set(found.columns)
+    frames = amqp.decode_captures(stored, name="path")
+    assert frames.columns == amqp.read_captures(spark, str(RECORDING)).columns
+    assert not {"frame", "payload", "arguments", "properties"} & set(frames.columns)
     more = amqp.decode_captures(stored, name="path", fields=["*", "queue"])
     assert more.columns == [*pa.schema(capture.schema()).names, "queue"]
 
@@ -55,9 +55,11 @@ def test_without_fields_no_large_column_is_read(spark, stored):
 def test_files_of_binary_file(spark, tmp_path):
     (tmp_path / "a.pcap").write_bytes(PLAIN)
     files = spark.read.format("binaryFile").load(str(tmp_path))
-    found = amqp.decode_captures(files, "content", name="path", fields="file string, method string")
-    assert found.columns == ["file", "method"]
-    assert {row.file for row in found.select("file").distinct().collect()} == {
+    frames = amqp.decode_captures(
+        files, "content", name="path", fields="file string, method string"
+    )
+    assert frames.columns == ["file", "method"]
+    assert {row.file for row in frames.select("file").distinct().collect()} == {
         f"file:{tmp_path}/a.pcap"
     }
 
@@ -79,12 +81,12 @@ def test_modes(stored):
 @pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
 def test_what_packed_values_become_is_bounded(spark):
     stored = spark.createDataFrame([(bytearray(gzip.compress(PLAIN)),)], "content binary")
-    whole = amqp.decode_captures(stored, fields=["error"])
+    unlimited = amqp.decode_captures(stored, fields=["error"])
     limited = amqp.decode_captures(stored, fields=["error"], max_decompressed_bytes=len(PLAIN) // 2)
-    found = rows_of(limited)
-    assert 1 < len(found) < whole.count()
-    assert [row["error"] for row in found if row["error"]] == [found[-1]["error"]]
-    assert f"max_decompressed_bytes={len(PLAIN) // 2} allows" in found[-1]["error"]
+    limited_rows = rows_of(limited)
+    assert 1 < len(limited_rows) < unlimited.count()
+    assert [row["error"] for row in limited_rows if row["error"]] == [limited_rows[-1]["error"]]
+    assert f"max_decompressed_bytes={len(PLAIN) // 2} allows" in limited_rows[-1]["error"]
     with pytest.raises(ValueError, match="max_compression_ratio is from 0 on, not -1"):
         amqp.decode_captures(stored, max_compression_ratio=-1)
 

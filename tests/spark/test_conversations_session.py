@@ -42,11 +42,11 @@ def test_each_connection_by_itself(spark, shuffled):
     frames = spark.createDataFrame(shuffled).repartition(4)
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "7")
     try:
-        found = amqp.decode(
+        messages = amqp.decode(
             frames, "frame", FIELDS, ["connection", "number"],
             level="message", by=["connection"], order=["number"],
         )  # fmt: skip
-        rows = rows_of(found, "connection", "number")
+        rows = rows_of(messages, "connection", "number")
         by_column = amqp.decode(
             frames, fields=FIELDS, level="message",
             by=[sf.col("connection") % 5, sf.lit("x")], order="number",
@@ -58,9 +58,9 @@ def test_each_connection_by_itself(spark, shuffled):
 
 
 def test_without_keys_each_value_is_whole_or_an_error(spark, shuffled):
-    found = rows_of(amqp.decode(spark.createDataFrame(shuffled), fields=FIELDS, level="message"))
-    assert len(found) == shuffled.num_rows
-    assert all(row["error"] for row in found)
+    rows = rows_of(amqp.decode(spark.createDataFrame(shuffled), fields=FIELDS, level="message"))
+    assert len(rows) == shuffled.num_rows
+    assert all(row["error"] for row in rows)
 
 
 def test_what_is_refused_before_a_job_starts(spark, shuffled):

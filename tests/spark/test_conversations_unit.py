@@ -35,7 +35,7 @@ def deliver(body: bytes, number: int) -> list[bytes]:
         wire10.Transfer(0, more=True),
         wire10.Transfer(0),
     ]
-    return [wire10.encode(0, *each) for each in zip(heads, parts, strict=True)]
+    return [wire10.encode(0, head, payload) for head, payload in zip(heads, parts, strict=True)]
 
 
 def table(values: list[tuple[str, bytes]]) -> Any:
@@ -66,11 +66,11 @@ MIXED = [
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_borders_of_batches_change_nothing(size: int) -> None:
-    whole = table(MIXED)
-    found = pa.record_batch(
-        batch.decode(whole, level="message", fields=["row", *FIELDS], by=["key"])
+    complete_table = table(MIXED)
+    decoded_batch = pa.record_batch(
+        batch.decode(complete_table, level="message", fields=["row", *FIELDS], by=["key"])
     )
-    expected = [{"id": row.pop("row"), **row} for row in found.to_pylist()]
+    expected = [{"id": row.pop("row"), **row} for row in decoded_batch.to_pylist()]
     assert sum(row["error"] is None for row in expected) == 10
     rows = run(MIXED, size)
     errors = [
@@ -107,8 +107,8 @@ def test_what_stays_open_is_an_error_row_with_its_bytes() -> None:
 def test_no_more_than_the_limit_is_held() -> None:
     one, other = publish(b"x" * 400, 1), publish(b"y" * 100, 2)
     values = [("a", f) for f in [*one[:60], *other[:-1], one[60], other[-1], *publish(b"z", 1)]]
-    whole = run(values, 1)
-    assert [row["body"] for row in whole if not row["error"]] == [b"y" * 100, b"z"]
+    unlimited = run(values, 1)
+    assert [row["body"] for row in unlimited if not row["error"]] == [b"y" * 100, b"z"]
     rows = run(values, 1, max_open_bytes=600)
     assert [row["body"] for row in rows if not row["error"]] == [b"y" * 100, b"z"]
     given_up = [row for row in rows if row["error"] and "more than 600 bytes" in row["error"]]
@@ -122,15 +122,15 @@ def test_no_more_messages_than_the_limit_are_held() -> None:
     begun = [publish(b"x" * 9, channel) for channel in range(1, 9)]
     values = [("a", frames[0]) for frames in begun]
     values += [("a", frame) for frames in begun for frame in frames[1:]]
-    whole = [row["body"] for row in run(values, 1, max_open=8)]
-    assert whole == [b"x" * 9] * 8
+    bodies = [row["body"] for row in run(values, 1, max_open=8)]
+    assert bodies == [b"x" * 9] * 8
     rows = run(values, 1, max_open=7)
-    told = [
+    skipped_ids = [
         row["id"]
         for row in rows
         if row["error"] and "more than 7 messages are open" in row["error"]
     ]
-    assert told == [0]
+    assert skipped_ids == [0]
     assert [row["body"] for row in rows if not row["error"]] == [b"x" * 9] * 7
 
 
@@ -154,10 +154,10 @@ def test_a_large_message_in_small_batches_is_not_read_again_and_again(
     read = 0
     plain = conversations.decode_held
 
-    def counted(data: Any, *rest: Any, **more: Any) -> Any:
+    def counted(data: Any, *arguments: Any, **more: Any) -> Any:
         nonlocal read
         read += data.nbytes
-        return plain(data, *rest, **more)
+        return plain(data, *arguments, **more)
 
     monkeypatch.setattr(conversations, "decode_held", counted)
     frames = publish(b"x" * 400_000, size=400)

@@ -63,9 +63,9 @@ def test_all_columns(spark, recorded, partitions):
 
 def test_chosen_columns(spark):
     fields = ["offset", "channel", "method", "error"]
-    found = on_spark(spark, GOOD, 1, fields)
-    assert found.schema.names == ["id", *fields]
-    assert [row["method"] for row in canonical(found.to_pylist())] == [
+    decoded_table = on_spark(spark, GOOD, 1, fields)
+    assert decoded_table.schema.names == ["id", *fields]
+    assert [row["method"] for row in canonical(decoded_table.to_pylist())] == [
         None,
         "channel.open",
         None,
@@ -77,10 +77,12 @@ def test_types(spark):
     """Spark's types are those that batch.schema tells."""
     from amqpcodec import batch
 
-    told = pa.schema(batch.schema("0-9-1", "frame", None, "plain"))
-    found = decode_frames(spark.createDataFrame(pa.table({"id": [1], "frame": [b""]}))).schema
-    assert found.names == ["id", *[name for name in told.names if name != "row"]]
-    types = {field.name: field.dataType.simpleString() for field in found}
+    batch_schema = pa.schema(batch.schema("0-9-1", "frame", None, "plain"))
+    spark_schema = decode_frames(
+        spark.createDataFrame(pa.table({"id": [1], "frame": [b""]}))
+    ).schema
+    assert spark_schema.names == ["id", *[name for name in batch_schema.names if name != "row"]]
+    types = {field.name: field.dataType.simpleString() for field in spark_schema}
     assert types["channel"] == "int"
     assert types["body_size"] == types["offset"] == "bigint"
     assert types["payload"] == types["frame"] == "binary"
@@ -97,7 +99,7 @@ def test_small_arrow_batches(spark, recorded):
     """Batches of Spark are slices: row numbers begin anew in each."""
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "7")
     try:
-        found = on_spark(spark, recorded[:100], 2)
+        decoded_table = on_spark(spark, recorded[:100], 2)
     finally:
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
-    assert [row["frame"] for row in canonical(found.to_pylist())] == recorded[:100]
+    assert [row["frame"] for row in canonical(decoded_table.to_pylist())] == recorded[:100]

@@ -45,8 +45,8 @@ MESSAGES = pa.table(
 
 
 def direct(table, **options):
-    found = batch.encode(table, **options)
-    return pa.array(found).to_pylist(), pa.array(found.errors).to_pylist()
+    frames = batch.encode(table, **options)
+    return pa.array(frames).to_pylist(), pa.array(frames.errors).to_pylist()
 
 
 def expected(**options):
@@ -62,9 +62,9 @@ def expected(**options):
 @pytest.mark.parametrize("frame_max", [131072, 4096, 0])
 def test_encode(spark, partitions, frame_max):
     frames = spark.createDataFrame(MESSAGES).repartition(partitions, "id")
-    found = amqp.encode(frames, keep=["id"], frame_max=frame_max)
-    assert found.schema.simpleString() == "struct<id:bigint,frame:binary,error:string>"
-    assert rows_of(found, "id") == expected(frame_max=frame_max)
+    result = amqp.encode(frames, keep=["id"], frame_max=frame_max)
+    assert result.schema.simpleString() == "struct<id:bigint,frame:binary,error:string>"
+    assert rows_of(result, "id") == expected(frame_max=frame_max)
 
 
 @pytest.mark.parametrize("large", ["false", "true"])
@@ -72,18 +72,18 @@ def test_batches_and_types(spark, large):
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", large)
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "3")
     try:
-        found = rows_of(amqp.encode(spark.createDataFrame(MESSAGES), "id"), "id")
+        rows = rows_of(amqp.encode(spark.createDataFrame(MESSAGES), "id"), "id")
     finally:
         spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
-    assert found == expected()
+    assert rows == expected()
 
 
 def test_names_and_modes(spark):
     frames = spark.createDataFrame(MESSAGES)
-    found = amqp.encode(frames, "id", mode="dropMalformed", col="octets", error=None)
+    encoded = amqp.encode(frames, "id", mode="dropMalformed", col="octets", error=None)
     good = [row for row in expected() if row["error"] is None]
-    assert rows_of(found, "id") == [{"id": row["id"], "octets": row["frame"]} for row in good]
+    assert rows_of(encoded, "id") == [{"id": row["id"], "octets": row["frame"]} for row in good]
     with pytest.raises(Exception, match=r"row 2, column routing_key: basic\.publish\.routing_key"):
         amqp.encode(frames.coalesce(1), "id", mode="FAILFAST").collect()
     assert amqp.encode(frames.limit(2), "id", mode="FAILFAST").count() == 2
@@ -91,8 +91,8 @@ def test_names_and_modes(spark):
 
 def test_a_kept_column_is_encoded_as_well(spark):
     frames = spark.createDataFrame(MESSAGES).where("id = 0")
-    found = rows_of(amqp.encode(frames, ["routing_key", "id"]))
-    assert found == [{"routing_key": "eu", **expected()[0]}]
+    rows = rows_of(amqp.encode(frames, ["routing_key", "id"]))
+    assert rows == [{"routing_key": "eu", **expected()[0]}]
 
 
 def test_what_cannot_be_meant_is_refused_at_once(spark):
@@ -115,19 +115,19 @@ def test_what_cannot_be_meant_is_refused_at_once(spark):
 
 def test_to_amqp(spark):
     frames = spark.createDataFrame(MESSAGES)
-    whole = sf.struct("routing_key", "mandatory", "properties", "body")
-    maybe = sf.when(sf.col("id") != 1, whole)
-    found = frames.select(
+    message = sf.struct("routing_key", "mandatory", "properties", "body")
+    maybe = sf.when(sf.col("id") != 1, message)
+    encoded = frames.select(
         "id",
-        amqp.to_amqp(whole).alias("one"),
+        amqp.to_amqp(message).alias("one"),
         amqp.to_amqp("routing_key", "mandatory", "properties", "body").alias("many"),
         amqp.to_amqp(maybe, options={"FRAMEMAX": 4096}).alias("cut"),
     )
-    cut = expected(frame_max=4096)
-    for row, want in zip(rows_of(found, "id"), expected(), strict=True):
+    small_frames = expected(frame_max=4096)
+    for row, want in zip(rows_of(encoded, "id"), expected(), strict=True):
         assert row["one"] == row["many"] == want["frame"]
-        assert row["cut"] == (None if row["id"] == 1 else cut[row["id"]]["frame"])
-    strict = frames.coalesce(1).select(amqp.to_amqp(whole, options={"mode": "failfast"}))
+        assert row["cut"] == (None if row["id"] == 1 else small_frames[row["id"]]["frame"])
+    strict = frames.coalesce(1).select(amqp.to_amqp(message, options={"mode": "failfast"}))
     with pytest.raises(Exception, match="EncodeError: row 2, column routing_key"):
         strict.collect()
 
@@ -144,11 +144,11 @@ def test_to_amqp_is_evaluated_once(spark):
 def test_sql(spark):
     amqp.register(spark)
     spark.createDataFrame(MESSAGES).createOrReplaceTempView("messages")
-    found = spark.sql(
+    encoded = spark.sql(
         "SELECT id, to_amqp(struct(routing_key, mandatory, properties, body)) AS frame "
         "FROM messages"
     )
-    assert [row["frame"] for row in rows_of(found, "id")] == [row["frame"] for row in expected()]
+    assert [row["frame"] for row in rows_of(encoded, "id")] == [row["frame"] for row in expected()]
 
 
 def test_what_decode_gives_can_be_encoded(spark):
@@ -165,19 +165,19 @@ def test_what_decode_gives_can_be_encoded(spark):
     )
     values, errors = direct(rows)
     assert values.count(None) < len(values) / 2
-    found = rows_of(amqp.encode(spark.createDataFrame(table), keep="id"), "id")
-    assert [row["frame"] for row in found] == values
-    assert [row["error"] for row in found] == errors
+    encoded_rows = rows_of(amqp.encode(spark.createDataFrame(table), keep="id"), "id")
+    assert [row["frame"] for row in encoded_rows] == values
+    assert [row["error"] for row in encoded_rows] == errors
 
 
 def test_pieces(monkeypatch):
     """A batch whose messages one array may not hold is encoded piece by piece."""
     job = encoding._Job("0-9-1", "PERMISSIVE", 131072)
     rows = MESSAGES.drop_columns("id").combine_chunks().to_batches()[0]
-    whole = job.run(rows)
+    expected = job.run(rows)
     monkeypatch.setattr(encoding, "PIECE", 100)
     assert len(list(encoding._pieces(rows))) == 4
-    assert job.run(rows) == whole
+    assert job.run(rows) == expected
 
 
 def test_messages_of_1_0(spark):
@@ -216,16 +216,16 @@ def test_messages_of_1_0(spark):
     transfer = v1_0.Transfer(handle=0, delivery_id=1, message_format=0)
     assert values[0] == v1_0.encode_message(0, transfer, message, 512)
     frame = spark.createDataFrame(rows)
-    found = rows_of(amqp.encode(frame, ["id"], "1.0", frame_max=512), "id")
-    assert found == [
+    result_rows = rows_of(amqp.encode(frame, ["id"], "1.0", frame_max=512), "id")
+    assert result_rows == [
         {"id": i, "frame": value, "error": error}
         for i, (value, error) in enumerate(zip(values, errors, strict=True))
     ]
-    made = amqp.to_amqp(
+    function = amqp.to_amqp(
         *(name for name in rows.column_names if name != "id"),
         options={"protocol": "1.0", "frameMax": 512},
     )
-    found = rows_of(frame.select("id", made.alias("frame")), "id")
-    assert [row["frame"] for row in found] == values
+    result_rows = rows_of(frame.select("id", function.alias("frame")), "id")
+    assert [row["frame"] for row in result_rows] == values
     with pytest.raises(ValueError, match="no part of a message: column 'exchange'"):
         amqp.encode(frame.withColumn("exchange", sf.lit("")), ["id"], "1.0")

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def found(folder: Path, *paths: str, **options: object) -> list[str]:
+def file_names(folder: Path, *paths: str, **options: object) -> list[str]:
     selection = files.Selection.of(Options(options))
     listed = files.list_files([str(folder / path) for path in paths], selection)
     return [os.path.relpath(file.path, folder) for file in listed]
@@ -46,12 +46,12 @@ def found(folder: Path, *paths: str, **options: object) -> list[str]:
     ],
 )
 def test_paths(folder, paths, names):
-    assert sorted(found(folder, *paths)) == sorted(names.split())
+    assert sorted(file_names(folder, *paths)) == sorted(names.split())
 
 
 def test_folders_below(folder):
     names = ["a1.pcap", "a2.pcap", "b.pcapng", "in/c.pcap", "in/in/d.pcap"]
-    assert found(folder, "", RECURSIVEfilelookup=True) == names
+    assert file_names(folder, "", RECURSIVEfilelookup=True) == names
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_folders_below(folder):
     ],
 )
 def test_selection(folder, option, value, names):
-    assert found(folder, "", recursiveFileLookup="true", **{option: value}) == names.split()
+    assert file_names(folder, "", recursiveFileLookup="true", **{option: value}) == names.split()
 
 
 def test_times_in_another_zone(folder):
     times = {"modifiedBefore": "2001-09-09T10:46:41", "timeZone": "Asia/Tokyo"}
-    assert found(folder, "", **times) == ["a1.pcap"]
+    assert file_names(folder, "", **times) == ["a1.pcap"]
 
 
 def test_paths_with_a_scheme(folder, monkeypatch):
@@ -88,30 +88,30 @@ def test_paths_with_a_scheme(folder, monkeypatch):
 
 def test_a_name_that_looks_like_a_glob(folder):
     (folder / "x[1].pcap").write_bytes(b"")
-    assert found(folder, "x[1].pcap") == ["x[1].pcap"]
+    assert file_names(folder, "x[1].pcap") == ["x[1].pcap"]
 
 
 @pytest.mark.parametrize("path", ["none", "none*", "in/{x,y}"])
 def test_nothing_there(folder, path):
     with pytest.raises(FileNotFoundError, match="Path does not exist"):
-        found(folder, path)
+        file_names(folder, path)
 
 
 def test_a_folder_without_captures(folder):
     (folder / "empty").mkdir()
-    assert found(folder, "empty") == []
+    assert file_names(folder, "empty") == []
 
 
 def test_a_time_that_is_none(folder):
     with pytest.raises(ValueError, match="option modifiedAfter is a time"):
-        found(folder, "", modifiedAfter="yesterday")
+        file_names(folder, "", modifiedAfter="yesterday")
 
 
 def test_small_files_share_a_task_and_none_is_cut():
     megabyte = 1 << 20
     sizes = [1, 2, 3, 50, 300, 1, 60, 60]
-    given = [files.CaptureFile(f"f{i}", size * megabyte, 0) for i, size in enumerate(sizes)]
-    tasks = files.group(given, 128 * megabyte)
+    capture_files = [files.CaptureFile(f"f{i}", size * megabyte, 0) for i, size in enumerate(sizes)]
+    tasks = files.group(capture_files, 128 * megabyte)
     assert tasks == [("f0", "f1", "f2", "f3"), ("f4",), ("f5", "f6"), ("f7",)]
-    assert files.group(given, 1) == [(file.path,) for file in given]
+    assert files.group(capture_files, 1) == [(file.path,) for file in capture_files]
     assert files.group([], 1) == []

@@ -30,14 +30,16 @@ def below(request, tmp_path):
 
 def test_rows_ranges_counts_and_traces(spark, below, tmp_path):
     expected = sum(map(len, capture.read(RECORDING, fields=["method"])))
-    cut = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "64k"}
-    [made] = amqp.index_captures(spark, "day/*.pcap", cut, filesystem=below).collect()
-    assert made.ranges > 1
-    frames = amqp.read_captures(spark, "day/*.pcap", {**cut, "fields": "file"}, filesystem=below)
+    range_options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "64k"}
+    [index] = amqp.index_captures(spark, "day/*.pcap", range_options, filesystem=below).collect()
+    assert index.ranges > 1
+    frames = amqp.read_captures(
+        spark, "day/*.pcap", {**range_options, "fields": "file"}, filesystem=below
+    )
     rows = frames.collect()
-    assert frames.rdd.getNumPartitions() == made.ranges
-    assert ({row.file for row in rows}, len(rows)) == ({made.file}, expected)
-    [counted] = amqp.capture_stats(spark, made.file, filesystem=below).collect()
+    assert frames.rdd.getNumPartitions() == index.ranges
+    assert ({row.file for row in rows}, len(rows)) == ({index.file}, expected)
+    [counted] = amqp.capture_stats(spark, index.file, filesystem=below).collect()
     assert (counted.damaged, counted.packets > 100) == (None, True)
     assert amqp.read_traces(spark, "day/all.log", filesystem=below).count() > 0
 

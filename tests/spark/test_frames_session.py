@@ -15,10 +15,10 @@ from tests.spark.frames import BODY, ODD, OPEN, UNKNOWN, direct, framed, recorde
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "dropMalformed"])
 def test_equals_batch(spark, partitions, mode):
     values = [*recorded(), *ODD]
-    found = decode(framed(spark, values, partitions), keep=["id"], mode=mode)
+    frames = decode(framed(spark, values, partitions), keep=["id"], mode=mode)
     expected = direct(values, mode=mode.upper())
     assert len(expected) > 100
-    assert rows_of(found, "id", "offset") == expected
+    assert rows_of(frames, "id", "offset") == expected
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -31,21 +31,21 @@ def test_batches_are_slices_of_either_type(spark, large):
     for name, value in settings.items():
         spark.conf.set(name, value)
     try:
-        found = rows_of(decode(framed(spark, values, 2), keep=["id"]), "id", "offset")
+        rows = rows_of(decode(framed(spark, values, 2), keep=["id"]), "id", "offset")
     finally:
         for name in settings:
             spark.conf.unset(name)
-    assert found == direct(values)
+    assert rows == direct(values)
 
 
 def test_fields_keep_and_another_column(spark):
     frames = framed(spark, [OPEN, None, OPEN + UNKNOWN]).withColumnRenamed("frame", "octets")
     frames = frames.selectExpr("octets", "id * 10 AS ten", "struct(id, 'x' AS x) AS both")
-    found = decode(frames, "octets", fields=["method", "error"], keep=["both", "ten"])
-    assert found.schema.simpleString() == (
+    result = decode(frames, "octets", fields=["method", "error"], keep=["both", "ten"])
+    assert result.schema.simpleString() == (
         "struct<both:struct<id:bigint,x:string>,ten:bigint,method:string,error:string>"
     )
-    assert [(row.both.id, row.ten, row.method) for row in found.collect()] == [
+    assert [(row.both.id, row.ten, row.method) for row in result.collect()] == [
         (0, 0, "channel.open"),
         (2, 20, "channel.open"),
         (2, 20, None),
@@ -59,12 +59,12 @@ def test_fields_keep_and_another_column(spark):
 def test_schema_strings(spark, fields):
     from pyspark.sql.types import StructType
 
-    told = "struct<channel:bigint,properties:struct<type:string,message_id:string>>"
+    schema_text = "struct<channel:bigint,properties:struct<type:string,message_id:string>>"
     if fields is None:
         fields = StructType().add("channel", "long")
         fields.add("properties", StructType().add("type", "string").add("message_id", "string"))
-    found = decode(framed(spark, list(recorded()[:60])), fields=fields)
-    assert found.schema.simpleString() == told
+    result = decode(framed(spark, list(recorded()[:60])), fields=fields)
+    assert result.schema.simpleString() == schema_text
     expected = [
         (
             row["channel"],
@@ -72,7 +72,7 @@ def test_schema_strings(spark, fields):
         )
         for row in direct(recorded()[:60])
     ]
-    assert [(r.channel, r.properties and tuple(r.properties)) for r in found.collect()] == expected
+    assert [(r.channel, r.properties and tuple(r.properties)) for r in result.collect()] == expected
     assert any(properties for _, properties in expected)
 
 
@@ -99,8 +99,8 @@ def test_times_are_instants(spark):
     header = bytes.fromhex("02 0001 00000016 003c 0000 0000000000000000 0040 0000000065920080 ce")
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     try:
-        found = decode(framed(spark, [header]), fields=["properties"])
-        [row] = found.selectExpr("unix_timestamp(properties.timestamp) AS t").collect()
+        result = decode(framed(spark, [header]), fields=["properties"])
+        [row] = result.selectExpr("unix_timestamp(properties.timestamp) AS t").collect()
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
     assert row.t == 0x65920080

@@ -28,8 +28,8 @@ def test_a_struct_a_frame(spark, partitions):
     values = [*recorded(), None, b"", b"\x01\x00", UNKNOWN]
     expected = grouped(values)
     assert all(len(rows) < 2 for rows in expected.values())
-    found = framed(spark, values, partitions).select("id", amqp.from_amqp("frame").alias("f"))
-    for row in rows_of(found, "id"):
+    structs = framed(spark, values, partitions).select("id", amqp.from_amqp("frame").alias("f"))
+    for row in rows_of(structs, "id"):
         assert [row["f"]] == (expected[row["id"]] or [None])
 
 
@@ -41,26 +41,26 @@ def test_an_array_of_all_frames(spark, large):
     spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", large)
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "9")
     try:
-        found = framed(spark, values, 2).select("id", amqp.from_amqp("frame", schema).alias("f"))
-        found = rows_of(found, "id")
+        arrays = framed(spark, values, 2).select("id", amqp.from_amqp("frame", schema).alias("f"))
+        arrays = rows_of(arrays, "id")
     finally:
         spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
-    assert len(found) == len(values)
-    for row, value in zip(found, values, strict=True):
+    assert len(arrays) == len(values)
+    for row, value in zip(arrays, values, strict=True):
         assert row["f"] == (None if value is None else expected[row["id"]])
 
 
 def test_more_frames_than_a_struct_holds(spark):
     schema = "method string, error string, _corrupt_record binary"
     frames = framed(spark, [OPEN, OPEN + BEAT, None, UNKNOWN + OPEN])
-    found = [r.f for r in frames.select(amqp.from_amqp("frame", schema).alias("f")).collect()]
-    assert found[0] == ("channel.open", None, None)
-    assert found[1].method == "channel.open"
-    assert found[1].error == "2 frames in one value: only the first is here"
-    assert found[1]._corrupt_record == OPEN + BEAT
-    assert found[2] is None
-    assert "99" in found[3].error
+    structs = [r.f for r in frames.select(amqp.from_amqp("frame", schema).alias("f")).collect()]
+    assert structs[0] == ("channel.open", None, None)
+    assert structs[1].method == "channel.open"
+    assert structs[1].error == "2 frames in one value: only the first is here"
+    assert structs[1]._corrupt_record == OPEN + BEAT
+    assert structs[2] is None
+    assert "99" in structs[3].error
     strict = amqp.from_amqp("frame", "method string", {"MODE": "failfast"})
     with pytest.raises(Exception, match=r"partition \d, row \d: the value holds 2 frames"):
         frames.limit(2).select(strict).collect()
@@ -69,8 +69,8 @@ def test_more_frames_than_a_struct_holds(spark):
 def test_corrupt_record_under_another_name(spark):
     options = {"columnnameofcorruptrecord": "bad"}
     frames = framed(spark, [OPEN, UNKNOWN])
-    found = frames.select(amqp.from_amqp("frame", "bad string, channel int", options).alias("f"))
-    assert [tuple(row.f) for row in found.collect()] == [(None, 1), (UNKNOWN.hex(), 1)]
+    structs = frames.select(amqp.from_amqp("frame", "bad string, channel int", options).alias("f"))
+    assert [tuple(row.f) for row in structs.collect()] == [(None, 1), (UNKNOWN.hex(), 1)]
 
 
 def test_failfast(spark):
@@ -109,9 +109,9 @@ def test_refused_before_anything_runs(spark, schema, options, problem):
 
 def evaluations(frames, function) -> int:
     """How often a plan has a Python function run, where two parts of its result are used."""
-    found = frames.withColumn("f", function).filter("f.channel = 1").select("f.method")
-    plan = found._jdf.queryExecution().executedPlan().toString()
-    assert found.collect() == [("channel.open",)]
+    result = frames.withColumn("f", function).filter("f.channel = 1").select("f.method")
+    plan = result._jdf.queryExecution().executedPlan().toString()
+    assert result.collect() == [("channel.open",)]
     return plan.count("ArrowEvalPython [")
 
 
@@ -127,23 +127,27 @@ def test_evaluated_once(spark):
 @pytest.mark.parametrize("value", [OPEN, BODY, UNKNOWN, OPEN + BEAT + BODY, recorded()[40]])
 def test_schema_takes_all_that_is_there(spark, value):
     [row] = spark.range(1).select(amqp.schema_of_amqp(value).alias("s")).collect()
-    [found] = rows_of(framed(spark, [value]).select(amqp.from_amqp("frame", row.s).alias("f")))
-    rows = found["f"] if isinstance(found["f"], list) else [found["f"]]
+    [value_row] = rows_of(framed(spark, [value]).select(amqp.from_amqp("frame", row.s).alias("f")))
+    rows = value_row["f"] if isinstance(value_row["f"], list) else [value_row["f"]]
     expected = grouped([value])[0]
-    names = {name for each in expected for name, item in each.items() if item is not None}
+    names = {
+        name for expected_row in expected for name, item in expected_row.items() if item is not None
+    }
     assert set(rows[0]) == names
-    for row, each in zip(rows, expected, strict=True):
+    for row, expected_row in zip(rows, expected, strict=True):
         for name, item in row.items():
             if name == "properties" and item is not None:
-                told = {key: part for key, part in each[name].items() if part is not None}
-                assert item == told
+                members = {
+                    key: part for key, part in expected_row[name].items() if part is not None
+                }
+                assert item == members
             else:
-                assert item == each[name]
+                assert item == expected_row[name]
 
 
 def test_schema_of_nothing(spark):
-    found = framed(spark, [None, b""]).select(amqp.schema_of_amqp("frame").alias("s"))
-    assert [row.s for row in found.collect()] == [None, None]
+    schemas = framed(spark, [None, b""]).select(amqp.schema_of_amqp("frame").alias("s"))
+    assert [row.s for row in schemas.collect()] == [None, None]
 
 
 def test_sql(spark):
@@ -151,14 +155,14 @@ def test_sql(spark):
     values = [*recorded()[:40], UNKNOWN]
     framed(spark, values).createOrReplaceTempView("captured")
     query = "SELECT id, f.* FROM (SELECT id, from_amqp(frame) AS f FROM captured) ORDER BY id"
-    found = spark.sql(query).toArrow()
-    assert found.to_pylist() == direct(values)
+    result = spark.sql(query).toArrow()
+    assert result.to_pylist() == direct(values)
     heads = spark.sql("SELECT amqp_heads(frame) AS h FROM captured")
     assert heads.schema.simpleString() == "struct<h:struct<channel:int,method:string>>"
     query = "SELECT amqp_heads(frame).method AS m, count(*) AS n FROM captured GROUP BY 1"
     counts = {row.m: row.n for row in spark.sql(query).collect()}
     methods = [row["method"] for row in direct(values)]
-    assert counts == {each: methods.count(each) for each in set(methods)}
+    assert counts == {method: methods.count(method) for method in set(methods)}
     [row] = spark.sql("SELECT schema_of_amqp(X'08000000000000CE') AS s").collect()
     assert row.s == "struct<offset: bigint, frame_type: string, channel: int, frame: binary>"
 
@@ -188,11 +192,11 @@ def test_sql_takes_what_from_json_takes(spark, call, of_python):
     values = [*recorded()[:40], UNKNOWN, None, b""]
     table = framed(spark, values)
     table.createOrReplaceTempView("captured")
-    found = spark.sql(f"SELECT id, {call} AS f FROM captured")
+    result = spark.sql(f"SELECT id, {call} AS f FROM captured")
     expected = table.select("id", amqp.from_amqp("frame", *of_python).alias("f"))
-    assert found.schema == expected.schema
-    assert rows_of(found, "id") == rows_of(expected, "id")
-    assert found.where("f IS NOT NULL").count() > 30
+    assert result.schema == expected.schema
+    assert rows_of(result, "id") == rows_of(expected, "id")
+    assert result.where("f IS NOT NULL").count() > 30
 
 
 def test_sql_in_a_view_and_an_expression(spark):
@@ -204,8 +208,8 @@ def test_sql_in_a_view_and_an_expression(spark):
     )
     counted = spark.sql("SELECT m, count(*) AS n FROM methods GROUP BY m ORDER BY m NULLS FIRST")
     assert counted.collect() == [(None, 1), ("channel.open", 2)]
-    given = spark.table("captured").selectExpr("from_amqp(frame, 'channel INT').channel AS c")
-    assert [row.c for row in given.collect()] == [1, 0, 1]
+    channels = spark.table("captured").selectExpr("from_amqp(frame, 'channel INT').channel AS c")
+    assert [row.c for row in channels.collect()] == [1, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -240,19 +244,19 @@ def test_sql_failfast(spark):
 def test_sql_evaluates_once(spark):
     amqp.register(spark)
     framed(spark, [OPEN, BEAT]).createOrReplaceTempView("captured")
-    found = spark.sql(
+    result = spark.sql(
         "SELECT f.method FROM (SELECT from_amqp(frame) AS f FROM captured) WHERE f.channel = 1"
     )
-    plan = found._jdf.queryExecution().executedPlan().toString()
+    plan = result._jdf.queryExecution().executedPlan().toString()
     assert plan.count("ArrowEvalPython [") == 1
-    assert found.collect() == [("channel.open",)]
+    assert result.collect() == [("channel.open",)]
 
 
 def test_a_schema_that_schema_of_amqp_tells(spark):
     frames = framed(spark, [OPEN, None])
     for schema in (amqp.schema_of_amqp(OPEN), sf.lit("struct<channel: int, method: string>")):
-        found = frames.select(amqp.from_amqp("frame", schema).alias("f")).select("f.method")
-        assert [row.method for row in found.collect()] == ["channel.open", None]
+        methods = frames.select(amqp.from_amqp("frame", schema).alias("f")).select("f.method")
+        assert [row.method for row in methods.collect()] == ["channel.open", None]
     with pytest.raises(ValueError, match="the type of a function is fixed before a job starts"):
         amqp.from_amqp("frame", sf.col("frame"))
 
@@ -282,10 +286,12 @@ def test_the_refusal_of_text_costs_nothing(spark):
     heads = messages.select(amqp.from_amqp(sent, "array<struct<method: string>>"))
     assert heads.columns[0].startswith("from_amqp(to_amqp(")
     plan = heads._jdf.queryExecution().executedPlan().toString()
-    _named, evaluated = plan.split("ArrowEvalPython")
+    _projection, evaluated = plan.split("ArrowEvalPython")
     assert evaluated.count("to_amqp(") == 1
     assert "bitmap" not in evaluated
     [row] = heads.collect()
-    assert [each.method for each in row[0]] == ["basic.publish", None, None]
-    named = framed(spark, [OPEN]).select(amqp.from_amqp("frame"), amqp.schema_of_amqp("frame"))
-    assert named.columns == ["from_amqp(frame)", "schema_of_amqp(frame)"]
+    assert [frame.method for frame in row[0]] == ["basic.publish", None, None]
+    default_names = framed(spark, [OPEN]).select(
+        amqp.from_amqp("frame"), amqp.schema_of_amqp("frame")
+    )
+    assert default_names.columns == ["from_amqp(frame)", "schema_of_amqp(frame)"]

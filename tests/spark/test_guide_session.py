@@ -51,7 +51,7 @@ def delivered(tag):
 
 def life_of_a_channel(queue, keys, ack, deliveries):
     """A channel that confirms what is published, and consumes from a queue with the tag c."""
-    said = [
+    methods = [
         (0, Channel.Open()),
         (1, Channel.OpenOk()),
         (0, Confirm.Select()),
@@ -68,11 +68,11 @@ def life_of_a_channel(queue, keys, ack, deliveries):
         (0, Channel.Close(200, "bye")),
         (1, Channel.CloseOk()),
     ]
-    return [(who, m if isinstance(m, bytes) else v0_9_1.encode(1, m)) for who, m in said]
+    return [(who, m if isinstance(m, bytes) else v0_9_1.encode(1, m)) for who, m in methods]
 
 
 def test_lives_of_a_channel_are_told_apart(spark, tmp_path):
-    said = [
+    messages = [
         (0, v0_9_1.PROTOCOL_HEADER),
         *life_of_a_channel("q1", [], Basic.Ack(1), 1),
         *life_of_a_channel("q2", ["a"], Basic.Ack(2, True), 2),
@@ -82,8 +82,8 @@ def test_lives_of_a_channel_are_told_apart(spark, tmp_path):
         (0, Basic.Consume(queue="q4", consumer_tag="c")),
         (1, delivered(1)),
     ]
-    said = [(who, m if isinstance(m, bytes) else v0_9_1.encode(1, m)) for who, m in said]
-    (tmp_path / "lives.pcap").write_bytes(recording.pcap(recording.packets(said)))
+    messages = [(who, m if isinstance(m, bytes) else v0_9_1.encode(1, m)) for who, m in messages]
+    (tmp_path / "lives.pcap").write_bytes(recording.pcap(recording.packets(messages)))
     names = run_page("spark-questions.md", spark, tmp_path)
     queues = {row.queue: row for row in names["queues"].collect()}
     assert {queue: row.delivered for queue, row in queues.items()} == {"q1": 1, "q2": 2, "q4": 1}
@@ -92,5 +92,7 @@ def test_lives_of_a_channel_are_told_apart(spark, tmp_path):
     (confirmed,) = names["confirms"].collect()
     assert (confirmed.messages, confirmed.confirmed) == (3, 3)
     assert all(ms >= 0 for ms in confirmed.ms)
-    taken = [(row.life, row.tag, row.routing_key) for row in names["published"].collect()]
-    assert sorted(taken) == [(1, 1, "last"), (2, 1, "a"), (2, 2, "last")]
+    published_messages = [
+        (row.life, row.tag, row.routing_key) for row in names["published"].collect()
+    ]
+    assert sorted(published_messages) == [(1, 1, "last"), (2, 1, "a"), (2, 2, "last")]

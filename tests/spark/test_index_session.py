@@ -21,21 +21,21 @@ def test_a_read_makes_no_pass(spark: Any, tmp_path: Path, monkeypatch: Any) -> N
     alone, chain = tmp_path / "alone", tmp_path / "chain"
     alone.mkdir()
     chain.mkdir()
-    whole = unpacked(RECORDING, alone)
-    files = rotated(whole, chain, 3)
+    complete_capture = unpacked(RECORDING, alone)
+    files = rotated(complete_capture, chain, 3)
     options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "20k"}
-    given = {**options, "files": "rotation"}
-    for paths in ([str(whole)], list(map(str, files))):
+    rotation_options = {**options, "files": "rotation"}
+    for paths in ([str(complete_capture)], list(map(str, files))):
         expected = rows(paths, files="rotation")
-        [found] = amqp.index_captures(spark, paths, given).collect()
-        assert (found.file, found.files) == (paths[0], len(paths))
+        [index] = amqp.index_captures(spark, paths, rotation_options).collect()
+        assert (index.file, index.files) == (paths[0], len(paths))
         monkeypatch.setattr(ranges, "_pass", None)
-        _, parts = tasks(paths, **given)
-        assert len(parts) == found.ranges > 3
-        assert rows(paths, **given) == expected
+        _, parts = tasks(paths, **rotation_options)
+        assert len(parts) == index.ranges > 3
+        assert rows(paths, **rotation_options) == expected
         monkeypatch.undo()
     small = {**options, "maxPartitionBytes": "1g"}
-    assert amqp.index_captures(spark, str(whole), small).collect() == []
+    assert amqp.index_captures(spark, str(complete_capture), small).collect() == []
 
 
 def test_ranges_are_outlined_by_tasks(spark: Any, tmp_path: Path) -> None:
@@ -45,20 +45,21 @@ def test_ranges_are_outlined_by_tasks(spark: Any, tmp_path: Path) -> None:
     read, indexed = tmp_path / "read", tmp_path / "indexed"
     options = {"maxPartitionBytes": step, "files": "rotation"}
     tasks(path, stateLocation=str(read), **options)
-    given = {**options, "stateLocation": str(indexed)}
-    [found] = amqp.index_captures(spark, str(path), given).collect()
-    assert found.ranges == 9
-    kept = [
-        {each.name: each.read_bytes() for each in folder.rglob("*.*")} for folder in (read, indexed)
+    index_options = {**options, "stateLocation": str(indexed)}
+    [index] = amqp.index_captures(spark, str(path), index_options).collect()
+    assert index.ranges == 9
+    states = [
+        {path_of_state.name: path_of_state.read_bytes() for path_of_state in folder.rglob("*.*")}
+        for folder in (read, indexed)
     ]
-    assert kept[0] == kept[1]
-    assert len(kept[0]) == 9
+    assert states[0] == states[1]
+    assert len(states[0]) == 9
 
 
 def test_what_cannot_be_cut(spark: Any, tmp_path: Path) -> None:
     options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "1k"}
-    [found] = amqp.index_captures(spark, str(RECORDING), options).collect()
-    assert tuple(found) == (str(RECORDING), 1, 1)
+    [index] = amqp.index_captures(spark, str(RECORDING), options).collect()
+    assert tuple(index) == (str(RECORDING), 1, 1)
     with pytest.raises(ValueError, match="option stateLocation is missing"):
         amqp.index_captures(spark, str(RECORDING), {})
     with pytest.raises(ValueError, match="no option 'stateplace'"):

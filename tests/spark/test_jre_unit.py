@@ -28,7 +28,7 @@ def fake(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("told", "version"),
+    ("version_text", "version"),
     [
         ('openjdk version "17.0.15" 2025-04-15', 17),
         ('openjdk version "21" 2023-09-19', 21),
@@ -37,8 +37,8 @@ def fake(tmp_path: Path):
         ("something else", None),
     ],
 )
-def test_version(fake, told, version):
-    assert jre.version(fake("one", told)) == version
+def test_version(fake, version_text, version):
+    assert jre.version(fake("one", version_text)) == version
 
 
 def test_version_of_what_does_not_run(fake, tmp_path):
@@ -71,8 +71,8 @@ def test_the_home_drops_the_module_and_nothing_else(fake, monkeypatch, tmp_path)
     monkeypatch.setenv("JAVA_HOME", str(java.parent.parent))
     home = jre.java_home(tmp_path / "home")
     arguments = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "$HOME", "", "--add-modules=x"]
-    told = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True)
-    assert told.stdout.splitlines() == ["<-cp>", "<a b>", "<$HOME>", "<>", "<--add-modules=x>"]
+    process = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True)
+    assert process.stdout.splitlines() == ["<-cp>", "<a b>", "<$HOME>", "<>", "<--add-modules=x>"]
     # What it makes serves as JAVA_HOME itself, and making it again changes nothing.
     monkeypatch.setenv("JAVA_HOME", str(home))
     assert jre.java_home(tmp_path / "home") == home

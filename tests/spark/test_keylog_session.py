@@ -22,8 +22,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A capture on the port of TLS, and its key log."""
     talker = Talker()
     folder = tmp_path_factory.mktemp("tls")
-    said = cut(talker.talk(TALK), (700,))
-    (folder / "tls.pcap").write_bytes(make.pcap(packets(said, port=5671)))
+    segments = cut(talker.talk(TALK), (700,))
+    (folder / "tls.pcap").write_bytes(make.pcap(packets(segments, port=5671)))
     (folder / "keys.log").write_bytes(talker.keys)
     return folder / "tls.pcap", folder / "keys.log"
 
@@ -33,11 +33,11 @@ def test_a_path_or_the_lines(spark, recorded, capfd):
     path, keys = recorded
     for keylog in (str(keys), keys.read_text()):
         read = spark.read.format("amqp_capture").option("keylog", keylog).option("redact", False)
-        found = read.option("fields", "direction,frame,error").load(str(path))
-        rows = found.orderBy("frame").collect()
+        frames = read.option("fields", "direction,frame,error").load(str(path))
+        rows = frames.orderBy("frame").collect()
         assert [row["error"] for row in rows if row["error"]] == []
         assert sorted((row["direction"], bytes(row["frame"])) for row in rows) == sorted(EXPECTED)
-        found.explain("extended")
+        frames.explain("extended")
     shown = "".join(capfd.readouterr())
     for line in keys.read_text().splitlines()[1:]:
         assert line.split()[2] not in shown
@@ -49,16 +49,18 @@ def test_ranges_of_one_capture(spark, recorded, tmp_path):
     path, keys = recorded
     read = spark.read.format("amqp_capture").option("keylog", str(keys)).option("redact", False)
     read = read.option("stateLocation", str(tmp_path)).option("maxPartitionBytes", "5k")
-    found = read.option("fields", "direction,frame,error").load(str(path))
-    assert found.rdd.getNumPartitions() > 5
-    assert sorted((row["direction"], bytes(row["frame"])) for row in found.collect()) == sorted(
+    frames = read.option("fields", "direction,frame,error").load(str(path))
+    assert frames.rdd.getNumPartitions() > 5
+    assert sorted((row["direction"], bytes(row["frame"])) for row in frames.collect()) == sorted(
         EXPECTED
     )
-    kept = b"".join(each.read_bytes() for each in tmp_path.rglob("*") if each.is_file())
-    assert kept
+    state_bytes = b"".join(
+        state_path.read_bytes() for state_path in tmp_path.rglob("*") if state_path.is_file()
+    )
+    assert state_bytes
     for line in keys.read_text().splitlines()[1:]:
-        assert line.split()[2].encode() not in kept
-        assert bytes.fromhex(line.split()[2]) not in kept
+        assert line.split()[2].encode() not in state_bytes
+        assert bytes.fromhex(line.split()[2]) not in state_bytes
 
 
 def test_ranges_of_a_capture_that_brings_its_secrets(spark, tmp_path):
@@ -66,15 +68,15 @@ def test_ranges_of_a_capture_that_brings_its_secrets(spark, tmp_path):
     amqp.register(spark)
     talker = Talker()
     sent = packets(cut(talker.talk(TALK), (700,)), port=5671)
-    blocks = [make.enhanced("<", 0, 10**9 + at, each) for at, each in enumerate(sent)]
+    blocks = [make.enhanced("<", 0, 10**9 + at, packet) for at, packet in enumerate(sent)]
     head = [make.section("<"), make.interface("<", 1), secrets(talker.keys)]
     path, states = tmp_path / "tls.pcapng", tmp_path / "states"
     path.write_bytes(b"".join([*head, *blocks]))
     read = spark.read.format("amqp_capture").option("redact", False)
     read = read.option("stateLocation", str(states)).option("maxPartitionBytes", "5k")
-    found = read.option("fields", "direction,frame,error").load(str(path))
-    assert found.rdd.getNumPartitions() > 5
-    assert sorted((row["direction"], bytes(row["frame"])) for row in found.collect()) == sorted(
+    frames = read.option("fields", "direction,frame,error").load(str(path))
+    assert frames.rdd.getNumPartitions() > 5
+    assert sorted((row["direction"], bytes(row["frame"])) for row in frames.collect()) == sorted(
         EXPECTED
     )
 
@@ -86,5 +88,5 @@ def test_stats_and_captures_in_a_column(spark, recorded):
     (row,) = amqp.capture_stats(spark, str(path)).collect()
     assert (row["tls_connections"], row["tls_decrypted"]) == (1, 0)
     files = spark.read.format("binaryFile").load(str(path))
-    found = amqp.decode_captures(files, fields=["frame"], keylog=str(keys))
-    assert found.count() == len(EXPECTED)
+    frames = amqp.decode_captures(files, fields=["frame"], keylog=str(keys))
+    assert frames.count() == len(EXPECTED)

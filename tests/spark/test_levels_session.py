@@ -64,7 +64,7 @@ def collected(frame):
         if isinstance(value, VariantVal):
             return {"value": bytes(value.value), "metadata": bytes(value.metadata)}
         if isinstance(value, dict):
-            return {key: plain(each) for key, each in value.items()}
+            return {key: plain(member) for key, member in value.items()}
         if isinstance(value, datetime):
             return value.astimezone(UTC)
         return bytes(value) if isinstance(value, bytearray) else value
@@ -77,7 +77,7 @@ def as_collected(rows):
 
     def plain(value):
         if isinstance(value, dict):
-            return {key: plain(each) for key, each in value.items()}
+            return {key: plain(member) for key, member in value.items()}
         return value.astimezone(UTC) if isinstance(value, datetime) else value
 
     return [plain(row) for row in rows]
@@ -86,23 +86,23 @@ def as_collected(rows):
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
 def test_messages(spark, mode):
     values = [*recorded(), *WHOLE]
-    found = amqp.decode(framed(spark, values, 1), keep=["id"], level="Message", mode=mode)
+    messages = amqp.decode(framed(spark, values, 1), keep=["id"], level="Message", mode=mode)
     expected = direct(values, mode=mode)
     assert len(expected) > 300
-    assert in_order(rows_of(found)) == in_order(expected)
-    assert {"exchange", "body", "reply_code"} < set(found.columns)
+    assert in_order(rows_of(messages)) == in_order(expected)
+    assert {"exchange", "body", "reply_code"} < set(messages.columns)
 
 
 @pytest.mark.parametrize("level", ["frame", "message"])
 @pytest.mark.parametrize("field_tables", ["json", "variant", "map"])
 def test_every_kind_of_field(spark, level, field_tables):
     values = [*recorded(), *WHOLE]
-    found = amqp.decode(
+    result = amqp.decode(
         framed(spark, values, 1), fields=FIELDS, level=level, field_tables=field_tables
     )
-    assert found.columns == FIELDS
+    assert result.columns == FIELDS
     expected = as_collected(direct(values, FIELDS, level, field_tables=field_tables))
-    assert in_order(collected(found)) == in_order(expected)
+    assert in_order(collected(result)) == in_order(expected)
     for name in FIELDS:
         assert [row for row in expected if row[name] is not None], name
 
@@ -113,9 +113,9 @@ def test_schema_strings_name_them_too(spark):
         "`headers.text:string` string, `headers.missing` timestamp, "
         "`basic.publish.mandatory` boolean"
     )
-    found = amqp.decode(framed(spark, WHOLE), fields=ddl, level="message").collect()
-    assert tuple(found[0]) == (None, "m1", 1, 1, "x", None, True)
-    assert tuple(found[1])[:2] == ("q1", None)
+    rows = amqp.decode(framed(spark, WHOLE), fields=ddl, level="message").collect()
+    assert tuple(rows[0]) == (None, "m1", 1, 1, "x", None, True)
+    assert tuple(rows[1])[:2] == ("q1", None)
 
 
 def test_decimals(spark):
@@ -124,14 +124,14 @@ def test_decimals(spark):
     values = [message(headers={"price": price}) for price in prices]
     expected = [Decimal("1.50"), None, Decimal("7.00"), None]
     column = "headers.price:decimal(10,2)"
-    found = amqp.decode(framed(spark, values, 1), fields=[column, "error"], level="message")
-    assert found.schema[column].dataType.simpleString() == "decimal(10,2)"
-    rows = found.collect()
+    prices_table = amqp.decode(framed(spark, values, 1), fields=[column, "error"], level="message")
+    assert prices_table.schema[column].dataType.simpleString() == "decimal(10,2)"
+    rows = prices_table.collect()
     assert [row[column] for row in rows] == expected
     assert [row.error is None for row in rows] == [True, False, True, True]
     ddl = "`headers.price` decimal(10,2)"
-    found = amqp.decode(framed(spark, values, 1), fields=ddl, level="message")
-    assert [row[0] for row in found.collect()] == expected
+    prices_table = amqp.decode(framed(spark, values, 1), fields=ddl, level="message")
+    assert [row[0] for row in prices_table.collect()] == expected
     one = amqp.from_amqp("frame", ddl, {"level": "message"}).alias("m")
     read = framed(spark, values, 1).select(one).select("m.`headers.price`")
     assert [row[0] for row in read.collect()] == expected
@@ -179,15 +179,15 @@ def test_variants_by_way_of_parquet_and_pandas(spark, tmp_path):
     back = spark.read.parquet(str(tmp_path / "x"))
     assert back.schema["headers"].dataType.simpleString() == "variant"
     texts = [
-        sorted(str(row.j) for row in each.selectExpr("to_json(headers) AS j").collect())
-        for each in (table, back)
+        sorted(str(row.j) for row in variant_table.selectExpr("to_json(headers) AS j").collect())
+        for variant_table in (table, back)
     ]
     assert texts[0] == texts[1]
     assert "None" in texts[0]
     frame = table.where("headers IS NOT NULL").toPandas()
     assert frame["headers"][0].toPython() == HEADERS
-    found = [variants.read(v.value, v.metadata) for v in frame["headers"]]
-    assert {} in found
+    header_values = [variants.read(v.value, v.metadata) for v in frame["headers"]]
+    assert {} in header_values
 
 
 def test_odd_tables_as_variants_do_not_end_the_job(spark):
@@ -227,8 +227,10 @@ def test_whole_messages_in_a_column(spark, mode):
     values = [value for value in WHOLE if value != UNKNOWN and value != WHOLE[4]]
     schema = "struct<method string, body binary, exchange string, error string, `headers.n` bigint>"
     options = {"LEVEL": "message", "mode": mode}
-    found = framed(spark, values).select("id", amqp.from_amqp("frame", schema, options).alias("m"))
-    rows = {row.id: row.m for row in found.collect()}
+    messages = framed(spark, values).select(
+        "id", amqp.from_amqp("frame", schema, options).alias("m")
+    )
+    rows = {row.id: row.m for row in messages.collect()}
     fields = ["method", "body", "exchange", "error", "headers.n:long"]
     for number, value in enumerate(values):
         expected = direct([value], fields)
@@ -238,13 +240,22 @@ def test_whole_messages_in_a_column(spark, mode):
 
 
 def test_a_message_does_not_go_on_in_the_next_value(spark):
-    cut = message()
+    encoded_message = message()
     at = len(wire.encode(1, wire.Basic.Publish(exchange="orders", routing_key="eu")))
-    values = [cut[:at], cut[at:], message(), cut[:at], None, cut[at:] + message()]
+    values = [
+        encoded_message[:at],
+        encoded_message[at:],
+        message(),
+        encoded_message[:at],
+        None,
+        encoded_message[at:] + message(),
+    ]
     schema = "array<struct<method string, body binary, error string, _corrupt_record binary>>"
     options = {"level": "message"}
-    found = framed(spark, values).select("id", amqp.from_amqp("frame", schema, options).alias("m"))
-    rows = {row.id: row.m for row in found.collect()}
+    messages = framed(spark, values).select(
+        "id", amqp.from_amqp("frame", schema, options).alias("m")
+    )
+    rows = {row.id: row.m for row in messages.collect()}
     fields = ["method", "body", "error", "frame"]
     for number, value in enumerate(values):
         expected = direct([value], fields)
@@ -262,8 +273,8 @@ def test_a_message_does_not_go_on_in_the_next_value(spark):
 def test_more_than_one_message(spark):
     options = {"level": "message"}
     schema = "method string, error string"
-    found = framed(spark, [message() + DECLARE]).select(amqp.from_amqp("frame", schema, options))
-    assert tuple(found.collect()[0][0]) == (
+    messages = framed(spark, [message() + DECLARE]).select(amqp.from_amqp("frame", schema, options))
+    assert tuple(messages.collect()[0][0]) == (
         "basic.publish",
         "2 messages in one value: only the first is here",
     )
@@ -273,11 +284,13 @@ def test_more_than_one_message(spark):
 def test_tables_in_a_column(spark, field_tables):
     options = {"level": "message", "FieldTables": field_tables}
     schema = {"variant": "variant", "map": "map<string, string>"}[field_tables]
-    given = amqp.from_amqp("frame", None, options).alias("m")
-    told = amqp.from_amqp("frame", f"properties struct<headers: {schema}>", {"level": "message"})
-    table = framed(spark, [message()]).select(given, told.alias("t"))
-    whole = table.selectExpr("m.properties.headers AS h", "t.properties.headers AS i")
-    one, other = whole.toArrow().to_pylist(maps_as_pydicts="strict")[0].values()
+    by_option = amqp.from_amqp("frame", None, options).alias("m")
+    by_schema = amqp.from_amqp(
+        "frame", f"properties struct<headers: {schema}>", {"level": "message"}
+    )
+    table = framed(spark, [message()]).select(by_option, by_schema.alias("t"))
+    header_columns = table.selectExpr("m.properties.headers AS h", "t.properties.headers AS i")
+    one, other = header_columns.toArrow().to_pylist(maps_as_pydicts="strict")[0].values()
     assert one == other
     expected = direct([message()], ["properties.headers"], field_tables=field_tables)
     assert one == expected[0]["properties.headers"]
@@ -293,8 +306,11 @@ def test_schema_of_messages(spark):
     assert row.s.startswith("array<struct<channel: int, method: string, exchange: string")
     assert "headers:variant" in row.s
     table = framed(spark, [DECLARE + message()])
-    found = table.select(sf.explode(amqp.from_amqp("frame", row.s, {"level": "message"})))
-    assert [each[0].method for each in found.collect()] == ["queue.declare", "basic.publish"]
+    messages = table.select(sf.explode(amqp.from_amqp("frame", row.s, {"level": "message"})))
+    assert [message.method for (message,) in messages.collect()] == [
+        "queue.declare",
+        "basic.publish",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -323,15 +339,15 @@ def captures(spark):
 
 @pytest.mark.parametrize("field_tables", ["json", "variant", "map"])
 def test_messages_of_captures(captures, field_tables):
-    found = captures().options(LEVEL="Message", fields="*", field_tables=field_tables.upper())
-    rows = found.load(str(RECORDING))
+    reader = captures().options(LEVEL="Message", fields="*", field_tables=field_tables.upper())
+    rows = reader.load(str(RECORDING))
     expected = []
-    for each in capture.read(str(RECORDING), level="message", field_tables=field_tables):
-        expected += pa.record_batch(each).to_pylist(maps_as_pydicts="strict")
+    for exported_batch in capture.read(str(RECORDING), level="message", field_tables=field_tables):
+        expected += pa.record_batch(exported_batch).to_pylist(maps_as_pydicts="strict")
     assert in_order(collected(rows)) == in_order(as_collected(expected))
     assert len(expected) > 300
-    told = pa.schema(capture.schema("message", field_tables=field_tables))
-    assert rows.columns == told.names
+    schema = pa.schema(capture.schema("message", field_tables=field_tables))
+    assert rows.columns == schema.names
 
 
 def test_fields_of_captures(captures):
@@ -339,8 +355,8 @@ def test_fields_of_captures(captures):
     for level in ("frame", "message"):
         reader = captures().option("level", level).option("fields", ",".join(names))
         expected = []
-        for each in capture.read(str(RECORDING), level, names):
-            expected += pa.record_batch(each).to_pylist()
+        for exported_batch in capture.read(str(RECORDING), level, names):
+            expected += pa.record_batch(exported_batch).to_pylist()
         assert in_order(rows_of(reader.load(str(RECORDING)))) == in_order(expected)
 
 

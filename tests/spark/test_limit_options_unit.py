@@ -46,10 +46,10 @@ def test_names() -> None:
 def test_rows(tmp_path: Path, name: str) -> None:
     _, enough, too_few, level = CASES[name]
     path = written(name, tmp_path)
-    whole = rows(path, level=level, **{spelled(name): enough})
-    assert {row["error"] for row in whole} == {None}
+    complete_rows = rows(path, level=level, **{spelled(name): enough})
+    assert {row["error"] for row in complete_rows} == {None}
     less = rows(path, level=level, **{spelled(name).upper(): str(too_few)})
-    assert sum(row["error"] is None for row in less) < len(whole)
+    assert sum(row["error"] is None for row in less) < len(complete_rows)
 
 
 @EACH
@@ -57,12 +57,16 @@ def test_ranges(tmp_path: Path, name: str) -> None:
     """What was planned with other limits is not used: rows are those of one task."""
     _, enough, too_few, level = CASES[name]
     path = written(name, tmp_path)
-    cut = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": 200, "level": level}
+    range_options = {
+        "stateLocation": str(tmp_path / "states"),
+        "maxPartitionBytes": 200,
+        "level": level,
+    }
     for limit in (enough, too_few):
         limits = {spelled(name): limit}
-        _, parts = tasks(path, **cut, **limits)
+        _, parts = tasks(path, **range_options, **limits)
         assert len(parts) > 1 or name.startswith(("max_", "record"))
-        assert rows(path, **cut, **limits) == rows(path, level=level, **limits)
+        assert rows(path, **range_options, **limits) == rows(path, level=level, **limits)
 
 
 @EACH
@@ -71,9 +75,9 @@ def test_stats(tmp_path: Path, name: str) -> None:
     path = written(name, tmp_path)
 
     def counted(limit: int) -> list[dict[str, Any]]:
-        given = {"path": str(path), spelled(name): str(limit)}
-        reader = stats._Reader(Options(given), stats.AmqpCaptureStats(given).schema())
-        batches = [each for part in reader.partitions() for each in reader.read(part)]
+        arguments = {"path": str(path), spelled(name): str(limit)}
+        reader = stats._Reader(Options(arguments), stats.AmqpCaptureStats(arguments).schema())
+        batches = [rows for part in reader.partitions() for rows in reader.read(part)]
         return pa.Table.from_batches(batches).to_pylist()
 
     assert (counted(too_few) == counted(enough)) is (level == "message")
@@ -83,12 +87,16 @@ def test_stats(tmp_path: Path, name: str) -> None:
 def test_values_of_a_column(name: str) -> None:
     """What decode_captures has its tasks do."""
     octets, enough, too_few, level = CASES[name]
-    made = with_error(plan(capture_columns(level, None), ["error"], None, None), "PERMISSIVE")
+    decode_plan = with_error(
+        plan(capture_columns(level, None), ["error"], None, None), "PERMISSIVE"
+    )
 
     def good(limit: int) -> int:
         limits = Limits(**{name: limit})
-        job = contents._Job(made, 0, level, (5672,), None, True, "PERMISSIVE", limits)
-        return sum(each.column("error").null_count for each in job.captures("", octets))
+        job = contents._Job(decode_plan, 0, level, (5672,), None, True, "PERMISSIVE", limits)
+        return sum(
+            record_batch.column("error").null_count for record_batch in job.captures("", octets)
+        )
 
     assert good(too_few) < good(enough)
 

@@ -26,7 +26,7 @@ from tests.capture import recording as make  # noqa: E402
 from tests.spark.frames import RECORDING, rotated  # noqa: E402
 
 
-def found(folder: Path) -> list[CaptureFile]:
+def files_of(folder: Path) -> list[CaptureFile]:
     return list_files([str(folder)], Selection())
 
 
@@ -36,21 +36,21 @@ def names(groups: list[list[CaptureFile]]) -> list[list[str]]:
 
 def test_a_rotation_beside_others(tmp_path: Path, caplog: Any) -> None:
     rotated(RECORDING, tmp_path, 3)
-    whole = gzip.decompress(RECORDING.read_bytes())
-    (tmp_path / "again.pcap").write_bytes(whole)
+    complete_capture = gzip.decompress(RECORDING.read_bytes())
+    (tmp_path / "again.pcap").write_bytes(complete_capture)
     (tmp_path / "broken.pcap").write_bytes(b"no capture at all")
     (tmp_path / "none.pcap").write_bytes(b"")
     with caplog.at_level(logging.WARNING):
-        groups = chains(found(tmp_path), "auto", (5672,), Storage())
-    reader = capture.read([file.path for file in found(tmp_path) if "broken" not in file.path])
+        groups = chains(files_of(tmp_path), "auto", (5672,), Storage())
+    reader = capture.read([file.path for file in files_of(tmp_path) if "broken" not in file.path])
     assert max(map(len, groups)) >= 3
     assert ["broken.pcap"] in names(groups)
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == 1
-    assert "is read alone" in told[0]
-    assert "directions begin in the middle" in told[0]
-    assert {Path(each).name for each in reader.not_in_rotation} == {
-        told[0].split()[0].rpartition("/")[2]
+    warnings = [record.getMessage() for record in caplog.records]
+    assert len(warnings) == 1
+    assert "is read alone" in warnings[0]
+    assert "directions begin in the middle" in warnings[0]
+    assert {Path(path).name for path in reader.not_in_rotation} == {
+        warnings[0].split()[0].rpartition("/")[2]
     }
 
 
@@ -58,28 +58,28 @@ def test_what_begins_in_the_middle_of_a_file_alone_is_told(tmp_path: Path, caplo
     rotated(RECORDING, tmp_path, 3)
     options = {"fields": "error", "files": "separate"}
     midstream = [
-        each["midstream"]
-        for each in capture.stats(list(tmp_path.iterdir()), files="separate")["files"]
+        file_stats["midstream"]
+        for file_stats in capture.stats(list(tmp_path.iterdir()), files="separate")["files"]
     ]
     with caplog.at_level(logging.WARNING):
         reader = CaptureRows.of(str(tmp_path), options)
         for part in reader.partitions():
             list(reader.read(part))
-    told = [record.getMessage() for record in caplog.records]
-    counts = [int(each.split("read alone: ")[1].split()[0]) for each in told]
+    warnings = [record.getMessage() for record in caplog.records]
+    counts = [int(warning.split("read alone: ")[1].split()[0]) for warning in warnings]
     assert sorted(counts) == sorted(filter(None, midstream)) != []
 
 
 def test_what_begins_in_the_middle_of_a_value_is_told(tmp_path: Path, caplog: Any) -> None:
     last = rotated(RECORDING, tmp_path, 3)[-1]
-    made = plan(capture_columns("frame", None), ["error"], None, "json")
-    job = contents._Job(made, 0, "frame", (5672,), None, True, "PERMISSIVE", LIMITS)
+    decode_plan = plan(capture_columns("frame", None), ["error"], None, "json")
+    job = contents._Job(decode_plan, 0, "frame", (5672,), None, True, "PERMISSIVE", LIMITS)
     with caplog.at_level(logging.WARNING):
         list(job.captures("last", last.read_bytes()))
         list(job.captures("whole", RECORDING.read_bytes()))
     midstream = capture.stats(last)["midstream"]
-    (told,) = [record.getMessage() for record in caplog.records]
-    assert told == f"last is read alone: {midstream} directions begin in the middle"
+    (warning,) = [record.getMessage() for record in caplog.records]
+    assert warning == f"last is read alone: {midstream} directions begin in the middle"
 
 
 def test_what_is_not_looked_at(tmp_path: Path) -> None:
@@ -96,17 +96,17 @@ def test_taps_are_joined(tmp_path: Path) -> None:
         tap = [part for part in variants.parts() if part.from_client == client]
         (tmp_path / f"{number}.pcap").write_bytes(make.pcap(mangle.records(tap)))
     fields = ["direction", "frame", "error"]
-    given = {"files": "taps", "maxPartitionBytes": "1k", "stateLocation": str(tmp_path / "s")}
-    reader = CaptureRows.of(str(tmp_path / "*.pcap"), {**given, "fields": ",".join(fields)})
+    tap_options = {"files": "taps", "maxPartitionBytes": "1k", "stateLocation": str(tmp_path / "s")}
+    reader = CaptureRows.of(str(tmp_path / "*.pcap"), {**tap_options, "fields": ",".join(fields)})
     [task] = reader.partitions()
     joined = [row for rows in reader.read(task) for row in rows.to_pylist()]
-    whole = capture.read(str(RECORDING), fields=fields, order="none")
-    assert joined == [row for rows in whole for row in pa.record_batch(rows).to_pylist()]
+    batches = capture.read(str(RECORDING), fields=fields, order="none")
+    assert joined == [row for rows in batches for row in pa.record_batch(rows).to_pylist()]
     source = stats.AmqpCaptureStats({"path": str(tmp_path / "*.pcap"), "files": "taps"})
     counting = source.reader(source.schema())
     [counted] = [rows for part in counting.partitions() for rows in counting.read(part)]
-    told = dict(counted.to_pylist()[0]["frames"])
-    assert sum(told.values()) == len(joined) == 1000
+    frame_counts = dict(counted.to_pylist()[0]["frames"])
+    assert sum(frame_counts.values()) == len(joined) == 1000
 
 
 def test_what_does_not_go_with_joined_taps(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import amqpcodec
 from tests.paths import REPO
 
-PYTHONS = [each for each in os.environ.get("AMQPCODEC_OLD_SPARKS", "").split(":") if each]
+PYTHONS = [path for path in os.environ.get("AMQPCODEC_OLD_SPARKS", "").split(":") if path]
 
 
 @pytest.mark.skipif(not PYTHONS, reason="AMQPCODEC_OLD_SPARKS names no Python")
@@ -19,9 +19,9 @@ PYTHONS = [each for each in os.environ.get("AMQPCODEC_OLD_SPARKS", "").split(":"
 def test_old_spark(python: str) -> None:
     source = str(Path(amqpcodec.__file__).parent.parent)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([source, str(REPO)])}
-    done = subprocess.run(
+    process = subprocess.run(
         [python, "-m", "tests.spark.old_spark"],
         cwd=REPO, env=environment, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-4000:]
-    assert "refuses" in done.stdout
+    assert process.returncode == 0, process.stderr[-4000:]
+    assert "refuses" in process.stdout

@@ -14,8 +14,8 @@ from amqpcodec.spark import columns, frames, options  # noqa: E402
 from tests.spark.frames import BODY, ODD, OPEN, UNKNOWN  # noqa: E402
 
 
-def make(wanted, corrupt="_corrupt_record"):
-    return frames.plan_of_batch("0-9-1", "frame", wanted, corrupt)
+def make(requested_columns, corrupt="_corrupt_record"):
+    return frames.plan_of_batch("0-9-1", "frame", requested_columns, corrupt)
 
 
 def struct(name, type_):
@@ -23,41 +23,41 @@ def struct(name, type_):
 
 
 def test_all_but_row():
-    told = pa.schema(batch.schema("0-9-1", "frame", None, "plain")).names
-    assert list(make(None).fields) == [name for name in told if name != "row"]
+    names = pa.schema(batch.schema("0-9-1", "frame", None, "plain")).names
+    assert list(make(None).fields) == [name for name in names if name != "row"]
 
 
 def test_names_and_their_order():
-    made = make(["method", "channel"])
-    assert made.fields == ("method", "channel")
-    assert made.schema.simpleString() == "struct<method:string,channel:int>"
+    plan = make(["method", "channel"])
+    assert plan.fields == ("method", "channel")
+    assert plan.schema.simpleString() == "struct<method:string,channel:int>"
 
 
 def test_all_others():
-    made = make(["method", "*", "queue"])
+    plan = make(["method", "*", "queue"])
     others = [name for name in make(None).fields if name != "method"]
-    assert made.fields == ("method", *others, "queue")
-    assert made.schema.names == list(made.fields)
+    assert plan.fields == ("method", *others, "queue")
+    assert plan.schema.names == list(plan.fields)
     with pytest.raises(ValueError, match=r"no column '\*'"):
         make(["*", "*"])
 
 
 def test_schema_prunes_and_orders():
-    wanted = StructType().add("method", "string").add("properties", struct("type", "string"))
-    made = make(wanted)
-    assert made.fields == ("method", "properties")
-    assert made.schema is wanted
+    schema = StructType().add("method", "string").add("properties", struct("type", "string"))
+    plan = make(schema)
+    assert plan.fields == ("method", "properties")
+    assert plan.schema is schema
 
 
 def test_corrupt_record_asks_for_octets_and_error():
-    wanted = StructType().add("_corrupt_record", "binary").add("error", "string")
-    made = make(wanted)
-    assert made.fields == ("error", "frame")
-    assert made.sources == (-1, 0)
+    schema = StructType().add("_corrupt_record", "binary").add("error", "string")
+    plan = make(schema)
+    assert plan.fields == ("error", "frame")
+    assert plan.sources == (-1, 0)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "problem"),
+    ("requested_columns", "problem"),
     [
         (["nothing"], "no column 'nothing'"),
         (["row"], "row counts within"),
@@ -72,9 +72,9 @@ def test_corrupt_record_asks_for_octets_and_error():
         (StructType().add("_corrupt_record", "integer"), "string or binary"),
     ],
 )
-def test_refused(wanted, problem):
+def test_refused(requested_columns, problem):
     with pytest.raises(ValueError, match=problem):
-        make(wanted)
+        make(requested_columns)
 
 
 def test_a_word_is_not_a_list_of_letters():
@@ -85,31 +85,31 @@ def test_a_word_is_not_a_list_of_letters():
 def test_decimals_are_asked_for_by_their_type():
     """Also of AMQP 1.0, and where the name says the type already."""
     for protocol, prefix in (("0-9-1", "headers."), ("1.0", "application_properties.")):
-        wanted = StructType().add(f"{prefix}a", "decimal(10,2)").add(f"{prefix}n", "long")
-        wanted = wanted.add(f"{prefix}b:decimal(9,1)", "decimal(9,1)")
+        schema = StructType().add(f"{prefix}a", "decimal(10,2)").add(f"{prefix}n", "long")
+        schema = schema.add(f"{prefix}b:decimal(9,1)", "decimal(9,1)")
 
-        def told(names, tables, protocol=protocol):
+        def schema_of(names, tables, protocol=protocol):
             return batch.schema(protocol, "message", names)
 
         fields = (f"{prefix}a:decimal(10,2)", f"{prefix}n:long", f"{prefix}b:decimal(9,1)")
-        assert columns.plan(told, wanted).fields == fields
+        assert columns.plan(schema_of, schema).fields == fields
         with pytest.raises(ValueError, match="at most 38 digits; ask for fewer"):
-            columns.plan(told, [f"{prefix}a:decimal(39,2)"])
+            columns.plan(schema_of, [f"{prefix}a:decimal(39,2)"])
 
 
 @pytest.mark.parametrize(
-    ("type_", "asked"),
+    ("type_", "column"),
     [("string", "headers.n"), ("long", "headers.n:long"), ("double", "headers.n:double")],
 )
-def test_a_header_is_asked_for_by_its_type(type_, asked):
+def test_a_header_is_asked_for_by_its_type(type_, column):
     pa_names = {"long": "int64", "double": "float64", "string": "string"}
-    wanted = StructType().add("headers.n", type_)
+    schema = StructType().add("headers.n", type_)
 
-    def told(names, field_tables):
+    def schema_of(names, field_tables):
         assert field_tables == "json"
         return pa.schema([(name, pa.type_for_alias(pa_names[type_])) for name in names])
 
-    assert columns.plan(told, wanted).fields == (asked,)
+    assert columns.plan(schema_of, schema).fields == (column,)
 
 
 @pytest.mark.parametrize(
@@ -128,11 +128,11 @@ def test_types(arrow, spark):
     assert columns.spark_type(arrow).simpleString() == spark
 
 
-def conform(column, wanted):
-    schema = StructType().add("x", wanted)
+def conform(column, data_type):
+    schema = StructType().add("x", data_type)
     target = columns.arrow_schema(schema)
-    made = columns.Plan(("x",), schema, (0,))
-    return columns.conform(pa.record_batch([column], ["x"]), made, target).column(0)
+    plan = columns.Plan(("x",), schema, (0,))
+    return columns.conform(pa.record_batch([column], ["x"]), plan, target).column(0)
 
 
 def test_unsigned_numbers_that_do_not_fit_are_null():
@@ -143,50 +143,50 @@ def test_unsigned_numbers_that_do_not_fit_are_null():
 def test_members_of_a_sliced_struct():
     rows = [{"a": 1, "b": "x"}, None, {"a": None, "b": "y"}, {"a": 4, "b": "z"}]
     column = pa.array(rows, pa.struct([("a", pa.int64()), ("b", pa.string())]))
-    found = conform(column.slice(1, 3), struct("b", "string"))
-    assert found.to_pylist() == [None, {"b": "y"}, {"b": "z"}]
+    members = conform(column.slice(1, 3), struct("b", "string"))
+    assert members.to_pylist() == [None, {"b": "y"}, {"b": "z"}]
 
 
 def test_null_where_the_schema_has_none():
     schema = StructType().add("x", "long", nullable=False)
     target = columns.arrow_schema(schema)
-    made = columns.Plan(("x",), schema, (0,))
+    plan = columns.Plan(("x",), schema, (0,))
     with pytest.raises(ValueError, match="column x has nulls"):
-        columns.conform(pa.record_batch([pa.array([1, None])], ["x"]), made, target)
+        columns.conform(pa.record_batch([pa.array([1, None])], ["x"]), plan, target)
 
 
 @pytest.mark.parametrize("type_", [BinaryType(), StringType()])
 def test_corrupt_record(type_):
-    made = make(StructType().add("_corrupt_record", type_))
-    target = columns.arrow_schema(made.schema)
+    plan = make(StructType().add("_corrupt_record", type_))
+    target = columns.arrow_schema(plan.schema)
     values = pa.array([OPEN, UNKNOWN, BODY], pa.binary())
-    rows = pa.record_batch(batch.decode(values, fields=made.fields))
-    kept = columns.conform(rows, made, target).column(0).to_pylist()
-    assert kept == [None, UNKNOWN.hex() if type_ == StringType() else UNKNOWN, None]
+    rows = pa.record_batch(batch.decode(values, fields=plan.fields))
+    corrupt_records = columns.conform(rows, plan, target).column(0).to_pylist()
+    assert corrupt_records == [None, UNKNOWN.hex() if type_ == StringType() else UNKNOWN, None]
 
 
 def test_only_what_is_asked_for_reaches_the_decoder(monkeypatch):
-    asked = []
+    requested_columns = []
     decode = batch.decode
 
     def spy(values, protocol, level, fields, mode, *, field_tables):
-        asked.append(fields)
+        requested_columns.append(fields)
         return decode(values, protocol, level, fields, mode, field_tables=field_tables)
 
     monkeypatch.setattr(batch, "decode", spy)
-    given = pa.record_batch([pa.array([OPEN, BODY], pa.binary())], ["frame"])
-    made = make(["method"])
-    [rows] = frames.decode_batches([given], made, [], "0-9-1", "frame", "PERMISSIVE")
+    input_batch = pa.record_batch([pa.array([OPEN, BODY], pa.binary())], ["frame"])
+    plan = make(["method"])
+    [rows] = frames.decode_batches([input_batch], plan, [], "0-9-1", "frame", "PERMISSIVE")
     assert rows.column(0).to_pylist() == ["channel.open", None]
-    assert asked == [["method"]]
+    assert requested_columns == [["method"]]
 
 
 @pytest.mark.parametrize("type_", [pa.binary(), pa.large_binary()])
 @pytest.mark.parametrize("piece", [1, 20, 45, 10**6])
 def test_pieces_change_nothing(type_, piece):
     values = pa.array([BODY, *ODD, OPEN, None, BODY], type_).slice(1)
-    whole = pa.record_batch(batch.decode(values)).to_pylist()
-    found, lengths = [], []
+    expected = pa.record_batch(batch.decode(values)).to_pylist()
+    rows_of_pieces, lengths = [], []
     for start, rows in frames.decode_column(
         values,
         (*make(None).fields, "row"),
@@ -196,8 +196,8 @@ def test_pieces_change_nothing(type_, piece):
         piece=piece,
     ):
         lengths.append(rows.num_rows)
-        found += [{**row, "row": row["row"] + start} for row in rows.to_pylist()]
-    assert found == whole
+        rows_of_pieces += [{**row, "row": row["row"] + start} for row in rows.to_pylist()]
+    assert rows_of_pieces == expected
     assert (len(lengths) > 1) == (piece < 10**6)
 
 
@@ -213,11 +213,13 @@ def test_no_value_at_all():
 
 
 def test_options_in_any_case():
-    given = options.Options({"IgnoreCorruptFiles": "TRUE", "PORTS": "5672, 5673", "x": None})
-    assert given.flag("ignorecorruptfiles", False) is True
-    assert given.numbers("ports", ()) == (5672, 5673)
-    assert "ignoreCorruptFiles" in given
-    assert "x" not in given
+    spark_options = options.Options(
+        {"IgnoreCorruptFiles": "TRUE", "PORTS": "5672, 5673", "x": None}
+    )
+    assert spark_options.flag("ignorecorruptfiles", False) is True
+    assert spark_options.numbers("ports", ()) == (5672, 5673)
+    assert "ignoreCorruptFiles" in spark_options
+    assert "x" not in spark_options
     for name in ("fieldTables", "FIELD_TABLES", "field_tables"):
         assert options.Options({name: "map"}).text("fieldtables", "json") == "map"
     assert options.Options({"fs.key_file": "x"}).items() == {"fs.key_file": "x"}

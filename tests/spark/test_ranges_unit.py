@@ -31,15 +31,17 @@ def unpacked(name: Path, to: Path) -> Path:
 def tasks(path: Any, **options: Any) -> tuple[Any, list[Any]]:
     """The reader of these options, of all columns where they name none; and its tasks."""
     options = {"fields": "*", **options}
-    given = (
-        {"paths": [str(each) for each in path]} if isinstance(path, list) else {"path": str(path)}
+    path_options = (
+        {"paths": [str(file_path) for file_path in path]}
+        if isinstance(path, list)
+        else {"path": str(path)}
     )
-    if "paths" in given:
+    if "paths" in path_options:
         import json
 
-        given["paths"] = json.dumps(given["paths"])
-    schema = source.AmqpCapture({**given, **options}).schema()
-    reader = source.CaptureRows(Options({**given, **options}), schema)
+        path_options["paths"] = json.dumps(path_options["paths"])
+    schema = source.AmqpCapture({**path_options, **options}).schema()
+    reader = source.CaptureRows(Options({**path_options, **options}), schema)
     return reader, list(reader.partitions())
 
 
@@ -64,18 +66,18 @@ def test_shared_recordings(tmp_path: Path) -> None:
     if shared is None:
         pytest.skip("the shared recordings are not here")
     names = ["raw_errors.pcap.gz", "amqp10_tx.pcap.gz", "aiopika.pcapng.gz", "pika_nano.pcap.gz"]
-    found = [shared / "captures" / name for name in names]
-    for name in [each for each in found if each.exists()]:
+    recordings = [shared / "captures" / name for name in names]
+    for name in [recording for recording in recordings if recording.exists()]:
         path = unpacked(name, tmp_path)
         for level in ("frame", "message"):
             options = {
                 "stateLocation": str(tmp_path / "states"),
                 "maxPartitionBytes": str(max(path.stat().st_size // 23, 1024)),
             }  # fmt: skip
-            wanted = {"level": level, "ports": "5672,5681"}
-            expected = rows(path, **wanted)
+            read_options = {"level": level, "ports": "5672,5681"}
+            expected = rows(path, **read_options)
             assert expected
-            assert rows(path, **wanted, **options) == expected, (name, level)
+            assert rows(path, **read_options, **options) == expected, (name, level)
 
 
 def test_ranges_of_zstd_in_frames(tmp_path: Path) -> None:
@@ -107,13 +109,13 @@ def test_a_table_of_frames_that_is_wrong_moves_no_range(tmp_path: Path, column: 
 
 
 def test_ranges_of_a_chain(tmp_path: Path) -> None:
-    whole = unpacked(RECORDING, tmp_path).read_bytes()
+    octets = unpacked(RECORDING, tmp_path).read_bytes()
     reader = capture.Reader(str(tmp_path / RECORDING.name.removesuffix(".gz")), fields=["error"])
-    third = reader.first_record(len(whole) // 3)
+    third = reader.first_record(len(octets) // 3)
     assert third is not None
     late, early = tmp_path / "a.pcap", tmp_path / "b.pcap"
-    late.write_bytes(whole[:24] + whole[third:])
-    early.write_bytes(whole[:third])
+    late.write_bytes(octets[:24] + octets[third:])
+    early.write_bytes(octets[:third])
     options = {"files": "rotation", "stateLocation": str(tmp_path / "s"), "maxPartitionBytes": "9k"}
     _, parts = tasks([late, early], **options)
     assert len(parts) > 5
@@ -125,9 +127,9 @@ def test_states_are_kept_for_their_owner_and_used_again(tmp_path: Path, monkeypa
     path = unpacked(RECORDING, tmp_path)
     options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "20k"}
     expected = rows(path, **options)
-    kept = sorted((tmp_path / "states").rglob("*.state"))
-    assert len(kept) > 2
-    assert all(stat.S_IMODE(each.stat().st_mode) == 0o600 for each in kept)
+    state_paths = sorted((tmp_path / "states").rglob("*.state"))
+    assert len(state_paths) > 2
+    assert all(stat.S_IMODE(state_path.stat().st_mode) == 0o600 for state_path in state_paths)
     monkeypatch.setattr(ranges, "_pass", None)  # it is not made again
     assert rows(path, **options) == expected
     monkeypatch.undo()
@@ -143,7 +145,7 @@ def test_states_are_encrypted_with_a_key(tmp_path: Path, monkeypatch: Any) -> No
     plain = rows(path, **options)
     monkeypatch.setenv(kept.KEY, "0123456789abcdef0123456789abcdef")
     assert rows(path, **options) == plain
-    folders = sorted((tmp_path / "states").iterdir(), key=lambda each: each.stat().st_mtime_ns)
+    folders = sorted((tmp_path / "states").iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
     assert len(folders) == 2
     reader, parts = tasks(path, **options)
     monkeypatch.setenv(kept.KEY, "another key of as many bytes, 32")
@@ -166,10 +168,12 @@ def test_a_damaged_state_is_refused(tmp_path: Path) -> None:
 def test_a_large_file_without_a_place_for_states_is_told_once(tmp_path: Path, caplog: Any) -> None:
     files = rotated(RECORDING, tmp_path, 2)
     tasks(files, files="separate", maxPartitionBytes="1k")
-    told = [each.getMessage() for each in caplog.records if "is read by one task" in each.msg]
-    assert len(told) == 1
-    assert told[0].startswith(str(files[0]))
-    assert "stateLocation" in told[0]
+    warnings = [
+        record.getMessage() for record in caplog.records if "is read by one task" in record.msg
+    ]
+    assert len(warnings) == 1
+    assert warnings[0].startswith(str(files[0]))
+    assert "stateLocation" in warnings[0]
 
 
 def test_what_stays_one_task(tmp_path: Path) -> None:
@@ -205,9 +209,9 @@ def test_a_pass_that_follows_outlines_keeps_the_same_states(
     first, second = tmp_path / "a.pcap", tmp_path / "b.pcap"
     data = steady(7, 40_000, connections=1)
     first.write_bytes(data)
-    cut = capture.Reader(first).first_record(len(data) // 3)
-    first.write_bytes(data[:cut])
-    second.write_bytes(data[:24] + data[cut:])
+    cut_at = capture.Reader(first).first_record(len(data) // 3)
+    first.write_bytes(data[:cut_at])
+    second.write_bytes(data[:24] + data[cut_at:])
     step = len(data) // 10 + 100
     kept_by = {}
     for way in ("read", "outlined"):
@@ -222,16 +226,18 @@ def test_a_pass_that_follows_outlines_keeps_the_same_states(
             items = reader.to_outline(chain, step)
             assert len(items) == 10  # the file that is cut within a range has two
             assert all(0 < reader.outline(item, step) <= step // 4 for item in items)
-            for each in folder.rglob("*.outline"):
-                assert stat.S_IMODE(each.stat().st_mode) == 0o600
-                assert b"routing" not in each.read_bytes()  # encrypted
+            for state_path in folder.rglob("*.outline"):
+                assert stat.S_IMODE(state_path.stat().st_mode) == 0o600
+                assert b"routing" not in state_path.read_bytes()  # encrypted
             monkeypatch.setattr(capture.Reader, "read", None)
-        made = reader.cut(chain, step)
+        ranges_of_chain = reader.cut(chain, step)
         monkeypatch.undo()
         monkeypatch.setenv(kept.KEY, "0123456789abcdef0123456789abcdef")
-        assert len(made) == 10
+        assert len(ranges_of_chain) == 10
         assert reader.to_outline(chain, step) == []
-        kept_by[way] = {each.name: each.read_bytes() for each in folder.rglob("*.*")}
+        kept_by[way] = {
+            state_path.name: state_path.read_bytes() for state_path in folder.rglob("*.*")
+        }
     assert kept_by["read"] == kept_by["outlined"]
 
 
@@ -263,7 +269,7 @@ def other_hosts(data: bytes) -> bytes:
 
 
 def read_by(reader: Any, parts: list[Any]) -> list[dict[str, Any]]:
-    return [row for part in parts for found in reader.read(part) for row in found.to_pylist()]
+    return [row for part in parts for batch in reader.read(part) for row in batch.to_pylist()]
 
 
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "FAILFAST"])
@@ -301,13 +307,13 @@ def test_a_file_that_is_written_anew_while_a_range_is_read(tmp_path: Path) -> No
 
 def test_a_file_that_grows_or_ends_after_the_plan(tmp_path: Path) -> None:
     path = unpacked(RECORDING, tmp_path)
-    whole = path.read_bytes()
-    half = capture.Reader(path, fields=["error"]).first_record(len(whole) // 2)
+    octets = path.read_bytes()
+    half = capture.Reader(path, fields=["error"]).first_record(len(octets) // 2)
     assert half is not None
-    path.write_bytes(whole[:half])
+    path.write_bytes(octets[:half])
     options = {"stateLocation": str(tmp_path / "s"), "maxPartitionBytes": "20k"}
     reader, parts = tasks(path, **options)
-    path.write_bytes(whole)  # whoever writes it goes on
+    path.write_bytes(octets)  # whoever writes it goes on
     assert read_by(reader, parts) == rows(path)
     path.unlink()
     with pytest.raises(FileNotFoundError):
@@ -342,7 +348,7 @@ def test_a_range_looks_at_the_files_that_it_reads_alone(tmp_path: Path) -> None:
     assert {len(part.planned) for part in parts} <= {1, 2}
     files[-1].write_bytes(other_hosts(files[-1].read_bytes()))
     for part, rows in zip(parts, expected, strict=True):
-        if any(each.file.path == str(files[-1]) for each in part.planned):
+        if any(planned_file.file.path == str(files[-1]) for planned_file in part.planned):
             with pytest.raises(ValueError, match="another file now"):
                 read_by(reader, [part])
         else:

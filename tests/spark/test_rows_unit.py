@@ -23,43 +23,45 @@ from tests.spark.test_ranges_unit import rows, unpacked  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def whole() -> list[dict[str, Any]]:
+def all_rows() -> list[dict[str, Any]]:
     return rows(RECORDING)
 
 
-def test_methods_directions_connections(whole: list[dict[str, Any]]) -> None:
+def test_methods_directions_connections(all_rows: list[dict[str, Any]]) -> None:
     methods = {"basic.ack", "basic.publish"}
-    found = rows(RECORDING, methods="basic.ack, basic.publish")
-    assert found == [row for row in whole if row["method"] in methods]
-    connection = whole[500]["connection"]
-    found = rows(RECORDING, directions="server", connections=connection)
-    assert found == [
-        row for row in whole if row["direction"] == "server" and row["connection"] == connection
+    selected_rows = rows(RECORDING, methods="basic.ack, basic.publish")
+    assert selected_rows == [row for row in all_rows if row["method"] in methods]
+    connection = all_rows[500]["connection"]
+    selected_rows = rows(RECORDING, directions="server", connections=connection)
+    assert selected_rows == [
+        row for row in all_rows if row["direction"] == "server" and row["connection"] == connection
     ]
-    assert 0 < len(found) < len(whole)
+    assert 0 < len(selected_rows) < len(all_rows)
 
 
-def test_times(whole: list[dict[str, Any]]) -> None:
-    times = sorted(row["timestamp"] for row in whole)
+def test_times(all_rows: list[dict[str, Any]]) -> None:
+    times = sorted(row["timestamp"] for row in all_rows)
     start, end = times[300], times[700]
     options = {"timestampFrom": start.isoformat(), "timestampBefore": end.isoformat()}
-    found = rows(RECORDING, **options)
-    assert found == [row for row in whole if start <= row["timestamp"] < end]
-    assert 0 < len(found) < len(whole)
+    selected_rows = rows(RECORDING, **options)
+    assert selected_rows == [row for row in all_rows if start <= row["timestamp"] < end]
+    assert 0 < len(selected_rows) < len(all_rows)
 
 
 def test_other_rows_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[int] = []
 
-    def noting(found: pa.RecordBatch, *rest: Any) -> pa.RecordBatch:
-        decoded.append(found.num_rows)
-        return by_mode(found, *rest)
+    def noting(record_batch: pa.RecordBatch, *arguments: Any) -> pa.RecordBatch:
+        decoded.append(record_batch.num_rows)
+        return by_mode(record_batch, *arguments)
 
     monkeypatch.setattr(reading, "by_mode", noting)
-    found = rows(RECORDING, methods="basic.ack", directions="client", timestampFrom="2000-01-01")
-    assert sum(decoded) == len(found) > 0
+    selected_rows = rows(
+        RECORDING, methods="basic.ack", directions="client", timestampFrom="2000-01-01"
+    )
+    assert sum(decoded) == len(selected_rows) > 0
     assert not rows(RECORDING, connections="none such")
-    assert sum(decoded) == len(found)
+    assert sum(decoded) == len(selected_rows)
 
 
 def test_failfast_is_for_rows_that_are_not_wanted_too(tmp_path: Path) -> None:
@@ -72,14 +74,20 @@ def test_failfast_is_for_rows_that_are_not_wanted_too(tmp_path: Path) -> None:
         rows(path, methods="basic.ack", mode="FAILFAST")
 
 
-def test_columns_stay_those_that_were_asked_for(whole: list[dict[str, Any]], tmp_path: Any) -> None:
+def test_columns_stay_those_that_were_asked_for(
+    all_rows: list[dict[str, Any]], tmp_path: Any
+) -> None:
     path = unpacked(RECORDING, tmp_path)
     options = {"fields": "channel,error", "methods": "basic.ack", "timestampFrom": "2026-01-01"}
-    acks = [row for row in whole if row["method"] == "basic.ack"]
+    acks = [row for row in all_rows if row["method"] == "basic.ack"]
     expected = [{"channel": row["channel"], "error": row["error"]} for row in acks]
     assert rows(path, **options) == expected
-    cut = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "9k", "mode": "FAILFAST"}
-    assert rows(path, **options, **cut) == expected
+    range_options = {
+        "stateLocation": str(tmp_path / "states"),
+        "maxPartitionBytes": "9k",
+        "mode": "FAILFAST",
+    }
+    assert rows(path, **options, **range_options) == expected
 
 
 @pytest.mark.parametrize(

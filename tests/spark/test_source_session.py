@@ -63,20 +63,21 @@ def all_columns(reader, *paths):
 
 
 def test_a_file(captures):
-    found = all_columns(captures(), str(RECORDING))
-    assert found == direct(RECORDING)
-    assert len(found) > 900
+    rows = all_columns(captures(), str(RECORDING))
+    assert rows == direct(RECORDING)
+    assert len(rows) > 900
 
 
 def test_columns_and_types_are_those_of_the_reader(captures):
     from amqpcodec.spark.columns import spark_type
 
     batch = next(iter(capture.read(str(RECORDING))))
-    told = [
-        (each.name, spark_type(each.type).simpleString()) for each in pa.record_batch(batch).schema
+    reader_types = [
+        (column.name, spark_type(column.type).simpleString())
+        for column in pa.record_batch(batch).schema
     ]
-    found = captures().option("fields", "*").load(str(RECORDING)).schema
-    assert [(each.name, each.dataType.simpleString()) for each in found] == told
+    schema = captures().option("fields", "*").load(str(RECORDING)).schema
+    assert [(column.name, column.dataType.simpleString()) for column in schema] == reader_types
 
 
 @pytest.mark.parametrize(
@@ -90,13 +91,13 @@ def test_columns_and_types_are_those_of_the_reader(captures):
 )
 def test_without_fields_no_large_column_is_read(captures, level, protocol, large):
     options = {"level": level, "protocol": protocol}
-    found = captures().options(**options).load(str(RECORDING))
+    frames = captures().options(**options).load(str(RECORDING))
     names = pa.schema(capture.schema(level, protocol=protocol)).names
     assert large < set(names)
-    assert found.columns == [name for name in names if name not in large]
+    assert frames.columns == [name for name in names if name not in large]
     if protocol is None:
-        rows = direct(RECORDING, level=level, fields=found.columns)
-        assert rows_of(found, *KEY) == rows
+        rows = direct(RECORDING, level=level, fields=frames.columns)
+        assert rows_of(frames, *KEY) == rows
 
 
 def test_all_columns_and_more(captures):
@@ -136,18 +137,18 @@ def test_folders_globs_and_lists(captures, folder):
 @pytest.mark.parametrize("octets", ["1", "1g"])
 def test_one_task_a_file_or_one_for_small_ones(captures, folder, octets):
     good = folder / "good"
-    found = captures().option("MaxPartitionBytes", octets).load(str(good))
-    assert found.rdd.getNumPartitions() == (2 if octets == "1" else 1)
-    expected = direct(good / "one.pcap", good / "two.pcap.gz", fields=found.columns)
-    assert rows_of(found, *KEY) == expected
+    frames = captures().option("MaxPartitionBytes", octets).load(str(good))
+    assert frames.rdd.getNumPartitions() == (2 if octets == "1" else 1)
+    expected = direct(good / "one.pcap", good / "two.pcap.gz", fields=frames.columns)
+    assert rows_of(frames, *KEY) == expected
 
 
 def test_a_schema_prunes_and_orders(captures):
     properties = StructType().add("message_id", "string").add("type", "string")
     schema = StructType().add("method", "string").add("packet_offset", "long")
     schema = schema.add("properties", properties).add("channel", "long")
-    found = captures().schema(schema).load(str(RECORDING))
-    assert found.schema == schema
+    frames = captures().schema(schema).load(str(RECORDING))
+    assert frames.schema == schema
     expected = [
         {
             "method": row["method"],
@@ -158,18 +159,18 @@ def test_a_schema_prunes_and_orders(captures):
         }
         for row in direct(RECORDING)
     ]
-    assert sorted(rows_of(found), key=str) == sorted(expected, key=str)
+    assert sorted(rows_of(frames), key=str) == sorted(expected, key=str)
     ddl = captures().schema("direction STRING, flags ARRAY<STRING>").load(str(RECORDING))
     assert ddl.columns == ["direction", "flags"]
     assert {row.direction for row in ddl.collect()} == {"client", "server"}
 
 
 def test_only_what_is_asked_for_reaches_the_reader(monkeypatch):
-    asked = []
+    calls = []
     read = capture.read
 
     def spy(path, **arguments):
-        asked.append(arguments)
+        calls.append(arguments)
         return read(path, **arguments)
 
     monkeypatch.setattr(capture, "read", spy)
@@ -177,11 +178,11 @@ def test_only_what_is_asked_for_reaches_the_reader(monkeypatch):
     with pytest.raises(ValueError, match="option redact is true or false"):
         source.AmqpCapture(options).schema()
     options["redact"] = "FALSE"
-    made = source.AmqpCapture(options)
-    reader = made.reader(made.schema())
+    data_source = source.AmqpCapture(options)
+    reader = data_source.reader(data_source.schema())
     [task] = reader.partitions()
     assert sum(rows.num_rows for rows in reader.read(task)) > 900
-    [arguments] = asked
+    [arguments] = calls
     assert arguments["fields"] == ["channel", "file"]
     assert arguments["ports"] == (5672, 1)
     assert arguments["redact"] is False
@@ -189,14 +190,14 @@ def test_only_what_is_asked_for_reaches_the_reader(monkeypatch):
 
 def test_credentials_stay_hidden_unless_asked_for(captures):
     def start_ok(reader):
-        found = reader.option("fields", "method,arguments,frame").load(str(RECORDING))
-        return [row for row in found.collect() if row.method == "connection.start-ok"]
+        frames = reader.option("fields", "method,arguments,frame").load(str(RECORDING))
+        return [row for row in frames.collect() if row.method == "connection.start-ok"]
 
-    hidden, told = start_ok(captures()), start_ok(captures().option("redact", False))
+    hidden, unredacted = start_ok(captures()), start_ok(captures().option("redact", False))
     assert hidden
     assert not [row for row in hidden if b"\0guest\0guest" in bytes(row.frame)]
-    assert [row for row in told if b"\0guest\0guest" in bytes(row.frame)]
-    assert not {bytes(row.frame) for row in hidden} & {bytes(row.frame) for row in told}
+    assert [row for row in unredacted if b"\0guest\0guest" in bytes(row.frame)]
+    assert not {bytes(row.frame) for row in hidden} & {bytes(row.frame) for row in unredacted}
 
 
 def test_a_rotation_is_one_chain(captures, tmp_path):
@@ -205,12 +206,12 @@ def test_a_rotation_is_one_chain(captures, tmp_path):
         path.rename(tmp_path / f"cap{9 - number}.pcap")
     fields = ["connection_index", "direction", "method", "frame", "error"]
     reader = captures().option("fields", ",".join(fields))
-    found = reader.load(str(tmp_path))
-    assert found.rdd.getNumPartitions() == 1
-    assert rows_of(found) == direct_rows(sorted(map(str, tmp_path.iterdir())), fields)
-    assert rows_of(reader.option("files", "rotation").load(str(tmp_path))) == rows_of(found)
-    whole = direct_rows(str(RECORDING), fields)
-    assert sorted(rows_of(found), key=repr) == sorted(whole, key=repr)
+    frames = reader.load(str(tmp_path))
+    assert frames.rdd.getNumPartitions() == 1
+    assert rows_of(frames) == direct_rows(sorted(map(str, tmp_path.iterdir())), fields)
+    assert rows_of(reader.option("files", "rotation").load(str(tmp_path))) == rows_of(frames)
+    complete_rows = direct_rows(str(RECORDING), fields)
+    assert sorted(rows_of(frames), key=repr) == sorted(complete_rows, key=repr)
     # Read alone, connections that go on in another file are new ones there.
     names = captures().option("fields", "connection")
     chained, alone = (
@@ -245,12 +246,12 @@ def test_no_capture_at_all(captures, folder):
     bad = folder / "bad"
     with pytest.raises(Exception, match=r"CaptureError(.|\n)*b\.pcap"):
         captures().load(str(bad)).count()
-    kept = all_columns(captures().option("ignorecorruptfiles", "true"), str(bad))
-    assert kept == direct(bad / "a.pcap")
+    remaining_rows = all_columns(captures().option("ignorecorruptfiles", "true"), str(bad))
+    assert remaining_rows == direct(bad / "a.pcap")
 
 
 @pytest.fixture
-def cut(tmp_path) -> Path:
+def truncated(tmp_path) -> Path:
     """A capture whose last record is cut, as that of a tcpdump that still runs."""
     import gzip
 
@@ -259,15 +260,15 @@ def cut(tmp_path) -> Path:
     return path
 
 
-def test_a_cut_capture_keeps_what_came_before(captures, cut):
-    found = all_columns(captures(), str(cut))
-    assert found == direct(cut)
-    assert len(found) > 500
-    strict = captures().option("mode", "FAILFAST").load(str(cut))
+def test_a_cut_capture_keeps_what_came_before(captures, truncated):
+    rows = all_columns(captures(), str(truncated))
+    assert rows == direct(truncated)
+    assert len(rows) > 500
+    strict = captures().option("mode", "FAILFAST").load(str(truncated))
     with pytest.raises(Exception, match=r"CaptureError: the last record is cut(.|\n)*cut\.pcap"):
         strict.where("error IS NULL").count()
     lenient = captures().option("mode", "FAILFAST").option("ignoreCorruptFiles", True)
-    assert lenient.load(str(cut)).count() == len(found)
+    assert lenient.load(str(truncated)).count() == len(rows)
 
 
 @pytest.mark.parametrize(
@@ -278,9 +279,9 @@ def test_shared_recordings(captures, name):
     if shared is None:
         pytest.skip("the shared recordings are not here")
     path = shared / "captures" / name
-    found = all_columns(captures(), str(path))
-    assert found == direct(path)
-    assert len(found) > 50
+    rows = all_columns(captures(), str(path))
+    assert rows == direct(path)
+    assert len(rows) > 50
 
 
 def test_files_that_went_away(captures, folder, tmp_path):
@@ -299,9 +300,9 @@ def test_files_that_went_away(captures, folder, tmp_path):
 
 
 def test_an_empty_folder(captures, tmp_path):
-    found = captures().load(str(tmp_path))
-    assert found.collect() == []
-    assert "method" in found.columns
+    frames = captures().load(str(tmp_path))
+    assert frames.collect() == []
+    assert "method" in frames.columns
 
 
 # ---- bad frames ----
@@ -323,20 +324,20 @@ def damaged(tmp_path_factory) -> Path:
 
 
 def test_permissive_is_the_default(captures, damaged):
-    found = captures().schema(SCHEMA).load(str(damaged)).where("error IS NOT NULL").collect()
+    bad_rows = captures().schema(SCHEMA).load(str(damaged)).where("error IS NOT NULL").collect()
     expected = [row for row in direct(damaged) if row["error"] is not None]
-    assert [(r.error, bytes(r._corrupt_record)) for r in found] == [
+    assert [(r.error, bytes(r._corrupt_record)) for r in bad_rows] == [
         (row["error"], row["frame"]) for row in expected
     ]
-    assert len(found) == 1
+    assert len(bad_rows) == 1
     good = captures().schema(SCHEMA).load(str(damaged)).where("error IS NULL")
     assert good.where("_corrupt_record IS NOT NULL").count() == 0
 
 
 def test_dropmalformed(captures, damaged):
-    found = captures().option("MODE", "dropmalformed").option("fields", "method,packet_offset")
+    reader = captures().option("MODE", "dropmalformed").option("fields", "method,packet_offset")
     rows = [row for row in direct(damaged) if row["error"] is None]
-    assert found.load(str(damaged)).count() == len(rows)
+    assert reader.load(str(damaged)).count() == len(rows)
     assert len(rows) == len(direct(damaged)) - 1
 
 
@@ -402,9 +403,9 @@ def test_paths_are_looked_at_when_they_are_loaded(captures, options, path, probl
     """As Spark's own readers do; with a schema of the user's, when the rows are wanted."""
     with pytest.raises(Exception, match=problem):
         captures().options(**options).load(path)
-    given = captures().options(**options).schema("method string").load(path)
+    frames = captures().options(**options).schema("method string").load(path)
     with pytest.raises(Exception, match=problem):
-        given.count()
+        frames.count()
 
 
 def test_a_schema_with_another_type(captures):
@@ -421,18 +422,20 @@ def test_a_schema_and_fields(captures):
 # ---- capture_stats ----
 
 
-def test_stats(spark, captures, folder, cut):
+def test_stats(spark, captures, folder, truncated):
     good = folder / "good"
-    found = rows_of(amqp.capture_stats(spark, [str(folder / "bad"), str(good), str(cut)]), "file")
-    by_file = {row["file"]: row for row in found}
-    paths = [good / "one.pcap", good / "two.pcap.gz", folder / "bad" / "a.pcap", cut]
+    rows = rows_of(
+        amqp.capture_stats(spark, [str(folder / "bad"), str(good), str(truncated)]), "file"
+    )
+    by_file = {row["file"]: row for row in rows}
+    paths = [good / "one.pcap", good / "two.pcap.gz", folder / "bad" / "a.pcap", truncated]
     assert set(by_file) == {*map(str, paths), str(folder / "bad" / "b.pcap")}
     for path in paths:
         [expected] = capture.stats(str(path))["files"]
         row = by_file[str(path)]
         assert set(row) == set(expected)
         assert {name: dict(v) if isinstance(v, list) else v for name, v in row.items()} == expected
-    assert by_file[str(cut)]["damaged"].startswith("the last record is cut")
+    assert by_file[str(truncated)]["damaged"].startswith("the last record is cut")
     assert by_file[str(good / "one.pcap")]["damaged"] is None
     text = by_file[str(folder / "bad" / "b.pcap")]
     assert "neither pcap nor pcapng" in text["damaged"]

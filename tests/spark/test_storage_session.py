@@ -26,9 +26,9 @@ def captures(spark, options: Iterator[dict[str, str]]):  # noqa: F811
 def test_files_of_a_bucket(spark, captures):
     local = captures().option("fields", "*").load(str(RECORDING)).drop("file", "connection")
     for path, times in (("s3a://bucket/day/b.pcap", 1), ("s3://bucket/day", 2)):
-        found = captures().options(recursiveFileLookup=True, fields="*").load(path)
-        assert found.drop("file", "connection").distinct().count() == local.distinct().count()
-        assert found.count() == times * local.count()
+        frames = captures().options(recursiveFileLookup=True, fields="*").load(path)
+        assert frames.drop("file", "connection").distinct().count() == local.distinct().count()
+        assert frames.count() == times * local.count()
     chosen = captures().schema("channel int, frame binary").load("s3://bucket/day/*.gz")
     assert rows_of(chosen, "frame") == rows_of(local.select("channel", "frame"), "frame")
 

@@ -39,13 +39,13 @@ WRITTEN = 1_700_000_000_123
 @pytest.fixture
 def cluster() -> Iterator[webhdfs_server.Cluster]:
     pytest.importorskip("requests")
-    with webhdfs_server.cluster() as made:
-        made.files = {
+    with webhdfs_server.cluster() as hdfs_cluster:
+        hdfs_cluster.files = {
             "/day/a.pcap.gz": (RECORDING.read_bytes(), WRITTEN),
             "/day/b.pcap": (PLAIN, WRITTEN + 5000),
             "/day/deep/c.pcap": (b"", WRITTEN),
         }
-        yield made
+        yield hdfs_cluster
 
 
 def uri(cluster: webhdfs_server.Cluster, path: str) -> str:
@@ -59,11 +59,18 @@ def test_webhdfs_is_listed_with_times(cluster: webhdfs_server.Cluster) -> None:
         ("/day/*.gz", False, ["a.pcap.gz"]),
         ("/day/b.pcap", False, ["b.pcap"]),
     ):
-        found = list_files([uri(cluster, path)], Selection(recursive))
-        assert [each.path for each in found] == [uri(cluster, f"/day/{name}") for name in names]
-        assert all(each.modified in (WRITTEN / 1000, WRITTEN / 1000 + 5) for each in found)
+        capture_files = list_files([uri(cluster, path)], Selection(recursive))
+        assert [capture_file.path for capture_file in capture_files] == [
+            uri(cluster, f"/day/{name}") for name in names
+        ]
+        assert all(
+            capture_file.modified in (WRITTEN / 1000, WRITTEN / 1000 + 5)
+            for capture_file in capture_files
+        )
     later = Selection.of(Options({"modifiedAfter": "2023-11-14T22:13:22"}))
-    assert [each.size for each in list_files([uri(cluster, "/day")], later)] == [len(PLAIN)]
+    assert [capture_file.size for capture_file in list_files([uri(cluster, "/day")], later)] == [
+        len(PLAIN)
+    ]
     for path in ("/night", "/day/*.zst"):
         with pytest.raises(FileNotFoundError):
             list_files([uri(cluster, path)], Selection())
@@ -123,10 +130,10 @@ class Untimed(MemoryFileSystem):
         return bare(super().info(path, **kwargs))
 
     def find(self, path: str, *args: Any, **kwargs: Any) -> Any:
-        found = super().find(path, *args, **kwargs)
-        if isinstance(found, dict):
-            return {name: bare(info) for name, info in found.items()}
-        return found
+        listing = super().find(path, *args, **kwargs)
+        if isinstance(listing, dict):
+            return {name: bare(info) for name, info in listing.items()}
+        return listing
 
 
 def bare(info: dict[str, Any]) -> dict[str, Any]:
@@ -180,9 +187,9 @@ def test_a_tag_tells_a_file_from_another(untimed: MemoryFileSystem, tmp_path: Pa
             return {**super().info(path, **kwargs), "ETag": self.tag}
 
     fsspec.register_implementation("untimed", Tagged, clobber=True)
-    given = {"paths": json.dumps(["untimed://day/b.pcap"]), "fields": FIELDS}
-    given |= {"stateLocation": str(tmp_path), "maxPartitionBytes": "20k"}
-    reader = source.CaptureRows(Options(given), None)
+    reader_options = {"paths": json.dumps(["untimed://day/b.pcap"]), "fields": FIELDS}
+    reader_options |= {"stateLocation": str(tmp_path), "maxPartitionBytes": "20k"}
+    reader = source.CaptureRows(Options(reader_options), None)
     parts = list(reader.partitions())
     assert read_by(reader, parts)
     Tagged.tag = "2"
@@ -196,9 +203,9 @@ def test_where_a_file_is_cut_is_known_by_little_of_it(
 ) -> None:
     noise = os.urandom(1 << 20)
     untimed.pipe("/day/z.pcap.zst", in_frames(noise, 10_000))
-    asked = asked_ranges(monkeypatch)
+    requested_ranges = asked_ranges(monkeypatch)
     [plain, packed] = list_files(["untimed://day"], Selection())
     assert size_to_cut(plain, Storage()) == len(PLAIN)
-    assert asked == [(0, 1 << 16)]
+    assert requested_ranges == [(0, 1 << 16)]
     assert size_to_cut(packed, Storage()) == len(noise)
-    assert sum(size for _, size in asked[1:]) < 70_000
+    assert sum(size for _, size in requested_ranges[1:]) < 70_000

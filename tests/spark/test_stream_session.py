@@ -32,8 +32,12 @@ def place(spark: Any, tmp_path: Path) -> Path:
 
 
 def stream(spark: Any, place: Path, **options: Any) -> Any:
-    told = {"stateLocation": str(place / "states"), "closeAfter": "0s", "fields": ",".join(FIELDS)}
-    reader = spark.readStream.format("amqp_capture").options(**{**told, **options})
+    defaults = {
+        "stateLocation": str(place / "states"),
+        "closeAfter": "0s",
+        "fields": ",".join(FIELDS),
+    }
+    reader = spark.readStream.format("amqp_capture").options(**{**defaults, **options})
     return reader.load(str(place / "folder"))
 
 
@@ -51,9 +55,9 @@ def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def expected(files: list[Path], place: Path, **options: Any) -> list[dict[str, Any]]:
-    found = one_pass(files, **options)
+    rows = one_pass(files, **options)
     return in_order(
-        [{**row, "file": str(place / "folder" / Path(row["file"]).name)} for row in found]
+        [{**row, "file": str(place / "folder" / Path(row["file"]).name)} for row in rows]
     )
 
 
@@ -73,7 +77,7 @@ def test_limits_and_available_now(spark: Any, place: Path) -> None:
     files = rotated(RECORDING, place / "folder", 5)
     query = to_parquet(stream(spark, place, maxFilesPerTrigger=2, level="message"), place)
     assert query.awaitTermination(120)
-    assert [each["numInputRows"] > 0 for each in query.recentProgress[:3]] == [True] * 3
+    assert [progress["numInputRows"] > 0 for progress in query.recentProgress[:3]] == [True] * 3
     assert written(spark, place) == in_order(one_pass(files, level="message"))
 
 
@@ -81,13 +85,13 @@ def test_a_batch_that_fails(spark: Any, place: Path) -> None:
     """The rows that a batch gave before it failed are given again, the same ones."""
     files = rotated(RECORDING, place / "spool", 3)
     rows = expected(files, place)
-    given: dict[int, list[list[dict[str, Any]]]] = {}
+    rows_by_batch: dict[int, list[list[dict[str, Any]]]] = {}
     for number, path in enumerate(files):
         path.rename(place / "folder" / path.name)
         for failing in (True, False):
 
             def take(frame: Any, batch: int, failing: bool = failing) -> None:
-                given.setdefault(batch, []).append(in_order(frame.toArrow().to_pylist()))
+                rows_by_batch.setdefault(batch, []).append(in_order(frame.toArrow().to_pylist()))
                 if failing:
                     raise RuntimeError("the sink is away")
 
@@ -98,9 +102,9 @@ def test_a_batch_that_fails(spark: Any, place: Path) -> None:
                     query.awaitTermination(120)
             else:
                 assert query.awaitTermination(120)
-        first, second = given[number]
+        first, second = rows_by_batch[number]
         assert first == second
-    assert in_order([row for twice in given.values() for row in twice[1]]) == rows
+    assert in_order([row for twice in rows_by_batch.values() for row in twice[1]]) == rows
 
 
 def test_a_process_that_is_killed(spark: Any, place: Path) -> None:

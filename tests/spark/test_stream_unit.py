@@ -38,8 +38,8 @@ class Query:
 
     def start(self) -> None:
         """A new process of the driver."""
-        made = source.AmqpCapture(dict(self.options))
-        self.reader = made.streamReader(made.schema())
+        data_source = source.AmqpCapture(dict(self.options))
+        self.reader = data_source.streamReader(data_source.schema())
 
     def batch(self, limit: Any = None) -> Any:
         """Plan one; None where there is nothing."""
@@ -50,8 +50,8 @@ class Query:
     def run(self, batch: Any) -> list[dict[str, Any]]:
         rows = []
         for task in pickle.loads(pickle.dumps(list(self.reader.partitions(*batch)))):
-            for found in self.reader.read(task):
-                rows += found.to_pylist()
+            for record_batch in self.reader.read(task):
+                rows += record_batch.to_pylist()
         return rows
 
     def commit(self, batch: Any, rows: list[dict[str, Any]]) -> None:
@@ -70,13 +70,13 @@ class Query:
 
 def one_pass(paths: list[Path], **options: Any) -> list[dict[str, Any]]:
     reader = capture.read(
-        [str(each) for each in paths], fields=FIELDS, order="none", files="rotation", **options
+        [str(path) for path in paths], fields=FIELDS, order="none", files="rotation", **options
     )
     return [row for rows in reader.read(end=False) for row in pa.record_batch(rows).to_pylist()]
 
 
-def same(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
-    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+def same(rows: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
+    assert sorted(map(repr, rows)) == sorted(map(repr, expected))
 
 
 def nameless(row: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +118,10 @@ def test_a_restart_between_all_steps(tmp_path: Path, level: str) -> None:
     assert len(expected) > 500
     log = tmp_path / "states" / query.committed["log"]
     assert len(list(log.glob("*.state"))) == 2  # inside of the newest file, and after it
-    assert all(each.stat().st_mode & 0o77 == 0 for each in (tmp_path / "states").rglob("*.state"))
+    assert all(
+        state_path.stat().st_mode & 0o77 == 0
+        for state_path in (tmp_path / "states").rglob("*.state")
+    )
 
 
 @pytest.mark.parametrize("octets", ["1g", "9k", "1k"])
@@ -183,19 +186,19 @@ def test_a_ring_that_is_too_small(tmp_path: Path, caplog: Any) -> None:
 def test_a_file_that_grows(tmp_path: Path) -> None:
     """The newest one was taken as finished, in the middle of a record, and goes on."""
     first, second, third = rotated(RECORDING, tmp_path, 3)
-    whole = second.read_bytes()
+    octets = second.read_bytes()
     expected = one_pass([first, second, third])
     later = third.read_bytes()
     third.unlink()
     query = Query(tmp_path, tmp_path / "states")
-    for size in (len(whole) // 3, len(whole) // 2, len(whole)):
-        second.write_bytes(whole[:size])
+    for size in (len(octets) // 3, len(octets) // 2, len(octets)):
+        second.write_bytes(octets[:size])
         query.start()
         assert query.go() == 1
     third.write_bytes(later)
     query.go()
     same(query.rows, expected)
-    second.write_bytes(whole + later[24:])  # which is not the newest of its chain now
+    second.write_bytes(octets + later[24:])  # which is not the newest of its chain now
     with pytest.raises(ValueError, match="grew after it was read"):
         query.batch()
 
@@ -210,9 +213,9 @@ def test_which_files_are_finished(tmp_path: Path) -> None:
     query = Query(tmp_path, tmp_path / "states", closeAfter="25s")
     query.go()
     assert {Path(row["file"]) for row in query.rows} == {*files, other}
-    waiting = Query(tmp_path, tmp_path / "more", closeAfter="1h")
-    waiting.go()
-    assert {Path(row["file"]) for row in waiting.rows} == set(files)
+    patient = Query(tmp_path, tmp_path / "more", closeAfter="1h")
+    patient.go()
+    assert {Path(row["file"]) for row in patient.rows} == set(files)
     (tmp_path / "ring.pcap9").unlink()
     newest = Query(tmp_path, tmp_path / "most", closeAfter="1h")
     newest.go()
@@ -272,8 +275,8 @@ def test_a_late_file_is_read_alone(tmp_path: Path, caplog: Any) -> None:
                 query.go()
         assert f"{folder / files[1].name} is read alone" in caplog.text
         late = folder / files[1].name
-        found = [row for row in query.rows if row["file"] == str(late)]
-        assert found[: len(one_pass([late]))] == one_pass([late])
+        late_rows = [row for row in query.rows if row["file"] == str(late)]
+        assert late_rows[: len(one_pass([late]))] == one_pass([late])
 
 
 def test_two_rotations_at_once(tmp_path: Path) -> None:

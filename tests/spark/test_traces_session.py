@@ -24,7 +24,7 @@ def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     for number, kind in enumerate((b"published", b"received")):
-        text = b"".join(logs.text(kind, b"payload %d" % each) for each in range(3))
+        text = b"".join(logs.text(kind, b"payload %d" % index) for index in range(3))
         (tmp_path / f"{number}.log").write_bytes(text)
     return tmp_path
 
@@ -33,14 +33,14 @@ def test_logs(spark: Any, folder: Path) -> None:
     expected = [
         row for path in sorted(folder.iterdir()) for row in pa.table(traces.read(path)).to_pylist()
     ]
-    found = amqp.read_traces(spark, str(folder))
-    assert found.columns == pa.table(traces.read(folder / "0.log")).column_names
-    assert in_order(rows_of(found)) == in_order(expected)
+    trace_rows = amqp.read_traces(spark, str(folder))
+    assert trace_rows.columns == pa.table(traces.read(folder / "0.log")).column_names
+    assert in_order(rows_of(trace_rows)) == in_order(expected)
     assert len(expected) == 6
-    given = {"fields": "method,body", "pathGlobFilter": "1*", "format": "TEXT"}
-    narrow = amqp.read_traces(spark, [str(folder)], given)
+    reader_options = {"fields": "method,body", "pathGlobFilter": "1*", "format": "TEXT"}
+    narrow = amqp.read_traces(spark, [str(folder)], reader_options)
     assert rows_of(narrow, "body") == [
-        {"method": "basic.deliver", "body": b"payload %d" % each} for each in range(3)
+        {"method": "basic.deliver", "body": b"payload %d" % index} for index in range(3)
     ]
 
 
@@ -74,8 +74,8 @@ def test_messages_of_the_firehose(spark: Any) -> None:
         "file string, packet_offset bigint",
     )
     fields = ["method", "exchange", "routing_key", "body", "file", "offset", "error"]
-    found = amqp.decode_traces(messages, fields)
-    assert [tuple(row) for row in found.collect()] == [
+    trace_rows = amqp.decode_traces(messages, fields)
+    assert [tuple(row) for row in trace_rows.collect()] == [
         ("basic.publish", "orders", "eu", b"one", "x", 7, None)
     ]
     assert len(amqp.decode_traces(messages).columns) == len(traces.schema())

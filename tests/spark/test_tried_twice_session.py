@@ -24,4 +24,4 @@ def test_tasks_that_die(tmp_path: Path, master: str, levels: list[str]) -> None:
     (tmp_path / "folder").mkdir()
     rotated(RECORDING, tmp_path / "folder", 5)
     lines = printed("tests.spark.tried_twice", tmp_path, master, str(tmp_path), *levels)
-    assert lines == [f"{each} {ROWS[each]} rows" for each in levels]
+    assert lines == [f"{level} {ROWS[level]} rows" for level in levels]

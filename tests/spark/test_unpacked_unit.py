@@ -36,11 +36,11 @@ def test_rows_before_the_limit(packed: Path, tmp_path: Path) -> None:
     reader = capture.read(packed, order="none", max_decompressed_bytes=MOST)
     expected = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
     assert rows(packed, maxDecompressedBytes=MOST) == expected
-    cut = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "9k"}
-    _, parts = tasks(packed, maxDecompressedBytes=MOST, **cut)
+    range_options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "9k"}
+    _, parts = tasks(packed, maxDecompressedBytes=MOST, **range_options)
     assert len(parts) == -(-MOST // (9 << 10))
-    assert rows(packed, maxDecompressedBytes=MOST, **cut) == expected
-    assert len(rows(packed, **cut)) > len(expected)
+    assert rows(packed, maxDecompressedBytes=MOST, **range_options) == expected
+    assert len(rows(packed, **range_options)) > len(expected)
 
 
 def test_failfast_names_the_limit(packed: Path) -> None:
@@ -51,18 +51,20 @@ def test_failfast_names_the_limit(packed: Path) -> None:
 
 @pytest.mark.parametrize("files", ["auto", "rotation", "taps"])
 def test_stats_name_the_limit(packed: Path, files: str) -> None:
-    given = Options({"path": str(packed.parent), "maxDecompressedBytes": str(MOST), "files": files})
+    reader_options = Options(
+        {"path": str(packed.parent), "maxDecompressedBytes": str(MOST), "files": files}
+    )
     packed.with_name("y.pcap.zst").write_bytes(packed.read_bytes())
     schema = stats.AmqpCaptureStats({"maxDecompressedBytes": str(MOST)}).schema()
-    reader = stats._Reader(given, schema)
-    found = [
+    reader = stats._Reader(reader_options, schema)
+    stats_rows = [
         row
         for part in reader.partitions()
-        for each in reader.read(part)
-        for row in each.to_pylist()
+        for record_batch in reader.read(part)
+        for row in record_batch.to_pylist()
     ]
-    assert found
-    assert all(TOLD in row["damaged"] for row in found)
+    assert stats_rows
+    assert all(TOLD in row["damaged"] for row in stats_rows)
 
 
 @pytest.mark.parametrize(

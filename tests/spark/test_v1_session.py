@@ -20,21 +20,21 @@ def test_decode(spark):
     array = pa.array(FRAMES, pa.binary())
     expected = pa.record_batch(batch.decode(array, "1.0")).to_pylist()
     assert [row["error"] for row in expected] == [None] * len(FRAMES)
-    found = rows_of(amqp.decode(framed(spark, FRAMES), keep=["id"], protocol="1.0"), "id")
-    assert [{"row": row.pop("id"), **row} for row in found] == expected
+    rows = rows_of(amqp.decode(framed(spark, FRAMES), keep=["id"], protocol="1.0"), "id")
+    assert [{"row": row.pop("id"), **row} for row in rows] == expected
 
 
 def test_from_amqp_and_schema_of_amqp(spark):
     options = {"protocol": "1.0"}
     frames = framed(spark, FRAMES)
     schema = "performative string, handle long, payload binary"
-    found = frames.select(amqp.from_amqp("frame", schema, options).alias("a")).select("a.*")
-    rows = {(row.performative, row.handle, row.payload) for row in found.collect()}
+    structs = frames.select(amqp.from_amqp("frame", schema, options).alias("a")).select("a.*")
+    rows = {(row.performative, row.handle, row.payload) for row in structs.collect()}
     assert rows == {("open", None, None), ("attach", 0, None), ("sasl-init", None, None),
                     ("transfer", 0, message("text")), (None, None, None)}  # fmt: skip
-    told = frames.select(amqp.schema_of_amqp("frame", options).alias("a")).collect()
-    assert all("performative: string" in row.a for row in told if row.a and "amqp" in row.a)
-    assert "performative" in told[0].a
+    schemas = frames.select(amqp.schema_of_amqp("frame", options).alias("a")).collect()
+    assert all("performative: string" in row.a for row in schemas if row.a and "amqp" in row.a)
+    assert "performative" in schemas[0].a
 
 
 @pytest.mark.parametrize("protocol", [None, "1.0"])
@@ -44,16 +44,16 @@ def test_captures(spark, protocol):
     reader = spark.read.format("amqp_capture").options(ports="5680", fields="*")
     if protocol:
         reader = reader.option("protocol", protocol)
-    found = rows_of(reader.load(str(path_of("rabbit"))), "packet_offset", "position")
+    rows = rows_of(reader.load(str(path_of("rabbit"))), "packet_offset", "position")
     expected = [
         row
-        for each in capture.read(path_of("rabbit"), ports=(5680,), protocol=protocol)
-        for row in pa.record_batch(each).to_pylist()
+        for exported_batch in capture.read(path_of("rabbit"), ports=(5680,), protocol=protocol)
+        for row in pa.record_batch(exported_batch).to_pylist()
     ]
     expected.sort(key=lambda row: (row["packet_offset"], row["position"]))
-    assert found == expected
+    assert rows == expected
     name = "performative" if protocol else "method"
-    assert [row[name] for row in found].count("transfer") == 17
+    assert [row[name] for row in rows].count("transfer") == 17
     counts = amqp.capture_stats(spark, str(path_of("rabbit")), {"ports": "5680"}).collect()
     assert counts[0].versions == {"1.0": 1}
     assert counts[0].methods["transfer"] == 17
@@ -65,8 +65,8 @@ def test_application_properties_as_variants(spark):
     frame = transfer(v1.Message(b"x", application_properties=pairs).encode())
     ddl = "application_properties variant, body binary"
     for options in ({"field_tables": "variant"}, {"fields": ddl}):
-        found = amqp.decode(framed(spark, [frame]), protocol="1.0", level="message", **options)
-        [row] = found.selectExpr(
+        messages = amqp.decode(framed(spark, [frame]), protocol="1.0", level="message", **options)
+        [row] = messages.selectExpr(
             "variant_get(application_properties, '$.n', 'int') AS n",
             "variant_get(application_properties, '$.text', 'string') AS text",
             "unix_millis(variant_get(application_properties, '$.at', 'timestamp')) AS at",

@@ -17,16 +17,16 @@ from tests.spark.frames import framed, rows_of  # noqa: E402
 def frames_of(version: str) -> list[bytes]:
     protocol = amqpcodec.protocol(version)
     content = protocol.File.Properties(filename="name", headers={"n": 1})
-    found = [
+    frames = [
         protocol.encode(1, protocol.Basic.Consume(queue="q", ticket=3)),
         protocol.encode(0, protocol.Connection.Close(200, "bye")),
         protocol.encode(1, protocol.Header(3, content, class_id=70)),
     ]
     if version.startswith("0-9"):
-        found.append(protocol.encode(1, v0_9.Message.Transfer(body=b"octets")
+        frames.append(protocol.encode(1, v0_9.Message.Transfer(body=b"octets")
                                      if version == "0-9"
                                      else protocol.Exchange.Bound("e")))  # fmt: skip
-    return found
+    return frames
 
 
 @pytest.mark.parametrize("version", ["0-9", "0-8", "0-9+qpid"])
@@ -35,16 +35,16 @@ def test_decode(spark, version):
     array = pa.array(values, pa.binary())
     expected = pa.record_batch(batch.decode(array, version)).to_pylist()
     assert [row["error"] for row in expected] == [None] * len(values)
-    found = rows_of(amqp.decode(framed(spark, values), keep=["id"], protocol=version), "id")
-    assert [{"row": row.pop("id"), **row} for row in found] == expected
-    assert found[2]["properties"]["filename"] == "name"
+    rows = rows_of(amqp.decode(framed(spark, values), keep=["id"], protocol=version), "id")
+    assert [{"row": row.pop("id"), **row} for row in rows] == expected
+    assert rows[2]["properties"]["filename"] == "name"
 
 
 def test_from_amqp(spark):
     frames = framed(spark, frames_of("0-8"))
     options = {"protocol": "0-8"}
-    found = frames.select(amqp.from_amqp("frame", options=options).alias("a")).select("a.method")
-    assert {row.method for row in found.collect()} == {"basic.consume", "connection.close", None}
+    methods = frames.select(amqp.from_amqp("frame", options=options).alias("a")).select("a.method")
+    assert {row.method for row in methods.collect()} == {"basic.consume", "connection.close", None}
 
 
 @pytest.mark.parametrize("protocol", [None, "0-8"])
@@ -57,9 +57,9 @@ def test_captures(spark, tmp_path, protocol):
     reader = spark.read.format("amqp_capture")
     if protocol:
         reader = reader.option("protocol", protocol)
-    found = rows_of(reader.load(str(path)), "packet_offset", "position")
+    rows = rows_of(reader.load(str(path)), "packet_offset", "position")
     direct = [row for b in capture.read(path, protocol=protocol)
               for row in pa.record_batch(b).to_pylist()]  # fmt: skip
-    assert [row["method"] for row in found] == [row["method"] for row in direct]
-    assert [row["method"] for row in found] == [None, "basic.consume", "connection.close"]
-    assert [row["error"] for row in found] == [None] * 3
+    assert [row["method"] for row in rows] == [row["method"] for row in direct]
+    assert [row["method"] for row in rows] == [None, "basic.consume", "connection.close"]
+    assert [row["error"] for row in rows] == [None] * 3

@@ -36,10 +36,10 @@ PORTS = (5672, 5680, 5681)  # those of AMQP 1.0 too
 
 def recordings() -> Iterator[tuple[str, Callable[[], bytes]]]:
     shared = shared_dir()
-    found = sorted(shared.glob("captures/*.pcap*.gz")) if shared else []
+    shared_captures = sorted(shared.glob("captures/*.pcap*.gz")) if shared else []
     own = sorted((REPO / "tests" / "capture" / "recordings").glob("amqp10_*.gz"))
-    named = {path.name: path for path in [*own, DEMO, *found]}
-    for path in named.values():
+    paths_by_name = {path.name: path for path in [*own, DEMO, *shared_captures]}
+    for path in paths_by_name.values():
         yield path.name, lambda path=path: gzip.decompress(path.read_bytes())
 
 
@@ -53,16 +53,20 @@ def generated() -> bytes:
 
 
 CAPTURES: dict[str, Callable[[], bytes]] = {
-    **{name: made for name, made in recordings() if ALL or len(made()) < SMALL},
-    **{name: made for name, made in VARIANTS.items() if ALL or name in SAMPLE},
+    **{
+        name: build_capture
+        for name, build_capture in recordings()
+        if ALL or len(build_capture()) < SMALL
+    },
+    **{name: build_capture for name, build_capture in VARIANTS.items() if ALL or name in SAMPLE},
     **({"generated": generated} if ALL else {}),
 }
 
 
 def table(batches: Any) -> Any:
     """Of Spark's types, in one chunk; None where there is no row."""
-    found = [rows for rows in batches if rows.num_rows]
-    return pa.Table.from_batches(found).combine_chunks() if found else None
+    record_batches = [rows for rows in batches if rows.num_rows]
+    return pa.Table.from_batches(record_batches).combine_chunks() if record_batches else None
 
 
 def one_task(paths: list[Path], **options: Any) -> Any:
@@ -72,13 +76,13 @@ def one_task(paths: list[Path], **options: Any) -> Any:
 def in_tasks(paths: list[Path], **options: Any) -> Any:
     """The rows of a read's tasks; each is begun, dies and is tried again."""
     reader = CaptureRows.of(list(map(str, paths)), {"files": "rotation", **options})
-    found = []
+    task_batches = []
     for part in reader.partitions():
         dying = reader.read(part)
         next(dying, None)
         dying.close()  # type: ignore[attr-defined]
-        found += reader.read(part)
-    return table(found)
+        task_batches += reader.read(part)
+    return table(task_batches)
 
 
 def streamed(folder: Path, states: Path, **options: Any) -> list[dict[str, Any]]:
@@ -110,11 +114,11 @@ def by_threads(paths: list[Path], **options: Any) -> list[Any]:
 @pytest.mark.parametrize("level", ["frame", "message"])
 @pytest.mark.parametrize("name", CAPTURES)
 def test_all_ways(tmp_path: Path, name: str, level: str) -> None:
-    whole, chain = folders(tmp_path, "whole", "chain")
+    single_folder, chain = folders(tmp_path, "whole", "chain")
     data = CAPTURES[name]()
-    single = whole / "x.pcap"
+    single = single_folder / "x.pcap"
     single.write_bytes(data)
-    ways = [(whole, [single])]
+    ways = [(single_folder, [single])]
     if data[:4] == b"\xd4\xc3\xb2\xa1" and "damaged" not in name and len(data) > 1000:
         ways.append((chain, rotated(single, chain, 4)))
     columns = [*pa.schema(capture.schema(level)).names, *MORE]
@@ -123,8 +127,8 @@ def test_all_ways(tmp_path: Path, name: str, level: str) -> None:
     for folder, paths in ways:
         states = tmp_path / f"{folder.name}-states"
         expected = one_task(paths, **options)
-        cut = {**options, "stateLocation": str(states), "maxPartitionBytes": str(step)}
-        assert in_tasks(paths, **cut) == expected
+        range_options = {**options, "stateLocation": str(states), "maxPartitionBytes": str(step)}
+        assert in_tasks(paths, **range_options) == expected
         whole_rows = [] if expected is None else expected.to_pylist()
         assert whole_rows or name in ("no rows", "empty")
         for order in ("none", "packets"):

@@ -66,8 +66,8 @@ def main(master: str, place: Path, levels: list[str]) -> None:
                 .options(maxPartitionBytes=octets, fields=FIELDS, level=level, files="rotation")
                 .load(str(place / "folder"))
             )
-            found = ordered(frames.mapInArrow(dying, frames.schema).toArrow().to_pylist())
-            assert found == expected, (level, octets, len(found), len(expected))
+            result_rows = ordered(frames.mapInArrow(dying, frames.schema).toArrow().to_pylist())
+            assert result_rows == expected, (level, octets, len(result_rows), len(expected))
         stream = (
             spark.readStream.format("amqp_capture")
             .option("stateLocation", str(place / f"stream-{level}"))
@@ -83,8 +83,8 @@ def main(master: str, place: Path, levels: list[str]) -> None:
             .start(str(place / f"out-{level}"))
         )
         query.awaitTermination()
-        found = ordered(spark.read.parquet(str(place / f"out-{level}")).toArrow().to_pylist())
-        assert found == expected, (level, len(found), len(expected))
+        result_rows = ordered(spark.read.parquet(str(place / f"out-{level}")).toArrow().to_pylist())
+        assert result_rows == expected, (level, len(result_rows), len(expected))
         print(level, len(expected), "rows")
     spark.stop()
 
