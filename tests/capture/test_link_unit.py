@@ -243,7 +243,7 @@ def test_files_that_a_later_one_joins_are_one_chain_by_their_times():
 def test_files_that_are_read_alone_are_reported_once(tmp_path: Path):
     middle = PARTS[60:]
     reader = capture.Reader(
-        write(tmp_path, records(middle[:40]), records(middle[40:])), chain=False
+        write(tmp_path, records(middle[:40]), records(middle[40:])), files="separate"
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
