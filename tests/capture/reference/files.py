@@ -64,7 +64,7 @@ def packets(path: str | Path) -> Iterator[Packet]:
     Raises CaptureError for a file that is no capture, and CaptureCut behind the last whole packet
     of one that is damaged or cut. Spec: the pcap and pcapng drafts of the IETF opsawg group.
     """
-    octets, whole = _load(Path(path))
+    octets, is_complete = _load(Path(path))
     data = memoryview(octets)
     magic = octets[:4]
     if magic in _PCAP:
@@ -74,7 +74,7 @@ def packets(path: str | Path) -> Iterator[Packet]:
     else:
         begin = magic.hex() or "nothing"
         raise CaptureError(f"neither pcap nor pcapng: {path} begins with {begin}")
-    if not whole:
+    if not is_complete:
         raise CaptureCut(0)
 
 
