@@ -29,18 +29,18 @@ def run(peer: Peer, cases: int, seed: int) -> int:
 
 def main() -> int:
     """The highest exit status of all peers."""
-    known = peers()
+    peers_by_name = peers()
     parser = argparse.ArgumentParser(prog="python -m tests.differential", description=__doc__)
     parser.add_argument(
-        "peers", nargs="*", metavar="PEER", help=f"all by default: {', '.join(known)}"
+        "peers", nargs="*", metavar="PEER", help=f"all by default: {', '.join(peers_by_name)}"
     )
     parser.add_argument("--cases", type=int, default=10_000, help="for each peer")
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
     options = parser.parse_args()
-    if unknown := set(options.peers) - set(known):
+    if unknown := set(options.peers) - set(peers_by_name):
         parser.error(f"no peer {', '.join(sorted(unknown))}")
-    names = options.peers or list(known)
-    return max(run(known[name], options.cases, options.seed) for name in names)
+    names = options.peers or list(peers_by_name)
+    return max(run(peers_by_name[name], options.cases, options.seed) for name in names)
 
 
 if __name__ == "__main__":

@@ -41,14 +41,14 @@ class Peer:
         make: a case, out of a generator that its seed begins.
         ours: what amqpcodec makes of a case.
         theirs: what the peer makes of many cases, in their order.
-        known: the differences that docs/reference/differences.md judges.
+        known_differences: the differences that docs/reference/differences.md judges.
     """
 
     name: str
     make: Callable[[Random], bytes]
     ours: Callable[[bytes], Any]
     theirs: Callable[[list[bytes]], Iterable[Any]]
-    known: Known
+    known_differences: Known
 
 
 @dataclass
@@ -58,13 +58,15 @@ class Result:
     name: str
     cases: int = 0
     agreed: int = 0
-    known: Counter[str] = field(default_factory=Counter)
+    known_counts: Counter[str] = field(default_factory=Counter)
     new: list[tuple[int, Difference]] = field(default_factory=list)
     seconds: float = 0.0
 
     def line(self) -> str:
         """All of it in one line."""
-        reasons = ", ".join(f"{reason} {count:,}" for reason, count in self.known.most_common())
+        reasons = ", ".join(
+            f"{reason} {count:,}" for reason, count in self.known_counts.most_common()
+        )
         return (
             f"{self.name:<12}{self.cases:>11,} cases {self.agreed:>11,} agreed "
             f"{self.cases - self.agreed - len(self.new):>9,} known {len(self.new):>6,} new "
@@ -106,8 +108,8 @@ def compare(peer: Peer, cases: int, seed: int = 0, most: int = 20, batch: int = 
     begin = time.monotonic()
     for start in range(seed, seed + cases, batch):
         seeds = range(start, min(start + batch, seed + cases))
-        asked = [peer.make(Random(each)) for each in seeds]
-        for number, data, theirs in zip(seeds, asked, peer.theirs(asked), strict=True):
+        questions = [peer.make(Random(case_seed)) for case_seed in seeds]
+        for number, data, theirs in zip(seeds, questions, peer.theirs(questions), strict=True):
             judge(peer, result, number, data, theirs)
         if len(result.new) >= most:
             break
@@ -125,10 +127,12 @@ def judge(peer: Peer, result: Result, number: int, data: bytes, theirs: Any) -> 
     reasons = set()
     for difference in differences(ours, theirs):
         difference = replace(difference, case=data)
-        reason = next((why for why, holds in peer.known.items() if holds(difference)), None)
+        reason = next(
+            (why for why, holds in peer.known_differences.items() if holds(difference)), None
+        )
         if reason is None:
             result.new.append((number, difference))
             return
         reasons.add(reason)
-    result.known.update(reasons)
+    result.known_counts.update(reasons)
     result.agreed += not reasons

@@ -39,41 +39,41 @@ def frame(rng: Random) -> bytes:
     if rng.randrange(4) == 0:
         return gen.any_frame(rng)
     some = Sent(rng, faithful=True)
-    made = some.header() if rng.randrange(3) == 0 else some.method(rng.choice(METHODS))
-    return encode_frame(rng.choice((1, 2, 65535)), made)
+    method_or_header = some.header() if rng.randrange(3) == 0 else some.method(rng.choice(METHODS))
+    return encode_frame(rng.choice((1, 2, 65535)), method_or_header)
 
 
 def ours(data: bytes) -> Any:
     """A frame without the words of any implementation: fields by place, properties by name."""
-    consumed, channel, found = amqp.decode(data)  # type: ignore[misc]
+    consumed, channel, frame = amqp.decode(data)  # type: ignore[misc]
     assert consumed == len(data)
-    if isinstance(found, amqp.Header):
+    if isinstance(frame, amqp.Header):
         return {
             "frame": "header",
             "channel": channel,
-            "size": found.body_size,
-            "properties": present(found.properties, amqp.Basic.Properties.FIELDS),
+            "size": frame.body_size,
+            "properties": present(frame.properties, amqp.Basic.Properties.FIELDS),
         }
-    if isinstance(found, amqp.Body):
-        return {"frame": "body", "channel": channel, "payload": found.payload}
-    if isinstance(found, amqp.Heartbeat):
+    if isinstance(frame, amqp.Body):
+        return {"frame": "body", "channel": channel, "payload": frame.payload}
+    if isinstance(frame, amqp.Heartbeat):
         return {"frame": "heartbeat"}
-    if isinstance(found, amqp.ProtocolHeader):
+    if isinstance(frame, amqp.ProtocolHeader):
         return {"frame": "protocol-header"}
     return {
-        "frame": found.NAME,
+        "frame": frame.NAME,
         "channel": channel,
-        "fields": [neutral(getattr(found, name)) for name in found.FIELDS],
+        "fields": [neutral(getattr(frame, name)) for name in frame.FIELDS],
     }
 
 
 def present(properties: Any, names: Any) -> dict[str, Any]:
     """Properties that are set, under the names of amqpcodec."""
-    found = {RENAMED.get(name, name): getattr(properties, name) for name in names}
-    timestamp = found.get("timestamp")
+    values = {RENAMED.get(name, name): getattr(properties, name) for name in names}
+    timestamp = values.get("timestamp")
     if isinstance(timestamp, int):
-        found["timestamp"] = {"seconds": int(timestamp)}
-    return {name: neutral(value) for name, value in found.items() if value is not None}
+        values["timestamp"] = {"seconds": int(timestamp)}
+    return {name: neutral(value) for name, value in values.items() if value is not None}
 
 
 def neutral(value: Any) -> Any:
@@ -107,23 +107,23 @@ def pamqp_reads(data: bytes) -> Any:
     from pamqp import body, frame, header, heartbeat
     from pamqp.header import ProtocolHeader
 
-    consumed, channel, found = frame.unmarshal(data)
+    consumed, channel, pamqp_frame = frame.unmarshal(data)
     assert consumed == len(data)
-    if isinstance(found, header.ContentHeader):
+    if isinstance(pamqp_frame, header.ContentHeader):
         return {
             "frame": "header",
             "channel": channel,
-            "size": found.body_size,
-            "properties": present(found.properties, found.properties.attributes()),
+            "size": pamqp_frame.body_size,
+            "properties": present(pamqp_frame.properties, pamqp_frame.properties.attributes()),
         }
-    if isinstance(found, body.ContentBody):
-        return {"frame": "body", "channel": channel, "payload": found.value}
-    if isinstance(found, heartbeat.Heartbeat):
+    if isinstance(pamqp_frame, body.ContentBody):
+        return {"frame": "body", "channel": channel, "payload": pamqp_frame.value}
+    if isinstance(pamqp_frame, heartbeat.Heartbeat):
         return {"frame": "heartbeat"}
-    if isinstance(found, ProtocolHeader):
+    if isinstance(pamqp_frame, ProtocolHeader):
         return {"frame": "protocol-header"}
-    fields = [neutral(getattr(found, name)) for name in found.attributes()]
-    return {"frame": spec_name(found.name), "channel": channel, "fields": fields}
+    fields = [neutral(getattr(pamqp_frame, name)) for name in pamqp_frame.attributes()]
+    return {"frame": spec_name(pamqp_frame.name), "channel": channel, "fields": fields}
 
 
 def spec_name(name: str) -> str:
@@ -138,26 +138,30 @@ def spec_name(name: str) -> str:
 def pika_reads(data: bytes) -> Any:
     from pika import frame
 
-    consumed, found = frame.decode_frame(data)
+    consumed, pika_frame = frame.decode_frame(data)
     assert consumed == len(data)
-    if isinstance(found, frame.Header):
-        names = vars(found.properties)
+    if isinstance(pika_frame, frame.Header):
+        names = vars(pika_frame.properties)
         return {
             "frame": "header",
-            "channel": found.channel_number,
-            "size": found.body_size,
-            "properties": present(found.properties, names),
+            "channel": pika_frame.channel_number,
+            "size": pika_frame.body_size,
+            "properties": present(pika_frame.properties, names),
         }
-    if isinstance(found, frame.Body):
-        return {"frame": "body", "channel": found.channel_number, "payload": found.fragment}
-    if isinstance(found, frame.Heartbeat):
+    if isinstance(pika_frame, frame.Body):
+        return {
+            "frame": "body",
+            "channel": pika_frame.channel_number,
+            "payload": pika_frame.fragment,
+        }
+    if isinstance(pika_frame, frame.Heartbeat):
         return {"frame": "heartbeat"}
-    if isinstance(found, frame.ProtocolHeader):
+    if isinstance(pika_frame, frame.ProtocolHeader):
         return {"frame": "protocol-header"}
     return {
-        "frame": spec_name(found.method.NAME),
-        "channel": found.channel_number,
-        "fields": [neutral(value) for value in vars(found.method).values()],
+        "frame": spec_name(pika_frame.method.NAME),
+        "channel": pika_frame.channel_number,
+        "fields": [neutral(value) for value in vars(pika_frame.method).values()],
     }
 
 
@@ -191,15 +195,15 @@ def py_amqp_reads(data: bytes) -> Any:
             "properties": present(Namespace(**message.properties), message.properties),
         }
     name = NAMES[struct.unpack_from(">HH", payload)]
-    wanted = "".join(FORMATS[wire_type] for _, wire_type in FACTS.methods[name].fields)
-    fields, _ = loads(wanted, payload, 4)
+    item_formats = "".join(FORMATS[wire_type] for _, wire_type in FACTS.methods[name].fields)
+    fields, _ = loads(item_formats, payload, 4)
     return {"frame": name, "channel": channel, "fields": neutral(fields)}
 
 
 NAMES = {(fact.class_id, fact.method_id): name for name, fact in FACTS.methods.items()}
 
 
-def each(read: Any) -> Any:
+def read_all(read: Any) -> Any:
     """One after the other."""
     return lambda cases: [outcome(read, data) for data in cases]
 
@@ -257,7 +261,7 @@ PY_AMQP: Known = {
     "far time": FAR_TIME,
 }
 PEERS = [
-    Peer("pamqp", frame, ours, each(pamqp_reads), PAMQP),
-    Peer("pika", frame, ours, each(pika_reads), PIKA),
-    Peer("py-amqp", frame, ours, each(py_amqp_reads), PY_AMQP),
+    Peer("pamqp", frame, ours, read_all(pamqp_reads), PAMQP),
+    Peer("pika", frame, ours, read_all(pika_reads), PIKA),
+    Peer("py-amqp", frame, ours, read_all(py_amqp_reads), PY_AMQP),
 ]

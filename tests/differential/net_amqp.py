@@ -21,8 +21,8 @@ SPEC = REPO / "spec" / "amqp0-9-1.xml"
 def frame(rng: Random) -> bytes:
     """Methods and headers with the tags that it knows."""
     some = Sent(rng, faithful=True, tags="SIFATt")
-    made = some.header() if rng.randrange(3) == 0 else some.method(rng.choice(METHODS))
-    return encode_frame(rng.choice((1, 2, 65535)), made)
+    method_or_header = some.header() if rng.randrange(3) == 0 else some.method(rng.choice(METHODS))
+    return encode_frame(rng.choice((1, 2, 65535)), method_or_header)
 
 
 def theirs(cases: list[bytes]) -> list[Any]:
@@ -31,17 +31,19 @@ def theirs(cases: list[bytes]) -> list[Any]:
         raise ImportError("no perl")
     if subprocess.run(["perl", "-MNet::AMQP", "-MJSON::PP", "-e1"], capture_output=True).returncode:
         raise ImportError("no Net::AMQP: install your system's package (libnet-amqp-perl)")
-    found: list[Any] = []
-    while len(found) < len(cases):
-        asked = "".join(json.dumps({"read": data.hex()}) + "\n" for data in cases[len(found) :])
-        done = subprocess.run(
-            ["perl", str(SCRIPT), str(SPEC)], input=asked, capture_output=True, text=True
+    results: list[Any] = []
+    while len(results) < len(cases):
+        requests = "".join(
+            json.dumps({"read": data.hex()}) + "\n" for data in cases[len(results) :]
         )
-        answers = [json.loads(line) for line in done.stdout.splitlines()]
-        found += [ours(bytes.fromhex(answer["hex"])) for answer in answers]
-        if len(found) < len(cases):
-            found.append(Refused(done.stderr.strip().splitlines()[0]))
-    return found
+        process = subprocess.run(
+            ["perl", str(SCRIPT), str(SPEC)], input=requests, capture_output=True, text=True
+        )
+        answers = [json.loads(line) for line in process.stdout.splitlines()]
+        results += [ours(bytes.fromhex(answer["hex"])) for answer in answers]
+        if len(results) < len(cases):
+            results.append(Refused(process.stderr.strip().splitlines()[0]))
+    return results
 
 
 def cut_to_int(at: Difference) -> bool:

@@ -39,10 +39,10 @@ class Library:
     def again(self, what: str, number: int, data: bytes) -> bytes:
         """Read and write; raises ValueError with the library's status."""
         decoded = ctypes.c_void_p()
-        held = ctypes.create_string_buffer(data, max(1, len(data)))
-        given = Bytes(len(data), ctypes.addressof(held))
+        buffer = ctypes.create_string_buffer(data, max(1, len(data)))
+        view = Bytes(len(data), ctypes.addressof(buffer))
         reads = getattr(self.calls, f"amqp_decode_{what}")
-        status = reads(number, self.pool, given, ctypes.byref(decoded))
+        status = reads(number, self.pool, view, ctypes.byref(decoded))
         if status >= 0:
             room = Bytes(OUT, ctypes.addressof(self.out))
             writes = getattr(self.calls, f"amqp_encode_{what}")

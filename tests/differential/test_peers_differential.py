@@ -34,8 +34,8 @@ def test_nothing_new(name: str) -> None:
 @pytest.mark.parametrize("name", PEERS)
 def test_every_known_difference_is_in_the_documents(name: str) -> None:
     rows = [line.split("|") for line in PAGE.read_text().splitlines() if line.startswith("| ")]
-    told = {(row[1].strip(), row[2].strip(" `")) for row in rows}
-    assert {(name, reason) for reason in PEERS[name].known} <= told
+    documented = {(row[1].strip(), row[2].strip(" `")) for row in rows}
+    assert {(name, reason) for reason in PEERS[name].known_differences} <= documented
 
 
 #: Reasons -> the primitive types whose section the judgement names.
@@ -53,11 +53,13 @@ def test_sections_of_1_0_are_those_of_their_types() -> None:
     """Part 1 §1.6 has a section for each primitive type, in the order of its XML."""
     xml = (REPO / "spec" / "amqp1-0" / "types.xml").read_text()
     types = re.findall(r'<type name="(\w+)" class="primitive"', xml)
-    told = {}
+    sections = {}
     for line in PAGE.read_text().splitlines():
         if numbers := re.findall(r"§1\.6\.(\d+)", line):
-            told[line.split("|")[2].strip(" `")] = [types[int(number) - 1] for number in numbers]
-    assert told == SECTIONS
+            sections[line.split("|")[2].strip(" `")] = [
+                types[int(number) - 1] for number in numbers
+            ]
+    assert sections == SECTIONS
 
 
 def wrong(cases: list[bytes]) -> Iterable[Any]:
@@ -88,13 +90,15 @@ def test_a_missing_peer_is_no_answer() -> None:
 
 
 def test_differences_are_found_and_counted_by_reason() -> None:
-    found = compare(Peer("wrong", ack, tag_of, wrong, {}), 30, most=100)
-    assert (found.cases, found.agreed, len(found.new)) == (30, 20, 10)
-    assert all(at.theirs == at.ours + 1 for _, at in found.new)
-    known = {"off by one": lambda at: at.theirs == at.ours + 1 and at.case[:1] == b"\x01"}
-    found = compare(Peer("wrong", ack, tag_of, wrong, known), 30)
-    assert (found.agreed, found.known["off by one"], found.new) == (20, 10, [])
-    assert "10 known" in found.line()
+    result = compare(Peer("wrong", ack, tag_of, wrong, {}), 30, most=100)
+    assert (result.cases, result.agreed, len(result.new)) == (30, 20, 10)
+    assert all(at.theirs == at.ours + 1 for _, at in result.new)
+    known_differences = {
+        "off by one": lambda at: at.theirs == at.ours + 1 and at.case[:1] == b"\x01"
+    }
+    result = compare(Peer("wrong", ack, tag_of, wrong, known_differences), 30)
+    assert (result.agreed, result.known_counts["off by one"], result.new) == (20, 10, [])
+    assert "10 known" in result.line()
 
 
 @pytest.mark.parametrize(
@@ -111,13 +115,13 @@ def test_differences_are_found_and_counted_by_reason() -> None:
     ],
 )
 def test_places_of_differences(ours: Any, theirs: Any, places: list[str]) -> None:
-    found = list(differences(ours, theirs))
-    assert [at.path for at in found] == places
-    assert all(isinstance(at, Difference) for at in found)
+    found_differences = list(differences(ours, theirs))
+    assert [at.path for at in found_differences] == places
+    assert all(isinstance(at, Difference) for at in found_differences)
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs", "known"),
+    ("ours", "theirs", "is_known"),
     [
         ("6", 6, True),
         ("-6", -6, True),
@@ -129,5 +133,5 @@ def test_places_of_differences(ours: Any, theirs: Any, places: list[str]) -> Non
         (6, "6", False),
     ],
 )
-def test_what_perl_does_not_tell_from_a_number(ours: Any, theirs: Any, known: bool) -> None:
-    assert cut_to_int(Difference("headers.n", ours, theirs)) is known
+def test_what_perl_does_not_tell_from_a_number(ours: Any, theirs: Any, is_known: bool) -> None:
+    assert cut_to_int(Difference("headers.n", ours, theirs)) is is_known

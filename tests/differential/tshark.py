@@ -44,8 +44,8 @@ UPDATE_SECRET = struct.pack(">HH", amqp.Connection.CLASS_ID, amqp.Connection.Upd
 
 def frame(rng: Random) -> bytes:
     some = Sent(rng, faithful=True)
-    made = some.header() if rng.randrange(3) == 0 else some.method(rng.choice(METHODS))
-    return encode_frame(rng.choice((1, 2, 65535)), made)
+    method_or_header = some.header() if rng.randrange(3) == 0 else some.method(rng.choice(METHODS))
+    return encode_frame(rng.choice((1, 2, 65535)), method_or_header)
 
 
 def shown(value: Any) -> str | None:
@@ -60,18 +60,18 @@ def shown(value: Any) -> str | None:
 
 def ours(data: bytes) -> dict[str, str]:
     """The same columns; those whose value tshark escapes, or shows as empty, are left out."""
-    _, channel, found = amqp.decode(data)  # type: ignore[misc]
+    _, channel, frame = amqp.decode(data)  # type: ignore[misc]
     row: dict[str, Any] = {"channel": channel}
-    if isinstance(found, amqp.Header):
-        row["size"] = found.body_size
+    if isinstance(frame, amqp.Header):
+        row["size"] = frame.body_size
         for name in PROPERTIES:
-            row[f"properties.{name}"] = getattr(found.properties, name)
+            row[f"properties.{name}"] = getattr(frame.properties, name)
     else:
-        row["class"], row["method"] = found.CLASS_ID, found.METHOD_ID
-        for field in found.FIELDS:
+        row["class"], row["method"] = frame.CLASS_ID, frame.METHOD_ID
+        for field in frame.FIELDS:
             name = {"no_wait": "nowait"}.get(field, field.rstrip("_"))
             if name in ARGUMENTS:
-                row[name] = getattr(found, field)
+                row[name] = getattr(frame, field)
     return {name: text for name, value in row.items() if (text := shown(value))}
 
 
@@ -90,12 +90,12 @@ def packets(header: bytes, cases: list[bytes], columns: dict[str, str]) -> list[
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "frames.pcap"
         path.write_bytes(recording.pcap(packets))
-        done = subprocess.run([*command, "-r", str(path)], capture_output=True, text=True)
+        process = subprocess.run([*command, "-r", str(path)], capture_output=True, text=True)
     rows = [
         dict(zip(columns.values(), line.split("\t"), strict=True))
-        for line in done.stdout.split("\n")[before - 1 : -1]
+        for line in process.stdout.split("\n")[before - 1 : -1]
     ]
-    assert [int(row["packet"]) - before for row in rows] == list(range(len(cases))), done.stderr
+    assert [int(row["packet"]) - before for row in rows] == list(range(len(cases))), process.stderr
     return rows
 
 
@@ -104,12 +104,12 @@ def theirs(cases: list[bytes]) -> list[Any]:
     return [picked(row, ours(data)) for row, data in zip(rows, cases, strict=True)]
 
 
-def picked(row: dict[str, str], wanted: dict[str, str]) -> Any:
+def picked(row: dict[str, str], expected: dict[str, str]) -> Any:
     """The columns that ours has; "True" is what later releases print for 1."""
     if not row["channel"]:
         return Refused("no frame is shown")
     names = {"True": "1", "False": "0"}
-    return {name: names.get(row[name], row[name]) for name in wanted}
+    return {name: names.get(row[name], row[name]) for name in expected}
 
 
 KNOWN: Known = {"update-secret": lambda at: at.case[7:11] == UPDATE_SECRET}

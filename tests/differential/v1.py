@@ -42,9 +42,9 @@ class Proton:
             raise ImportError("no qpid-proton: install your system's package (libqpid-proton11)")
         self.calls = ctypes.CDLL(name)
         self.calls.pn_data.restype = ctypes.c_void_p
-        for each in (self.calls.pn_data_decode, self.calls.pn_data_encode):
-            each.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
-            each.restype = ctypes.c_ssize_t
+        for function in (self.calls.pn_data_decode, self.calls.pn_data_encode):
+            function.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]
+            function.restype = ctypes.c_ssize_t
         self.calls.pn_data_clear.argtypes = [ctypes.c_void_p]
         self.data = ctypes.c_void_p(self.calls.pn_data(ctypes.c_size_t(16)))
         self.out = ctypes.create_string_buffer(OUT)
@@ -96,8 +96,8 @@ def neutral(value: Any) -> Any:
 def azure_reads(data: bytes) -> Any:
     from azure.servicebus._pyamqp._decode import _DECODE_BY_CONSTRUCTOR
 
-    rest, value = _DECODE_BY_CONSTRUCTOR[data[0]](memoryview(data)[1:])
-    assert not len(rest)
+    remainder, value = _DECODE_BY_CONSTRUCTOR[data[0]](memoryview(data)[1:])
+    assert not len(remainder)
     return neutral(value)
 
 
@@ -105,7 +105,7 @@ def azure(cases: list[bytes]) -> list[Any]:
     return [outcome(azure_reads, data) for data in cases]
 
 
-def has(node: Tree, wanted: Callable[[Tree], bool]) -> bool:
+def has(node: Tree, predicate: Callable[[Tree], bool]) -> bool:
     """Whether a value is in a tree, or is it."""
     kind, value = node
     inside: Iterable[Tree] = ()
@@ -115,23 +115,27 @@ def has(node: Tree, wanted: Callable[[Tree], bool]) -> bool:
         inside = [part for pair in value for part in pair]
     elif kind == "array":
         inside = value[2]
-    return wanted(node) or any(has(each, wanted) for each in inside)
+    return predicate(node) or any(has(member, predicate) for member in inside)
 
 
-def with_value(wanted: Callable[[Tree], bool]) -> Callable[[Difference], bool]:
+def with_value(predicate: Callable[[Tree], bool]) -> Callable[[Difference], bool]:
     """Whether the case has such a value, after which azure reads at a wrong place or not at all."""
-    return lambda at: has(ours(at.case), wanted)
+    return lambda at: has(ours(at.case), predicate)
 
 
 def keys_of_a_dict(at: Difference) -> bool:
     """Whether azure's map lacks just the keys that are equal to an earlier one in Python."""
 
-    def kept(pairs: list[Any]) -> list[Any]:  # azure misreads decimals
+    def distinct_keys(pairs: list[Any]) -> list[Any]:  # azure misreads decimals
         keys = (key for key, _ in pairs if not isinstance(key, Decimal | amqp.Decimal128))
         return list(dict.fromkeys(keys))
 
     is_map = at.path.endswith("map") and isinstance(at.theirs, list)
-    return is_map and len(at.theirs) < len(at.ours) and kept(at.theirs) == kept(at.ours)
+    return (
+        is_map
+        and len(at.theirs) < len(at.ours)
+        and distinct_keys(at.theirs) == distinct_keys(at.ours)
+    )
 
 
 AZURE: Known = {

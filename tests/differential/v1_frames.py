@@ -23,15 +23,15 @@ from tests.support.v1_gen import (
 # ---- azure's clients
 
 
-def fields(made: Any) -> list[Any]:
+def fields(composite: Any) -> list[Any]:
     """A composite as its list on the wire: what is absent is None, and left out at the end."""
-    found = [
-        part(getattr(made, entry[0]), entry) if made.is_set(entry[0]) else None
-        for entry in TYPES[made.NAME]["fields"]
+    values = [
+        part(getattr(composite, entry[0]), entry) if composite.is_set(entry[0]) else None
+        for entry in TYPES[composite.NAME]["fields"]
     ]
-    while found and found[-1] is None:
-        found.pop()
-    return found
+    while values and values[-1] is None:
+        values.pop()
+    return values
 
 
 def part(of: Any, entry: tuple[Any, ...]) -> Any:
@@ -39,20 +39,20 @@ def part(of: Any, entry: tuple[Any, ...]) -> Any:
     if hasattr(of, "FIELDS"):
         return fields(of)
     if entry[2] & MULTIPLE and of is not None:
-        several = [neutral(each) for each in of]
+        several = [neutral(symbol) for symbol in of]
         return several[0] if len(several) == 1 else several or None
     return bool(of) if entry[1] == BOOLEAN and of is not None else neutral(of)
 
 
 def frame_of(data: bytes) -> Any:
     """With defaults, which azure fills in, and the payload of a transfer as its last field."""
-    found = amqp.decode(data, types="typed")
-    assert found is not None
-    made = found[2]
-    spec = TYPES[made.NAME]
-    row = [part(getattr(made, entry[0]), entry) for entry in spec["fields"]]
-    if isinstance(made, amqp.Transfer):
-        row.append(bytes(made.payload))
+    result = amqp.decode(data, types="typed")
+    assert result is not None
+    performative = result[2]
+    spec = TYPES[performative.NAME]
+    row = [part(getattr(performative, entry[0]), entry) for entry in spec["fields"]]
+    if isinstance(performative, amqp.Transfer):
+        row.append(bytes(performative.payload))
     return {"code": spec["code"], "fields": row}
 
 
@@ -63,7 +63,7 @@ def azure_part(of: Any) -> Any:
     if isinstance(of, memoryview):
         return bytes(of)
     if isinstance(of, list | tuple):
-        return [azure_part(each) for each in of]
+        return [azure_part(member) for member in of]
     return neutral(of)
 
 
@@ -71,41 +71,41 @@ def azure_frame(data: bytes) -> Any:
     from azure.servicebus._pyamqp._decode import decode_frame
 
     code, row = decode_frame(memoryview(data)[8:])
-    return {"code": code, "fields": [azure_part(each) for each in row]}
+    return {"code": code, "fields": [azure_part(field_value) for field_value in row]}
 
 
 def message_of(data: bytes) -> Any:
-    made = amqp.Message.decode(data, types="typed")
+    message = amqp.Message.decode(data, types="typed")
     return {
-        "header": None if made.header is None else fields(made.header),
-        "delivery_annotations": neutral(made.delivery_annotations),
-        "message_annotations": neutral(made.message_annotations),
-        "properties": None if made.properties is None else fields(made.properties),
-        "application_properties": neutral(made.application_properties),
-        "data": neutral(list(made.data)) or None,
-        "sequence": neutral(list(made.sequences)) or None,
-        "value": neutral(made.value) if made.body_kind == "value" else None,
-        "footer": neutral(made.footer),
+        "header": None if message.header is None else fields(message.header),
+        "delivery_annotations": neutral(message.delivery_annotations),
+        "message_annotations": neutral(message.message_annotations),
+        "properties": None if message.properties is None else fields(message.properties),
+        "application_properties": neutral(message.application_properties),
+        "data": neutral(list(message.data)) or None,
+        "sequence": neutral(list(message.sequences)) or None,
+        "value": neutral(message.value) if message.body_kind == "value" else None,
+        "footer": neutral(message.footer),
     }
 
 
 def azure_message(data: bytes) -> Any:
     from azure.servicebus._pyamqp._decode import decode_payload
 
-    found = {
+    sections = {
         name: azure_part(of) for name, of in decode_payload(memoryview(data))._asdict().items()
     }
     for name in ("header", "properties"):
-        while found[name] and found[name][-1] is None:
-            found[name].pop()
-    return found
+        while sections[name] and sections[name][-1] is None:
+            sections[name].pop()
+    return sections
 
 
 # ---- tshark
 
 #: Fields that tshark shows as plain text or numbers -> its names for them.
 SHOWN = {
-    name: name.split("_")[0] + "".join(each.title() for each in name.split("_")[1:])
+    name: name.split("_")[0] + "".join(word.title() for word in name.split("_")[1:])
     for spec in map(TYPES.__getitem__, PERFORMATIVES)
     for name, wire_type, flags, _, choices, *_ in spec["fields"]
     if wire_type in (BOOLEAN, *BITS, STRING) and not flags & MULTIPLE and choices != "Error"
@@ -120,12 +120,14 @@ COLUMNS = {
 
 def row_of(data: bytes) -> dict[str, str]:
     """What a frame says, as tshark prints it; what is absent is left out, and what it escapes."""
-    found = amqp.decode(data)
-    assert found is not None
-    made = found[2]
-    row: dict[str, Any] = {"channel": found[1], "code": TYPES[made.NAME]["code"]}
+    result = amqp.decode(data)
+    assert result is not None
+    performative = result[2]
+    row: dict[str, Any] = {"channel": result[1], "code": TYPES[performative.NAME]["code"]}
     row |= {
-        name: getattr(made, name) for name in made.FIELDS if name in SHOWN and made.is_set(name)
+        name: getattr(performative, name)
+        for name in performative.FIELDS
+        if name in SHOWN and performative.is_set(name)
     }
     return {name: text for name, of in row.items() if (text := tshark.shown(of))}
 

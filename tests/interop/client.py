@@ -30,7 +30,8 @@ CAPABILITIES = {
 class Client:
     """One connection.
 
-    whole: receive Message events through MessageDecoder, otherwise frame by frame through Decoder.
+    as_messages: receive Message events through MessageDecoder, otherwise frame by frame through
+        Decoder.
     buffered: let the socket write into the decoder's own buffer, as BufferedProtocol does.
     The other options go to that decoder.
     """
@@ -39,16 +40,16 @@ class Client:
         self,
         address: tuple[str, int],
         *,
-        whole: bool = False,
+        as_messages: bool = False,
         buffered: bool = False,
         **options: Any,
     ) -> None:
-        self.whole = whole
+        self.as_messages = as_messages
         self.buffered = buffered
         self.frame_max = 131072
         self.read_size = 1 << 16
-        self.decoder = (amqp.MessageDecoder if whole else amqp.Decoder)(**options)
-        self.waiting: deque[tuple[int, Any]] = deque()
+        self.decoder = (amqp.MessageDecoder if as_messages else amqp.Decoder)(**options)
+        self.pending_events: deque[tuple[int, Any]] = deque()
         self.inbound = bytearray()
         self.received: list[tuple[int, Any]] = []
         self.open = False
@@ -67,13 +68,13 @@ class Client:
     def send_parts(self, parts: Iterable[Any]) -> None:
         """Gathering writes: the buffers go to the kernel as they are, in some calls."""
         self.socket.settimeout(TIMEOUT)
-        left = deque(memoryview(part).cast("B") for part in parts)
-        while left:
-            sent = self.socket.sendmsg([left[i] for i in range(min(IOV_MAX, len(left)))])
-            while left and sent >= len(left[0]):
-                sent -= len(left.popleft())
+        unsent = deque(memoryview(part).cast("B") for part in parts)
+        while unsent:
+            sent = self.socket.sendmsg([unsent[i] for i in range(min(IOV_MAX, len(unsent)))])
+            while unsent and sent >= len(unsent[0]):
+                sent -= len(unsent.popleft())
             if sent:
-                left[0] = left[0][sent:]
+                unsent[0] = unsent[0][sent:]
 
     def publish(
         self,
@@ -118,11 +119,11 @@ class Client:
     def receive(self, timeout: float = TIMEOUT) -> tuple[int, Any]:
         """The next frame or event of any channel. EOFError when the peer has closed."""
         deadline = time.monotonic() + timeout
-        while not self.waiting:
+        while not self.pending_events:
             for item in self.read_socket(deadline):
-                self.waiting.append(item)
+                self.pending_events.append(item)
                 self.received.append(item)
-        return self.waiting.popleft()
+        return self.pending_events.popleft()
 
     def expect(self, channel: int, kind: type, timeout: float = TIMEOUT) -> Any:
         """The next event, which must be of that kind and on that channel."""
@@ -137,7 +138,7 @@ class Client:
 
     def expect_content(self, channel: int, kind: type) -> Any:
         """The next message, whole: kind is the method that must carry it."""
-        if self.whole:
+        if self.as_messages:
             message = self.expect(channel, amqp.Message)
             assert type(message.method) is kind, brief(message)
             return message

@@ -49,9 +49,9 @@ def connect(broker: tuple[str, int]) -> Iterator[Callable[..., Client]]:
 @pytest.fixture(params=["frames", "messages"])
 def client(connect: Callable[..., Client], request: pytest.FixtureRequest) -> Client:
     """A connection with channel 1 open, once through each decoder."""
-    made = connect(whole=request.param == "messages")
-    made.open_channel(1)
-    return made
+    connection = connect(as_messages=request.param == "messages")
+    connection.open_channel(1)
+    return connection
 
 
 @pytest.fixture
@@ -68,10 +68,10 @@ def rabbitmqctl(broker: tuple[str, int]) -> Callable[..., str]:
 
     def run(*arguments: str) -> str:
         command = [sys.executable, str(BROKER), "ctl", "--", "-q", *arguments]
-        done = subprocess.run(
+        process = subprocess.run(
             command, timeout=40, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8"
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        assert process.returncode == 0, process.stdout + process.stderr
+        return process.stdout
 
     return run

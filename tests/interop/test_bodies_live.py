@@ -22,10 +22,10 @@ WAYS = {"copy": {}, "views": {"copy": False}, "buffered": {"buffered": True}}
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=list(WAYS))
-@pytest.mark.parametrize("whole", [False, True], ids=["frames", "messages"])
+@pytest.mark.parametrize("as_messages", [False, True], ids=["frames", "messages"])
 @pytest.mark.parametrize("frame_max", [131072, 4096])
-def test_bodies(connect, frame_max, whole, way):
-    client = connect(handshake={"frame_max": frame_max}, whole=whole, **way)
+def test_bodies(connect, frame_max, as_messages, way):
+    client = connect(handshake={"frame_max": frame_max}, as_messages=as_messages, **way)
     client.open_channel()
     queue = client.declare()
     client.call(1, amqp.Confirm.Select(), amqp.Confirm.SelectOk)
@@ -53,9 +53,9 @@ def test_parts_are_the_message(frame_max):
         assert octets == amqp.encode_message(*content, frame_max=frame_max)
         # RabbitMQ would let a frame pass that is a few bytes too large; this does not.
         frames = [frame for _, frame in amqp.Decoder(frame_max=frame_max).feed(octets)]
-        full, rest = divmod(size, frame_max - 8)
+        full, remainder = divmod(size, frame_max - 8)
         lengths = [len(frame.payload) for frame in frames[2:]]
-        assert lengths == [frame_max - 8] * full + [rest] * (rest > 0)
+        assert lengths == [frame_max - 8] * full + [remainder] * (remainder > 0)
         if size > 1000:
             views = [part for part in parts if isinstance(part, memoryview)]
             assert sum(len(view) for view in views) >= size
@@ -66,7 +66,7 @@ def test_parts_are_the_message(frame_max):
 
 def test_consumed_in_a_stream(connect):
     """Many messages of mixed sizes pushed by the broker, cut by TCP as it likes."""
-    client = connect(whole=True)
+    client = connect(as_messages=True)
     client.open_channel()
     queue = client.declare()
     lengths = [0, 1, 7, 4096, 65_535, 131_064, 131_065, 300_000] * 5
@@ -102,7 +102,7 @@ def test_frame_by_frame_sizes(connect):
 
 def test_body_larger_than_we_want(connect):
     """max_body_size: an error of that channel, with 311; then the rest passes over in silence."""
-    client = connect(handshake={"frame_max": 4096}, whole=True, max_body_size=1000)
+    client = connect(handshake={"frame_max": 4096}, as_messages=True, max_body_size=1000)
     client.open_channel(1)
     queue = client.declare()
     client.publish(1, NOISE[:20_000], routing_key=queue)
@@ -133,10 +133,10 @@ def test_views_outlive_the_next_chunk(connect):
     for number in range(20):
         client.publish(1, bytes([number]) * 5000, routing_key=queue)
     client.call(1, amqp.Basic.Consume(queue=queue, no_ack=True), amqp.Basic.ConsumeOk)
-    kept = []
+    payloads = []
     for _ in range(20):
         client.expect(1, amqp.Basic.Deliver)
         client.expect(1, amqp.Header)
-        kept.append(client.expect(1, amqp.Body).payload)
-    assert all(type(payload) is memoryview and payload.readonly for payload in kept)
-    assert kept == [bytes([number]) * 5000 for number in range(20)]
+        payloads.append(client.expect(1, amqp.Body).payload)
+    assert all(type(payload) is memoryview and payload.readonly for payload in payloads)
+    assert payloads == [bytes([number]) * 5000 for number in range(20)]

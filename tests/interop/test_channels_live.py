@@ -29,10 +29,10 @@ def weave(rng, streams):
     return woven
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["frames", "messages"])
-def test_contents_of_channels_interleaved(connect, whole):
+@pytest.mark.parametrize("as_messages", [False, True], ids=["frames", "messages"])
+def test_contents_of_channels_interleaved(connect, as_messages):
     """Frame by frame mixed on the way in; and the broker's deliveries assembled by channel."""
-    client = connect(whole=whole)
+    client = connect(as_messages=as_messages)
     rng = random.Random(2)
     bodies, queues = {}, {}
     for channel in CHANNELS:
@@ -68,10 +68,10 @@ def test_woven_stream_decodes_by_channel(connect):
     assert got == bodies
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["frames", "messages"])
-def test_consumers_on_many_channels(connect, whole):
+@pytest.mark.parametrize("as_messages", [False, True], ids=["frames", "messages"])
+def test_consumers_on_many_channels(connect, as_messages):
     """Deliveries of five consumers arrive mixed; every one has its channel's own tags in order."""
-    client = connect(handshake={"frame_max": 4096}, whole=whole)
+    client = connect(handshake={"frame_max": 4096}, as_messages=as_messages)
     queues = {}
     for channel in CHANNELS:
         client.open_channel(channel)

@@ -7,9 +7,9 @@ import pytest
 from amqpcodec import v0_9_1 as amqp
 
 
-@pytest.mark.parametrize("whole", [False, True])
-def test_handshake_step_by_step(connect, whole):
-    client = connect(handshake=False, whole=whole)
+@pytest.mark.parametrize("as_messages", [False, True])
+def test_handshake_step_by_step(connect, as_messages):
+    client = connect(handshake=False, as_messages=as_messages)
     client.send_octets(amqp.PROTOCOL_HEADER)
 
     start = client.expect(0, amqp.Connection.Start)
@@ -63,9 +63,9 @@ def test_one_octet_at_a_time(connect):
     [(9, 0, 9, 1), (0, 0, 9, 2), (0, 7, 7, 7)],
     ids=lambda header: "-".join(map(str, header)),
 )
-@pytest.mark.parametrize("whole", [False, True])
-def test_protocol_header_is_refused(connect, whole, header):
-    client = connect(handshake=False, whole=whole)
+@pytest.mark.parametrize("as_messages", [False, True])
+def test_protocol_header_is_refused(connect, as_messages, header):
+    client = connect(handshake=False, as_messages=as_messages)
     client.send(0, amqp.ProtocolHeader(*header))
     assert client.expect(0, amqp.ProtocolHeader) == amqp.ProtocolHeader(0, 0, 9, 1)
     client.expect_eof()
@@ -123,9 +123,9 @@ def test_unknown_virtual_host(connect):
     assert (close.reply_code, close.class_id, close.method_id) == (530, 10, 40)
 
 
-@pytest.mark.parametrize("whole", [False, True])
-def test_update_secret(connect, whole):
-    client = connect(whole=whole)
+@pytest.mark.parametrize("as_messages", [False, True])
+def test_update_secret(connect, as_messages):
+    client = connect(as_messages=as_messages)
     method = amqp.Connection.UpdateSecret(new_secret=b"\0fresh\xff", reason="rotated")
     assert client.call(0, method, amqp.Connection.UpdateSecretOk) is not None
     client.open_channel()

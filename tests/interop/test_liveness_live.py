@@ -13,9 +13,9 @@ def receive_heartbeats(client, seconds, *, answer):
     """The heartbeats that came in that time; with answer, one of ours for each."""
     deadline = time.monotonic() + seconds
     count = 0
-    while (left := deadline - time.monotonic()) > 0:
+    while (remaining_seconds := deadline - time.monotonic()) > 0:
         try:
-            channel, frame = client.receive(left)
+            channel, frame = client.receive(remaining_seconds)
         except TimeoutError:
             break
         assert (channel, frame) == (0, amqp.Heartbeat())
@@ -27,7 +27,7 @@ def receive_heartbeats(client, seconds, *, answer):
 
 def test_heartbeats(connect):
     """At one second: two connections side by side, one that answers and one that keeps silent."""
-    alive = connect(handshake={"heartbeat": 1}, whole=True)
+    alive = connect(handshake={"heartbeat": 1}, as_messages=True)
     silent = connect(handshake={"heartbeat": 1})
     assert receive_heartbeats(alive, 4.0, answer=True) >= 3
     alive.open_channel()  # still there after more than two intervals
@@ -66,18 +66,18 @@ def test_blocked_and_unblocked(connect, short_of_memory):
     publisher = connect()
     publisher.open_channel()
     queue = publisher.declare()
-    whole = connect(whole=True)
-    whole.open_channel()
+    message_client = connect(as_messages=True)
+    message_client.open_channel()
     unaware = connect(handshake={"properties": {}})
     unaware.open_channel()
     short_of_memory(True)
-    for client in (publisher, whole, unaware):
+    for client in (publisher, message_client, unaware):
         client.publish(1, b"too much", routing_key=queue)
-    for client in (publisher, whole):
+    for client in (publisher, message_client):
         blocked = client.expect(0, amqp.Connection.Blocked)
         assert blocked == amqp.Connection.Blocked(reason="low on memory")
     short_of_memory(False)
-    for client in (publisher, whole):
+    for client in (publisher, message_client):
         assert client.expect(0, amqp.Connection.Unblocked) == amqp.Connection.Unblocked()
     # A client without the capability is told nothing; its next answer is all it hears.
     assert unaware.call(1, amqp.Tx.Select(), amqp.Tx.SelectOk) == amqp.Tx.SelectOk()

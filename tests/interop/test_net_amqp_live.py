@@ -55,42 +55,42 @@ class Perl:
 def perl(request: pytest.FixtureRequest) -> Iterator[Perl]:
     if not shutil.which("perl"):
         pytest.skip("no perl")
-    there = subprocess.run(["perl", "-MNet::AMQP", "-MJSON::PP", "-e1"], capture_output=True)
-    if there.returncode:
+    probe = subprocess.run(["perl", "-MNet::AMQP", "-MJSON::PP", "-e1"], capture_output=True)
+    if probe.returncode:
         pytest.skip("no Net::AMQP: apt-get install libnet-amqp-perl (scripts/broker.py does)")
-    made = Perl(VERSIONS[request.param])
-    yield made
-    assert made.process.stdin is not None
-    made.process.stdin.close()
-    assert made.process.wait(10) == 0
+    peer = Perl(VERSIONS[request.param])
+    yield peer
+    assert peer.process.stdin is not None
+    peer.process.stdin.close()
+    assert peer.process.wait(10) == 0
 
 
 # ---- the reference's neutral form in the script's terms
 
 
-def told(value: Tagged) -> Any:
+def read_by_perl(value: Tagged) -> Any:
     """A table value as Perl says it has read it."""
     tag, content = value
     if tag == "F":
-        return {"F": {key.hex(): told(item) for key, item in content}}
+        return {"F": {key.hex(): read_by_perl(item) for key, item in content}}
     if tag == "A":
-        return {"A": [told(item) for item in content]}
+        return {"A": [read_by_perl(item) for item in content]}
     return {"s": (content if tag == "S" else str(content).encode()).hex()}
 
 
-def meant(value: Tagged) -> Any:
+def written_by_perl(value: Tagged) -> Any:
     """A table value that Perl is to write."""
     tag, content = value
     if tag == "F":
-        return {"F": {key.hex(): meant(item) for key, item in content}}
+        return {"F": {key.hex(): written_by_perl(item) for key, item in content}}
     if tag == "A":
-        return {"A": [meant(item) for item in content]}
+        return {"A": [written_by_perl(item) for item in content]}
     return {tag: content.hex() if tag == "S" else content}
 
 
-def told_field(wire_type: str, value: Any) -> Any:
+def field_read_by_perl(wire_type: str, value: Any) -> Any:
     if wire_type == "table":
-        return told(("F", value))
+        return read_by_perl(("F", value))
     if wire_type in ("shortstr", "longstr"):
         return {"s": value.hex()}
     if wire_type in ("short", "long", "longlong"):
@@ -99,9 +99,9 @@ def told_field(wire_type: str, value: Any) -> Any:
     return {"s": str(value).encode().hex()}
 
 
-def meant_field(wire_type: str, value: Any) -> Any:
+def field_written_by_perl(wire_type: str, value: Any) -> Any:
     if wire_type == "table":
-        return meant(("F", value))
+        return written_by_perl(("F", value))
     if wire_type in ("shortstr", "longstr"):
         return {"s": value.hex()}
     return {"i": str(value)}
@@ -143,24 +143,28 @@ def agree(perl: Perl, frame: Method | Header, seed: str) -> None:
     # Perl reads what we write, and writes it again.
     if isinstance(frame, Method):
         fact = at.facts.methods[frame.name]
-        types, given = dict(fact.fields), frame.args
+        types, values_by_name = dict(fact.fields), frame.args
         class_name, _, method_name = frame.name.partition(".")
     else:
-        types, given = dict(at.facts.properties[frame.class_id]), frame.properties
+        types, values_by_name = dict(at.facts.properties[frame.class_id]), frame.properties
         (class_name,) = (c["name"] for c in at.facts.raw["classes"] if c["id"] == frame.class_id)
         method_name = "content-header"
     answer = perl.ask({"read": ours.hex()})
     assert answer["name"] == f"{camel(class_name)}::{camel(method_name)}"
     assert (answer["channel"], answer["left"]) == (channel, 0)
-    said = answer.get("fields", {})
-    assert said == {perl_name(n): told_field(types[n], v) for n, v in given.items()}
+    fields = answer.get("fields", {})
+    assert fields == {
+        perl_name(n): field_read_by_perl(types[n], v) for n, v in values_by_name.items()
+    }
 
     # We read what Perl writes, and they are the same bytes.
     task: dict[str, Any] = {
         "class": camel(class_name),
         "method": camel(method_name),
         "channel": channel,
-        "fields": {perl_name(n): meant_field(types[n], v) for n, v in given.items()},
+        "fields": {
+            perl_name(n): field_written_by_perl(types[n], v) for n, v in values_by_name.items()
+        },
     }
     if isinstance(frame, Header):
         task["body_size"] = str(frame.body_size)
@@ -181,16 +185,16 @@ def test_every_method(perl: Perl) -> None:
 
 
 def test_every_property_list(perl: Perl) -> None:
-    for class_id, known in perl.at.facts.properties.items():
+    for class_id, properties in perl.at.facts.properties.items():
         for number in range(4 * SEEDED):
             seed = f"header/{class_id}/{number}"
-            made = values(seed, perl.at)
-            header = made.header(class_id)
+            generator = values(seed, perl.at)
+            header = generator.header(class_id)
             size = header.body_size % 2**62
             agree(perl, Header(size, header.properties, class_id), seed)
-        for name, wire_type in known:
-            made = values(name, perl.at)
-            agree(perl, Header(3, {name: made.field(wire_type)}, class_id), name)
+        for name, wire_type in properties:
+            generator = values(name, perl.at)
+            agree(perl, Header(3, {name: generator.field(wire_type)}, class_id), name)
 
 
 def test_bodies_and_heartbeats(perl: Perl) -> None:

@@ -22,7 +22,7 @@ class Session:
     def __init__(self, address: tuple[str, int], amqp: Any, header: bytes) -> None:
         self.amqp = amqp
         self.decoder = amqp.MessageDecoder()
-        self.waiting: deque[tuple[int, Any]] = deque()
+        self.pending_events: deque[tuple[int, Any]] = deque()
         self.inbound = b""
         self.received: list[tuple[int, Any]] = []
         self.socket = socket.create_connection(address, timeout=TIMEOUT)
@@ -33,15 +33,15 @@ class Session:
 
     def expect(self, channel: int, kind: type) -> Any:
         deadline = time.monotonic() + TIMEOUT
-        while not self.waiting:
+        while not self.pending_events:
             assert time.monotonic() < deadline
             chunk = self.socket.recv(65536)
             assert chunk, "the broker has closed the connection"
             self.inbound += chunk
             for item in self.decoder.feed(chunk):
-                self.waiting.append(item)
+                self.pending_events.append(item)
                 self.received.append(item)
-        on, event = self.waiting.popleft()
+        on, event = self.pending_events.popleft()
         assert (on, type(event)) == (channel, kind), f"channel {on}: {brief(event)}"
         return event
 
@@ -91,14 +91,14 @@ class Session:
 
 @pytest.fixture
 def session(broker: tuple[str, int]) -> Iterator[Callable[[ModuleType, bytes], Session]]:
-    made: list[Session] = []
+    sessions: list[Session] = []
 
     def make(amqp: ModuleType, header: bytes) -> Session:
-        made.append(Session(broker, amqp, header))
-        return made[-1]
+        sessions.append(Session(broker, amqp, header))
+        return sessions[-1]
 
     yield make
-    for one in made:
+    for one in sessions:
         with contextlib.suppress(OSError):
             one.socket.close()
 
@@ -120,11 +120,11 @@ def test_session(
     session: Callable[[ModuleType, bytes], Session],
     unique: Callable[[str], str],
 ) -> None:
-    asked = negotiate(header, letter=amqp is v0_9)
-    assert asked.protocol is amqp
+    negotiation = negotiate(header, letter=amqp is v0_9)
+    assert negotiation.protocol is amqp
     client = session(amqp, header)
     start = client.open()
-    assert (start.version_major, start.version_minor) == asked.start
+    assert (start.version_major, start.version_minor) == negotiation.start
     assert start.server_properties["product"] == "RabbitMQ"
     ticket: dict[str, Any] = {}
     if amqp is not v0_9_1:
@@ -246,12 +246,12 @@ def test_recover_as_rabbitmq_has_it(
 def test_what_is_refused_is_answered_as_negotiate_says(
     header: bytes, broker: tuple[str, int]
 ) -> None:
-    said = negotiate(header)
-    assert not said.accepted
+    negotiation = negotiate(header)
+    assert not negotiation.accepted
     with socket.create_connection(broker, timeout=TIMEOUT) as peer:
         peer.sendall(header)
         octets = b""
         with contextlib.suppress(ConnectionResetError):  # behind its answer
             while chunk := peer.recv(100):
                 octets += chunk
-    assert octets == said.reply
+    assert octets == negotiation.reply

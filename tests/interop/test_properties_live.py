@@ -169,11 +169,11 @@ TYPED = {
 
 
 @pytest.mark.parametrize("tag", list(TYPED))
-@pytest.mark.parametrize("whole", [False, True], ids=["frames", "messages"])
-def test_typed_values(connect, tag, whole):
+@pytest.mark.parametrize("as_messages", [False, True], ids=["frames", "messages"])
+def test_typed_values(connect, tag, as_messages):
     """Every tag that RabbitMQ takes, written by its type and read back as that type."""
     value, octets = TYPED[tag]
-    client = connect(whole=whole, tables="typed")
+    client = connect(as_messages=as_messages, tables="typed")
     client.open_channel()
     sent, came = exchange(client, amqp.Basic.Properties(headers={"key": value}))
     table = entry(b"key", tag.encode() + octets)

@@ -125,13 +125,13 @@ def _runs(fact: MethodFact) -> Iterator[list[tuple[str, str]]]:
 
 
 def _encode_header(facts: Facts, header: Header, dialect: str) -> bytes:
-    known = facts.properties[header.class_id]
+    properties_of_class = facts.properties[header.class_id]
     word, values = 0, b""
-    for index, (name, wire_type) in enumerate(known):
+    for index, (name, wire_type) in enumerate(properties_of_class):
         if name in header.properties:
             word |= 1 << (15 - index)
             values += _encode_field(wire_type, header.properties[name], dialect)
-    assert set(header.properties) <= {name for name, _ in known}, header
+    assert set(header.properties) <= {name for name, _ in properties_of_class}, header
     words = header.flags or (word,)
     assert words[0] & 0xFFFC == word
     return (
@@ -154,20 +154,20 @@ def decode_frame(
     Raises Malformed. The end byte is looked at before the payload: a frame that is not framed
     says nothing.
     """
-    left = len(data) - offset
-    if left == 0:
+    available = len(data) - offset
+    if available == 0:
         return None
     head = data[offset : offset + 4]
     if b"AMQP".startswith(head):
-        if left < 8:
+        if available < 8:
             return None
         return 8, 0, ProtocolHeader(*data[offset + 4 : offset + 8])
-    if left < 7:
+    if available < 7:
         return None
     kind = data[offset]
     channel = int.from_bytes(data[offset + 1 : offset + 3], "big")
     size = int.from_bytes(data[offset + 3 : offset + 7], "big")
-    if left < size + 8:
+    if available < size + 8:
         return None
     end = offset + 7 + size
     if data[end] != FRAME_END:
@@ -255,11 +255,11 @@ def _decode_header(facts: Facts, reader: Reader, dialect: str) -> Header:
     words = [reader.uint(2, "property flags")]
     while words[-1] & 1:
         words.append(reader.uint(2, "property flags"))
-    known = facts.properties[class_id]
+    properties_of_class = facts.properties[class_id]
     properties: dict[str, Any] = {}
     # Fifteen properties a word, from bit 15 down; bit 0 says that another word follows. The flags
     # that belong to no property are ignored, as RabbitMQ does: what they announce is left over.
-    for index, (name, wire_type) in enumerate(known):
+    for index, (name, wire_type) in enumerate(properties_of_class):
         if not words[index // 15] >> (15 - index % 15) & 1:
             continue
         try:

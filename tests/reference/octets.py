@@ -14,9 +14,9 @@ class Reader:
         self.end = end
 
     def take(self, count: int, what: str) -> bytes:
-        left = self.end - self.pos
-        if count > left:
-            text = f"{what} needs {count} bytes, {left} remain"
+        available = self.end - self.pos
+        if count > available:
+            text = f"{what} needs {count} bytes, {available} remain"
             raise Malformed("TruncatedError", self.pos, text)
         piece = self.data[self.pos : self.pos + count]
         self.pos += count

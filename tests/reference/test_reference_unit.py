@@ -126,8 +126,8 @@ def test_by_hand(channel: int, frame: Any, octets: str) -> None:
     assert encode_frame(channel, frame) == data
     assert decode_frame(data) == (len(data), channel, frame)
     assert decode_frame(b"\x00" * 5 + data, 5) == (len(data), channel, frame)
-    for cut in range(len(data)):
-        assert decode_frame(data[:cut]) is None
+    for size in range(len(data)):
+        assert decode_frame(data[:size]) is None
     assert list(decode_stream(data * 2)) == [(channel, frame)] * 2
 
 

@@ -51,7 +51,7 @@ LOOKALIKE = text(b"published", b"\n" + LINE + b"\n=" * 50)
 
 def json_line(kind: str, payload: bytes, **more: object) -> bytes:
     """A line of the JSON log."""
-    said = {
+    record = {
         "channel": 3, "connection": "[::1]:5001 -> [::1]:5672", "exchange": "orders",
         "node": "rabbit@host", "payload": base64.b64encode(payload).decode(),
         "properties": {"content_type": "text/plain", "headers": {"n": -5}, "delivery_mode": 2},
@@ -60,4 +60,4 @@ def json_line(kind: str, payload: bytes, **more: object) -> bytes:
         "routing_keys": ["eu.de"], "timestamp": "2026-05-01T12:00:00.250+02:00", "type": kind,
         "user": "guest", "vhost": "/",
     }  # fmt: skip
-    return json.dumps({**said, **more}).encode() + b"\n"
+    return json.dumps({**record, **more}).encode() + b"\n"

@@ -111,10 +111,12 @@ BAD = {
 @pytest.mark.parametrize("why", BAD)
 def test_bad_lines_are_rows(why: str) -> None:
     good = logs.json_line("received", b"x")
-    found = rows(good + BAD[why].rstrip(b"\n") + b"\n" + good)
-    assert [row["error"] is None for row in found] == [True, False, True]
-    assert why in found[1]["error"] or (why == "too deep" and "no JSON" in found[1]["error"])
-    assert found[1]["record"] == BAD[why].rstrip(b"\n")
+    trace_rows = rows(good + BAD[why].rstrip(b"\n") + b"\n" + good)
+    assert [row["error"] is None for row in trace_rows] == [True, False, True]
+    assert why in trace_rows[1]["error"] or (
+        why == "too deep" and "no JSON" in trace_rows[1]["error"]
+    )
+    assert trace_rows[1]["record"] == BAD[why].rstrip(b"\n")
 
 
 @pytest.mark.parametrize(
@@ -138,10 +140,10 @@ def test_bad_lines_are_rows(why: str) -> None:
 )
 def test_bad_records_are_rows(properties: bytes, why: str) -> None:
     bad = logs.text(b"published", b"x", properties)
-    found = rows(LOG + bad + LOG)
-    assert [row["error"] is None for row in found] == [True, True, False, True, True]
-    assert why in found[2]["error"]
-    assert found[2]["record"] in bad
+    trace_rows = rows(LOG + bad + LOG)
+    assert [row["error"] is None for row in trace_rows] == [True, True, False, True, True]
+    assert why in trace_rows[2]["error"]
+    assert trace_rows[2]["record"] in bad
 
 
 def test_numbers_that_only_python_takes_for_json() -> None:
@@ -206,8 +208,8 @@ def test_sizes_of_pieces_and_packed_files(tmp_path: Path, monkeypatch: Any) -> N
     path = tmp_path / "x.log.gz"
     path.write_bytes(gzip.compress(data))
     assert traces.is_trace(path)
-    found = pa.table(traces.read(path)).to_pylist()
-    assert found == [{**row, "file": str(path)} for row in expected]
+    trace_rows = pa.table(traces.read(path)).to_pylist()
+    assert trace_rows == [{**row, "file": str(path)} for row in expected]
 
 
 def compress_exactly(data: bytes) -> bytes:
@@ -259,27 +261,27 @@ def test_a_record_that_is_too_long_in_a_compressed_file_that_is_cut(
     monkeypatch.setattr(_read, "RECORD_LIMIT", 5000)
     for size in (10_000, 400_000):
         packed = compress_exactly(LOG + logs.text(b"published", b"x" * size))
-        found = rows(packed[:-100])
-        assert [row["error"] for row in found[:2]] == [None, None]
-        assert "the compressed file is damaged or cut" in found[-1]["error"]
-        assert all(len(row["record"] or b"") <= 5001 for row in found)
+        trace_rows = rows(packed[:-100])
+        assert [row["error"] for row in trace_rows[:2]] == [None, None]
+        assert "the compressed file is damaged or cut" in trace_rows[-1]["error"]
+        assert all(len(row["record"] or b"") <= 5001 for row in trace_rows)
 
 
 def test_a_payload_that_looks_like_a_line_of_the_log() -> None:
     payload = b"\n" + logs.LINE + b"\nnot a time: Message lost\n\nPayload: \n"
-    found = rows(logs.text(b"published", payload) + logs.text(b"received", b"x"))
-    assert [row["body"] for row in found] == [payload, b"x"]
+    trace_rows = rows(logs.text(b"published", payload) + logs.text(b"received", b"x"))
+    assert [row["body"] for row in trace_rows] == [payload, b"x"]
 
 
 def test_records_are_bounded(monkeypatch: Any) -> None:
     monkeypatch.setattr(_read, "RECORD_LIMIT", 5000)
     for one, kind in ((logs.text, b"published"), (logs.json_line, "published")):
         sizes = (10, 900_000, 20)
-        found = rows(b"".join(one(kind, b"x" * size) for size in sizes))  # type: ignore[operator]
-        assert [row["error"] is None for row in found] == [True, False, True]
-        assert "more than 5000 bytes" in found[1]["error"]
-        assert len(found[1]["record"]) == 5001
-        assert len(found[2]["body"]) == 20
+        trace_rows = rows(b"".join(one(kind, b"x" * size) for size in sizes))  # type: ignore[operator]
+        assert [row["error"] is None for row in trace_rows] == [True, False, True]
+        assert "more than 5000 bytes" in trace_rows[1]["error"]
+        assert len(trace_rows[1]["record"]) == 5001
+        assert len(trace_rows[2]["body"]) == 20
 
 
 def test_lines_that_look_like_the_next_record() -> None:  # their cost: tests/protocol/linear.py
@@ -308,8 +310,8 @@ def test_damage_gives_rows(data: bytes, damage: list[tuple[float, bytes, int]]) 
         at = int(place * len(octets))
         octets[at : at + drop] = put
     for format in ("text", "json"):
-        found = rows(bytes(octets), format=format)
-        assert all((row["error"] is None) == (row["record"] is None) for row in found)
+        trace_rows = rows(bytes(octets), format=format)
+        assert all((row["error"] is None) == (row["record"] is None) for row in trace_rows)
 
 
 def firehose(key: str, headers: dict[str, Any], body: bytes, tag: int) -> bytes:
@@ -326,7 +328,7 @@ def test_messages_of_the_firehose_in_a_capture() -> None:
         "node": "rabbit@host", "vhost": "/", "connection": "1.2.3.4:5 -> 6.7.8.9:10",
         "channel": 2, "user": "guest",
     }  # fmt: skip
-    said = b"".join(
+    messages_of_server = b"".join(
         [
             firehose("publish.orders", {**headers, "routed_queues": ["q"]}, b"one", 1),
             firehose("deliver.q.of.mine", {**headers, "redelivered": 1}, b"two", 2),
@@ -334,11 +336,15 @@ def test_messages_of_the_firehose_in_a_capture() -> None:
             amqp.encode_message(1, amqp.Basic.Deliver(exchange="other"), None, b"four"),
         ]
     )
-    packets = [*make.opening(), make.client(1001, amqp.PROTOCOL_HEADER), make.server(5001, said)]
+    packets = [
+        *make.opening(),
+        make.client(1001, amqp.PROTOCOL_HEADER),
+        make.server(5001, messages_of_server),
+    ]
     messages = capture.read(io.BytesIO(make.pcap(packets)), level="message")
-    found = [row for batch in traces.unwrap(messages) for row in batch.to_pylist()]
-    assert [row["body"] for row in found] == [b"one", b"two", None]
-    one, two, strange = found
+    trace_rows = [row for batch in traces.unwrap(messages) for row in batch.to_pylist()]
+    assert [row["body"] for row in trace_rows] == [b"one", b"two", None]
+    one, two, strange = trace_rows
     assert (one["exchange"], one["routing_key"], one["src"]) == ("orders", "eu.de", "1.2.3.4:5")
     assert one["properties"]["headers"] == '{"$$k":{"$binary":"/w=="},"n":1}'
     assert one["properties"]["priority"] == 3
@@ -354,13 +360,13 @@ def test_traces_of_rabbitmq() -> None:
     shared = shared_dir()
     if shared is None:
         pytest.skip("the shared recordings are not here")
-    found = {
+    rows_of_files = {
         name: pa.table(traces.read(shared / "captures" / "trace" / name)).to_pylist()
         for name in ("texttrace.log", "jsontrace.log", "firehose.jsonl")
     }
-    text = found["texttrace.log"]
+    text = rows_of_files["texttrace.log"]
     assert len(text) == 10
-    for other in found.values():
+    for other in rows_of_files.values():
         for row, expected in zip(other, text, strict=True):
             assert row["error"] is None
             for name in ("body", "direction", "exchange", "routing_keys", "routed_queues", "queue",
@@ -368,7 +374,7 @@ def test_traces_of_rabbitmq() -> None:
                 assert row[name] == expected[name], name
             mine, its = row["properties"], expected["properties"]
             assert {**mine, "headers": None} == {**its, "headers": None}
-    assert [row["timestamp"] for row in found["firehose.jsonl"]] == [None] * 10
+    assert [row["timestamp"] for row in rows_of_files["firehose.jsonl"]] == [None] * 10
 
 
 def test_command_line(tmp_path: Path, capsys: Any) -> None:
