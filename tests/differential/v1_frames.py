@@ -7,7 +7,7 @@ from typing import Any
 from amqpcodec import v1_0 as amqp
 from tests.differential import tshark
 from tests.differential.compare import Known, Peer
-from tests.differential.legacy import each
+from tests.differential.legacy import read_all
 from tests.differential.v1 import neutral
 from tests.support.v1_gen import (
     BITS,
@@ -143,7 +143,7 @@ AZURE_FRAMES: Known = {
 }
 TSHARK: Known = {"empty binary": lambda at: at.theirs == "" and b"\xa0\x00" in at.case}
 PEERS = [
-    Peer("azure-frames", frame, frame_of, each(azure_frame), AZURE_FRAMES),
-    Peer("azure-messages", message, message_of, each(azure_message), {}),
+    Peer("azure-frames", frame, frame_of, read_all(azure_frame), AZURE_FRAMES),
+    Peer("azure-messages", message, message_of, read_all(azure_message), {}),
     Peer("tshark-1.0", frame, row_of, shown, TSHARK),
 ]
