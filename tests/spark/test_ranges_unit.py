@@ -230,7 +230,7 @@ def test_a_pass_that_follows_outlines_keeps_the_same_states(
                 assert stat.S_IMODE(state_path.stat().st_mode) == 0o600
                 assert b"routing" not in state_path.read_bytes()  # encrypted
             monkeypatch.setattr(capture.Reader, "read", None)
-        ranges_of_chain = reader.cut(chain, step)
+        ranges_of_chain = reader.split_chain(chain, step)
         monkeypatch.undo()
         monkeypatch.setenv(kept.KEY, "0123456789abcdef0123456789abcdef")
         assert len(ranges_of_chain) == 10
@@ -252,7 +252,7 @@ def test_a_range_whose_outline_is_too_large_is_read(tmp_path: Path) -> None:
     items = reader.to_outline(chain, step)
     assert len(items) == 9
     assert [reader.outline(item, step) for item in items] == [0] * 9
-    assert len(reader.cut(chain, step)) == 10
+    assert len(reader.split_chain(chain, step)) == 10
     assert rows(path, stateLocation=options["stateLocation"], maxPartitionBytes=str(step)) == rows(
         path
     )

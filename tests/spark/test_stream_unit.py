@@ -399,4 +399,4 @@ def test_a_long_stream_forgets(tmp_path: Path) -> None:
     [log] = (tmp_path / "states").iterdir()
     assert len(list(log.glob("*.json"))) <= 64
     assert len(list(log.glob("*.state"))) <= 3
-    assert len(query.reader.journal.at(query.committed).seen) <= 6
+    assert len(query.reader.journal.at(query.committed).known_files) <= 6

@@ -100,5 +100,7 @@ def dataset(
     names = None if fields is None else list(fields)
     sources = RepeatableSources(path_or_file, options.get("filesystem"))
     return CaptureDataset(
-        lambda wanted: read(sources.open(), level, names if wanted is None else wanted, **options)
+        lambda columns: read(
+            sources.open(), level, names if columns is None else columns, **options
+        )
     )

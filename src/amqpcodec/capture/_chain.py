@@ -66,7 +66,8 @@ class Chain:
                 self._files = [Found(source, source_name(source), None, False)]
             else:
                 self._files = in_order(
-                    look(each, self._protocol, self.unpacking) for each in self._sources
+                    look(path_or_file, self._protocol, self.unpacking)
+                    for path_or_file in self._sources
                 )
         return self._files
 
@@ -125,20 +126,20 @@ class Chain:
         if self._bytes is not None:
             self._bytes.stop()
 
-    def _open(self, found: Found) -> None:
+    def _open(self, file: Found) -> None:
         core = self.core
         self._next += 1
         self._file_ended = False
-        self._pieces = Pieces(found.source, self._skip, self.watch, self.unpacking)
+        self._pieces = Pieces(file.source, self._skip, self.watch, self.unpacking)
         self._skip = 0
         self._bytes = Ahead(self._pieces)
         if self._pool is not None:
             self._bytes.start(self._pool)
         if core.between:
             last = core.last_time if self._stats else None
-            core.begin(found.name, os.path.basename(found.name))
-            if last is not None and found.time is not None and found.time < last - OVERLAP:
-                self.overlaps.append(found.name)
+            core.begin(file.name, os.path.basename(file.name))
+            if last is not None and file.time is not None and file.time < last - OVERLAP:
+                self.overlaps.append(file.name)
 
     def _read_file(self, limit: int | None) -> Iterator[CaptureBatch | list[CaptureRows]]:
         """To the end of the file, or to an offset in it."""
@@ -219,7 +220,7 @@ class Chain:
         if core.between:
             self._before = core.counts()
             return
-        names = [each.name for each in self.files]
+        names = [file.name for file in self.files]
         if core.name in names:
             self._next = names.index(core.name)
         elif len(names) > 1:
@@ -249,17 +250,17 @@ class Chain:
         return damage(core.damaged, core.at, core.waiting if self._file_ended else 0, self._pieces)
 
 
-def damage(damaged: bool, at: int, waiting: int, pieces: Pieces | None) -> str | None:
+def damage(damaged: bool, at: int, pending_bytes: int, pieces: Pieces | None) -> str | None:
     """What is wrong with a file that was read up to an offset.
 
-    waiting: bytes after it. pieces: what was read of it.
+    pending_bytes: bytes after it. pieces: what was read of it.
     """
     if damaged:
         return f"no record at byte {at}"
     if pieces is not None and pieces.fault is not None:
         return f"{pieces.fault}, after byte {at}"
-    if waiting:
-        return f"the last record is cut: {waiting} bytes of it at byte {at}"
+    if pending_bytes:
+        return f"the last record is cut: {pending_bytes} bytes of it at byte {at}"
     return None if pieces is None else pieces.mistake
 
 

@@ -233,8 +233,8 @@ class Pieces:
                 most, option = limit
                 room = max(0, most - self.unpacked)
                 self.unpacked += room
-                told = f"{option}={self._limits.options[option]}"
-                self.fault = f"the compressed file becomes larger than {told} allows"
+                limit_text = f"{option}={self._limits.options[option]}"
+                self.fault = f"the compressed file becomes larger than {limit_text} allows"
                 yield piece[:room]
                 name = source_name(self.source) or "a capture"
                 warnings.warn(f"{name}: {self.fault}", CaptureWarning, stacklevel=2)
@@ -248,11 +248,11 @@ class Pieces:
             self._frame = number
             start, end = table.packed[number : number + 2]
             file.seek(start)
-            given = 0
+            output_bytes = 0
             for piece in self._unpack_by_arrow("zstd", _Part(file, at=start, size=end - start)):
                 yield piece
-                given += len(piece)
-            if given != table.unpacked[number + 1] - table.unpacked[number] or self.fault:
+                output_bytes += len(piece)
+            if output_bytes != table.unpacked[number + 1] - table.unpacked[number] or self.fault:
                 break
         else:
             return
@@ -260,8 +260,8 @@ class Pieces:
         self.mistake = f"its table of frames is wrong about the frame at byte {start}"
         file.seek(start)
         for piece in self._unpack_by_arrow("zstd", _Part(file, at=start)):
-            yield piece[given:]
-            given = max(0, given - len(piece))
+            yield piece[output_bytes:]
+            output_bytes = max(0, output_bytes - len(piece))
 
     def _unpack_by_arrow(self, codec: str, part: _Part) -> Iterator[bytes]:
         """zstd and lz4, frame after frame, by pyarrow."""
@@ -271,19 +271,19 @@ class Pieces:
             raise ImportError(
                 f"captures compressed with {codec} need pyarrow: pip install 'amqpcodec[arrow]'"
             ) from None
-        done = 0
+        output_bytes = 0
         # Arrow gives nothing of a call that fails: what was decompressed within it comes from ever
         # smaller calls, the last ones of which read a byte and give a byte.
         for step in (PACKED_PIECE, BEFORE_DAMAGE, 1):
             self._part = part
-            skip = done
+            skip = output_bytes
             try:
                 with pa.CompressedInputStream(pa.PythonFile(part, mode="r"), codec) as unpacked:
                     while piece := unpacked.read(min(skip, PACKED_PIECE) or step):
                         if skip:
                             skip -= len(piece)
                             continue
-                        done += len(piece)
+                        output_bytes += len(piece)
                         yield piece
                 return
             except OSError as error:
@@ -350,7 +350,7 @@ class Ahead:
     def stop(self) -> None:
         """The pool was shut down; what it has read comes next."""
         self._pool = None
-        self._asked = deque(each for each in self._asked if not each.cancelled())
+        self._asked = deque(request for request in self._asked if not request.cancelled())
 
     def __iter__(self) -> Iterator[bytes | memoryview]:
         """Itself."""

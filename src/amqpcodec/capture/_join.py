@@ -20,8 +20,8 @@ from ._order import Found
 class _Tap:
     """A file that is open."""
 
-    def __init__(self, found: Found, pieces: Pieces) -> None:
-        self.found = found
+    def __init__(self, file: Found, pieces: Pieces) -> None:
+        self.file = file
         self.pieces = pieces
         self.octets = iter(pieces)
 
@@ -56,14 +56,14 @@ class Joined(Chain):
         core = self.core
         self.refuse_after_failure()
         while not self._ended:
-            left = self.files[self._next :]
-            which = core.advance_taps(left[0].time if left else None)
+            remaining_files = self.files[self._next :]
+            which = core.advance_taps(remaining_files[0].time if remaining_files else None)
             if which == self._FULL:
                 yield from self._take()
             elif which != self._READ:
                 self._feed(which)
-            elif left:
-                self._open(left[0])
+            elif remaining_files:
+                self._open(remaining_files[0])
             else:
                 break
         while core.advance(last=True):
@@ -75,12 +75,12 @@ class Joined(Chain):
             if self.at_end_of_file is not None:
                 self.at_end_of_file()
 
-    def _open(self, found: Found) -> None:
+    def _open(self, file: Found) -> None:
         self._next += 1
-        if not found.empty:
-            number = self.core.open_tap(found.name, os.path.basename(found.name))
-            pieces = Pieces(found.source, 0, self.watch, self.unpacking)
-            self._taps[number] = _Tap(found, pieces)
+        if not file.empty:
+            number = self.core.open_tap(file.name, os.path.basename(file.name))
+            pieces = Pieces(file.source, 0, self.watch, self.unpacking)
+            self._taps[number] = _Tap(file, pieces)
 
     def _feed(self, number: int) -> None:
         """Give the next bytes of a file, or close it."""
@@ -91,13 +91,13 @@ class Joined(Chain):
             core.feed_tap(number, piece)
             return
         del self._taps[number]
-        known, at, waiting = core.close_tap(number)
-        if not known:
-            raise no_capture(tap.found.name)
-        fault = damage(damaged, at, waiting, tap.pieces)
+        is_capture, at, pending_bytes = core.close_tap(number)
+        if not is_capture:
+            raise no_capture(tap.file.name)
+        fault = damage(damaged, at, pending_bytes, tap.pieces)
         if fault is not None:
-            said = f"{tap.found.name}: {fault}"
-            self._damaged = said if self._damaged is None else f"{self._damaged}; {said}"
+            message = f"{tap.file.name}: {fault}"
+            self._damaged = message if self._damaged is None else f"{self._damaged}; {message}"
 
     def resume(self, state: bytes) -> None:
         """There is no state to go on from.
@@ -109,5 +109,5 @@ class Joined(Chain):
 
     def stats(self) -> list[dict[str, Any]]:
         """What was counted of all files together."""
-        names = ", ".join(each.name for each in self.files)
+        names = ", ".join(file.name for file in self.files)
         return [{"file": names, **self.core.counts(), "damaged": self._damaged}]

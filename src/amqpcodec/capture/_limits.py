@@ -79,11 +79,12 @@ class Unpacking:
 
     def __post_init__(self) -> None:
         """Raises ValueError: a limit is out of its range."""
-        for each in fields(self):
-            limit, (least, most) = getattr(self, each.name), each.metadata.values()
+        for limit_field in fields(self):
+            limit = getattr(self, limit_field.name)
+            least, most = limit_field.metadata.values()
             if limit < least or (most is not None and limit > most):
                 to = "on" if most is None else f"to {most}"
-                raise ValueError(f"{each.name} is from {least} {to}, not {limit}")
+                raise ValueError(f"{limit_field.name} is from {least} {to}, not {limit}")
 
     @property
     def options(self) -> dict[str, Any]:
@@ -118,20 +119,20 @@ class Limits(Unpacking):
     websocket_ratio: int = _limit(128, 1, 1032)
 
 
-def limits_of(given: LimitOptions) -> Limits:
+def limits_of(options: LimitOptions) -> Limits:
     """Limits as keyword arguments.
 
     Raises:
         TypeError: one is none; it says which, and what was probably meant.
         ValueError: one is out of its range.
     """
-    known = [each.name for each in fields(Limits)]
-    for name in given:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean {close[0]}?" if close else f"limits are {', '.join(known)}"
+    names = [field.name for field in fields(Limits)]
+    for name in options:
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
+            hint = f"did you mean {close[0]}?" if close else f"limits are {', '.join(names)}"
             raise TypeError(f"no argument {name!r}: {hint}")
-    return Limits(**given)
+    return Limits(**options)
 
 
 #: What is used where nothing is said.

@@ -37,7 +37,7 @@ AGAIN = 1 << 16
 NOT, PERHAPS, CLEARLY = range(3)
 
 #: How a pcap file begins that is not packed.
-MAGICS = tuple(bytes.fromhex(each) for each in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1"))
+MAGICS = tuple(bytes.fromhex(text) for text in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1"))
 
 #: (sequence number of the first byte, of the one after the last, whether it begins there).
 Way = tuple[int, int, bool]
@@ -46,7 +46,7 @@ Way = tuple[int, int, bool]
 class Ends(NamedTuple):
     """The beginning and the end of a file. Times: ns since 1970, None where there are none."""
 
-    found: Found
+    file: Found
     last_time: int | None
     head: dict[bytes, Way]
     tail: dict[bytes, Way]
@@ -71,8 +71,8 @@ class Link:
 
     def append(self, ends: Ends) -> None:
         """The file that goes on."""
-        time = ends.found.time or 0
-        self.files.append((time, ends.last_time or time, ends.found))
+        time = ends.file.time or 0
+        self.files.append((time, ends.last_time or time, ends.file))
         self.tail.update(ends.tail)
 
 
@@ -95,19 +95,19 @@ def look(source: Source, ports: Collection[int], unpacking: Unpacking) -> Ends:
     place = 0 if is_path else source.tell()  # type: ignore[union-attr]
     start = CaptureEnds(ports)
     head: dict[bytes, Way] | None = None
-    rest, count, tail = b"", 0, start
+    remainder, count, tail = b"", 0, start
     for piece in Pieces(source, unpacking=unpacking):
         count += len(piece)
-        rest += piece
-        rest = rest[start.feed(rest) :]
+        remainder += piece
+        remainder = remainder[start.feed(remainder) :]
         if start.damaged:
             break
         if head is None and count >= LOOKED_AT:
             head = start.ways()
             if is_path and start.cuttable:
-                found = _look_at_tail(source, start, ports)  # type: ignore[arg-type]
-                if found is not None:
-                    tail = found
+                file_tail = _look_at_tail(source, start, ports)  # type: ignore[arg-type]
+                if file_tail is not None:
+                    tail = file_tail
                     break
     if not is_path:
         source.seek(place)  # type: ignore[union-attr]
@@ -144,24 +144,24 @@ def link(sources: Iterable[Source], ports: Collection[int], unpacking: Unpacking
 
 def link_ends(looked_at: Iterable[Ends]) -> Groups:
     """The groups of files that were looked at."""
-    by_found = {id(each.found): each for each in looked_at}
+    by_found = {id(ends.file): ends for ends in looked_at}
     links: list[Link] = []
     reasons: dict[str, str] = {}
     last: list[Found] = []  # without a packet: nothing tells where they belong
-    for found in in_order(each.found for each in by_found.values()):
-        each = by_found[id(found)]
-        if found.time is None:
-            last.append(found)
+    for file in in_order(ends.file for ends in by_found.values()):
+        ends = by_found[id(file)]
+        if file.time is None:
+            last.append(file)
             continue
-        certain = {id(one): goes_on(one, each) for one in links}
+        certain = {id(one): goes_on(one, ends) for one in links}
         before = [one for one in links if certain[id(one)] == max(certain.values()) > NOT]
         if not before:
             if links:
-                reasons[found.name] = reason(links, each)
+                reasons[file.name] = reason(links, ends)
             before = [Link()]
             links.append(before[0])
-        _joined(links, before, reasons).append(each)
-    groups = [[found for _, _, found in one.files] for one in links]
+        _joined(links, before, reasons).append(ends)
+    groups = [[file for _, _, file in one.files] for one in links]
     if last:
         if groups:
             groups[-1].extend(last)
@@ -174,12 +174,12 @@ def _joined(links: list[Link], before: Sequence[Link], reasons: dict[str, str]) 
     """One link of those that a file goes on with, where no two of their files are of one time."""
     newest = before[-1]
     for other in before[-2::-1]:
-        files = sorted([*other.files, *newest.files], key=lambda each: each[:2])
-        if any(after[0] < each[1] for each, after in pairwise(files)):
+        files = sorted([*other.files, *newest.files], key=lambda entry: entry[:2])
+        if any(after[0] < previous[1] for previous, after in pairwise(files)):
             continue  # another recording
-        later = max(newest, other, key=lambda each: each.last_time)
+        later = max(newest, other, key=lambda link: link.last_time)
         tail = {**other.tail, **newest.tail, **later.tail}
-        first, second = sorted((other, newest), key=lambda each: each.files[0][0])
+        first, second = sorted((other, newest), key=lambda link: link.files[0][0])
         reasons.pop(second.files[0][2].name, None)
         first.files, first.tail = files, tail
         links.remove(second)
@@ -194,7 +194,7 @@ def goes_on(before: Link, file: Ends) -> int:
     again, later than all of them, or it has no packet of a connection. NOT: else; bytes of the same
     time that are there already are another recording of them.
     """
-    time = file.found.time or 0
+    time = file.file.time or 0
     if time < before.last_time - OVERLAP:
         return NOT
     later = time > before.last_time
@@ -213,17 +213,19 @@ def _compare(before: Link, file: Ends, later: bool) -> tuple[int, int, int]:
     """
     forward = again = backward = 0
     for key, (first, after, begins) in file.head.items():
-        known = before.tail.get(key)
-        if known is None:
+        earlier = before.tail.get(key)
+        if earlier is None:
             continue
-        step = _distance(first, known[1])
+        step = _distance(first, earlier[1])
         if begins:
-            backward += known[2] and known[0] == first
-        elif first == known[0] != known[1]:
+            backward += earlier[2] and earlier[0] == first
+        elif first == earlier[0] != earlier[1]:
             backward += 1  # it begins where the file before does
-        elif 0 <= step <= MISSING or (later and -MISSING <= step < 0 < _distance(after, known[1])):
+        elif 0 <= step <= MISSING or (
+            later and -MISSING <= step < 0 < _distance(after, earlier[1])
+        ):
             forward += 1
-        elif -AGAIN <= step < 0 < _distance(first, known[0]):
+        elif -AGAIN <= step < 0 < _distance(first, earlier[0]):
             again += 1
         else:
             backward += 1
@@ -252,10 +254,10 @@ def in_the_middle(midstream: int) -> str:
 
 def reason(links: Sequence[Link], file: Ends) -> str:
     """Why a file goes on with none of those before it: what the nearest one says."""
-    shared = [each for each in links if each.tail.keys() & file.head.keys()]
+    shared = [candidate for candidate in links if candidate.tail.keys() & file.head.keys()]
     before = (shared or links)[-1]
     name = before.name
-    if (file.found.time or 0) < before.last_time - (0 if shared else OVERLAP):
+    if (file.file.time or 0) < before.last_time - (0 if shared else OVERLAP):
         same = ", of the same connections" if shared else ""
         return f"its packets are of the same time as those of {name}{same}"
     if shared:

@@ -38,9 +38,9 @@ def no_frames(counted: Mapping[str, Any], ports: Collection[int]) -> str:
     if counted["frames"] or not counted["packets"]:
         return ""
     numbers = ", ".join(map(str, sorted(set(ports)))) or "none"
-    found = [f"{n:,} packets: {reason}" for reason, n in counted["skipped"].items()]
-    found += other_protocols(counted)
+    reasons = [f"{n:,} packets: {reason}" for reason, n in counted["skipped"].items()]
+    reasons += other_protocols(counted)
     if sealed := counted["tls_connections"] - counted["tls_decrypted"]:
-        found.append(f"{sealed:,} connections over TLS, which keylog= opens")
-    details = f" ({', '.join(found)})" if found else ""
+        reasons.append(f"{sealed:,} connections over TLS, which keylog= opens")
+    details = f" ({', '.join(reasons)})" if reasons else ""
     return f"no frame of AMQP on the ports {numbers}{details}; ports= names the servers' ports"

@@ -36,11 +36,11 @@ def look(source: Source, protocol: _codec.Protocol | _v1.V1Core, unpacking: Unpa
     name = source_name(source)
     core.begin(name, "")
     place = source.tell() if not isinstance(source, str | os.PathLike) else 0
-    found, time = False, None
+    has_packet, time = False, None
     for piece in Pieces(source, unpacking=unpacking):
         core.feed(piece)
-        found, time = core.peek()
-        if found or core.damaged:
+        has_packet, time = core.peek()
+        if has_packet or core.damaged:
             break
     if not isinstance(source, str | os.PathLike):
         source.seek(place)
@@ -49,9 +49,9 @@ def look(source: Source, protocol: _codec.Protocol | _v1.V1Core, unpacking: Unpa
     return Found(source, name, time, not core.known)
 
 
-def in_order(found: Iterable[Found]) -> list[Found]:
+def in_order(files: Iterable[Found]) -> list[Found]:
     """By first packet. Names decide between equal times; files without one stand at the end."""
-    return sorted(found, key=lambda each: (each.time is None, each.time or 0, natural(each.name)))
+    return sorted(files, key=lambda file: (file.time is None, file.time or 0, natural(file.name)))
 
 
 def natural(name: str) -> tuple[list[str | int], str]:

@@ -34,11 +34,11 @@ class Part(NamedTuple):
 
 def parts(begin: tuple[int, int], end: tuple[int, int]) -> list[Part]:
     """What is between two places of a chain, (number of the file, bytes in it)."""
-    found = []
+    result = []
     while begin[0] < end[0]:
-        found.append(Part(*begin, None))
+        result.append(Part(*begin, None))
         begin = begin[0] + 1, 0
-    return [*found, Part(*begin, end[1])] if begin[1] < end[1] else found
+    return [*result, Part(*begin, end[1])] if begin[1] < end[1] else result
 
 
 def outline(reader: Reader, part: Part, most: int) -> bytes | None:
@@ -55,24 +55,24 @@ def outline(reader: Reader, part: Part, most: int) -> bytes | None:
     core.begin(reader.name, "")
     start = 0
     if part.start:
-        found = _first(core, source, part, chain.unpacking)
-        if found is None:
+        first_offset = _first(core, source, part, chain.unpacking)
+        if first_offset is None:
             return None
-        start = found
+        start = first_offset
     pieces = Pieces(source, start, unpacking=chain.unpacking)
     core.stop_at(part.stop)
-    made = _capture.CaptureOutline(core, start, most)
-    rest = b""
+    builder = _capture.CaptureOutline(core, start, most)
+    remainder = b""
     for piece in pieces:
-        data = rest + bytes(piece) if rest else piece
-        used = made.feed(data)
-        rest = bytes(data[used:])
+        data = remainder + bytes(piece) if remainder else piece
+        used = builder.feed(data)
+        remainder = bytes(data[used:])
         if part.stop is not None and core.at >= part.stop:
             break
     else:
-        if rest or part.stop is not None:
+        if remainder or part.stop is not None:
             return None  # the file is cut
-    return made.take() if pieces.finds(start) else None
+    return builder.take() if pieces.finds(start) else None
 
 
 def _first(
@@ -91,9 +91,9 @@ def _first(
     pieces = iter(Pieces(source, part.start, unpacking=unpacking))
     while len(raw) < SEARCH_BYTES and (piece := next(pieces, None)) is not None:
         raw += piece
-    found = ends.first_record(raw, len(raw) < SEARCH_BYTES)
-    at = part.start + found
-    return None if found < 0 or (part.stop is not None and at >= part.stop) else at
+    position = ends.first_record(raw, len(raw) < SEARCH_BYTES)
+    at = part.start + position
+    return None if position < 0 or (part.stop is not None and at >= part.stop) else at
 
 
 def follow(reader: Reader, outlines: Sequence[tuple[Part, bytes]]) -> bool:
@@ -103,11 +103,11 @@ def follow(reader: Reader, outlines: Sequence[tuple[Part, bytes]]) -> bool:
     """
     chain = reader._one()
     core = chain.core
-    for part, made in outlines:
+    for part, data in outlines:
         name = chain.files[part.file].name
         if part.start == 0 and core.between:
             core.begin(name, os.path.basename(name))
-        if core.between or core.name != name or not _capture.follow_outline(core, made):
+        if core.between or core.name != name or not _capture.follow_outline(core, data):
             return False
         if part.stop is None:
             core.end()

@@ -22,13 +22,13 @@ def files_of(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
         FileNotFoundError: a glob stands for nothing, or a folder has no file.
     """
     name = os.fspath(path)
-    there = os.path.exists(name)
-    if (there and not os.path.isdir(name)) or (not there and not _is_glob(name)):
+    exists = os.path.exists(name)
+    if (exists and not os.path.isdir(name)) or (not exists and not _is_glob(name)):
         return [path]
-    found = {file for place in places(name) for file in files_below(place, False)}
-    if not found:
+    files = {file for place in places(name) for file in files_below(place, False)}
+    if not files:
         raise FileNotFoundError(f"no file is in the folder {name!r}")
-    return [*sorted(found)]
+    return [*sorted(files)]
 
 
 def places(path: str) -> list[str]:
@@ -40,7 +40,9 @@ def places(path: str) -> list[str]:
     if os.path.exists(path):
         return [path]
     matches = [
-        match for each in alternatives(path) for match in sorted(glob.glob(each, recursive=True))
+        match
+        for alternative in alternatives(path)
+        for match in sorted(glob.glob(alternative, recursive=True))
     ]
     if not matches:
         raise FileNotFoundError(f"[PATH_NOT_FOUND] Path does not exist: {path}")

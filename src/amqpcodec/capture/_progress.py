@@ -23,8 +23,8 @@ class Progress:
         self.tell = tell
         self.done = 0
         sizes = [_size(source) for source in sources]
-        known = [size for size in sizes if size is not None]
-        self.total = sum(known) if len(known) == len(sizes) else None
+        known_sizes = [size for size in sizes if size is not None]
+        self.total = sum(known_sizes) if len(known_sizes) == len(sizes) else None
 
     def watch(self, file: IO[bytes]) -> IO[bytes]:
         """What is to be read in place of a file."""
@@ -67,12 +67,12 @@ class _Counted:
         return raw
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.file, name)
+        attribute = getattr(self.file, name)
         if name != "readinto":
-            return found
+            return attribute
 
         def readinto(room: memoryview) -> int:
-            count: int = found(room) or 0
+            count: int = attribute(room) or 0
             self.progress.add(count)
             return count
 

@@ -37,7 +37,7 @@ def retried(request: Callable[[], Answer]) -> Answer:
         OSError: it failed at last, or in a way that trying again does not mend.
     """
     pause = PAUSE
-    for left in range(TRIES - 1, -1, -1):
+    for tries_left in range(TRIES - 1, -1, -1):
         try:
             return request()
         except _FINAL:
@@ -45,7 +45,7 @@ def retried(request: Callable[[], Answer]) -> Answer:
         except (ValueError, TypeError, ImportError):
             raise
         except Exception as problem:  # each client has errors of its own
-            if not left:
+            if not tries_left:
                 if isinstance(problem, OSError):
                     raise
                 raise OSError(f"{type(problem).__name__}: {problem}") from problem
@@ -60,7 +60,7 @@ class _Range(NamedTuple):
     start: int
     size: int
     room: bytearray
-    done: Future[None]
+    future: Future[None]
 
 
 class RangeFile(PositionedFile):
@@ -93,18 +93,18 @@ class RangeFile(PositionedFile):
 
     def readinto(self, room: Any) -> int:
         """As many bytes as are wanted, or all that are left."""
-        done = 0
-        while done < len(room) and self._at < self.size:
+        count = 0
+        while count < len(room) and self._at < self.size:
             if not self._start <= self._at < self._start + len(self._here):
-                self._move(self._at, len(room) - done)
+                self._move(self._at, len(room) - count)
             first = self._at - self._start
-            part = self._here[first : first + len(room) - done]
-            room[done : done + len(part)] = part
+            part = self._here[first : first + len(room) - count]
+            room[count : count + len(part)] = part
             self._at += len(part)
-            done += len(part)
-        return done
+            count += len(part)
+        return count
 
-    def _move(self, start: int, wanted: int) -> None:
+    def _move(self, start: int, needed_bytes: int) -> None:
         """Have the range at an offset here, and ask for those after it where it is read on."""
         end = min(self.until + LOOK, self.size)
         goes_on = len(self._here) > 0 and start == self._start + len(self._here) and start < end
@@ -114,11 +114,11 @@ class RangeFile(PositionedFile):
         if self._next and self._next[0].start == start:
             here = self._next.popleft()
             room, size = here.room, here.size
-            here.done.result()
+            here.future.result()
         else:
             while self._next:  # the memory of those that are being fetched goes with them
-                self._next.popleft().done.cancel()
-            length = self._length * GROWTH if goes_on else max(wanted, LOOK)
+                self._next.popleft().future.cancel()
+            length = self._length * GROWTH if goes_on else max(needed_bytes, LOOK)
             self._length = min(length, self._whole)
             size = min(self._length, (end if start < end else self.size) - start)
             room = self._room(size)
@@ -129,8 +129,8 @@ class RangeFile(PositionedFile):
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(AHEAD, "amqpcodec-ahead")
             size, room = min(self._whole, end - after), self._room(self._whole)
-            done = self._pool.submit(self._load, after, size, room)
-            self._next.append(_Range(after, size, room, done))
+            future = self._pool.submit(self._load, after, size, room)
+            self._next.append(_Range(after, size, room, future))
             after += size
 
     def _room(self, size: int) -> bytearray:
@@ -140,7 +140,7 @@ class RangeFile(PositionedFile):
         """Fill the beginning of a room."""
 
         def request() -> None:
-            with memoryview(room) as whole, whole[:size] as part:
+            with memoryview(room) as room_view, room_view[:size] as part:
                 count = self._fetch(start, part)
             if count != size:
                 raise OSError(f"{self.name}: {count} bytes came instead of {size}")

@@ -114,15 +114,15 @@ class Reader:
         single = isinstance(path_or_file, str | os.PathLike) or hasattr(path_or_file, "read")
         self.source = path_or_file
         sources: list[Any] = [path_or_file] if single else list(path_or_file)  # type: ignore[arg-type]
-        for each in sources:
-            if not isinstance(each, str | os.PathLike) and not hasattr(each, "read"):
-                raise TypeError(f"takes names of files or open files, not {type(each).__name__}")
+        for path in sources:
+            if not isinstance(path, str | os.PathLike) and not hasattr(path, "read"):
+                raise TypeError(f"takes names of files or open files, not {type(path).__name__}")
         storage = Storage(filesystem=filesystem)
         sources = locate_each(sources, storage)
         self._single = single and sources == [locate(path_or_file, storage)]
         if files not in get_args(Arrangement):
             raise ValueError(f'files is "auto", "rotation", "separate" or "taps", not {files!r}')
-        told = _protocol(protocol)
+        protocol_core = _protocol(protocol)
         others = () if protocol is not None else tuple(map(_protocol_of, OTHERS))
         fields = None if fields is None else fields if isinstance(fields, str) else list(fields)
         ports = (ports,) if isinstance(ports, int) else tuple(ports)
@@ -135,8 +135,8 @@ class Reader:
         self._filter: tuple[list[str], Callable[[Batch], Any]] | None = None
 
         def core() -> _capture.CaptureReader:
-            made = _capture.CaptureReader(
-                told,
+            reader = _capture.CaptureReader(
+                protocol_core,
                 fields,
                 ports,
                 redact,
@@ -158,12 +158,12 @@ class Reader:
                 open_deliveries=self.limits.open_deliveries,
             )
             if self._filter is not None:
-                made.choose(*self._filter)
-            return made
+                reader.choose(*self._filter)
+            return reader
 
         self._core = core
         first = core()  # what is wrong with the arguments is told now
-        self._schema = _capture.capture_schema(told, fields, level, field_tables)
+        self._schema = _capture.capture_schema(protocol_core, fields, level, field_tables)
         self._reasons: dict[str, str] = {}
         self._watched: Watch | None = None
         if on_progress is not None:
@@ -177,25 +177,25 @@ class Reader:
         self._workers = Workers(workers) if workers > 1 else None
         if files == "auto" and len(sources) > 1:
             self._link: Callable[[], list[Chain]] = lambda: [
-                Chain([file.source for file in group], core(), told, group, self.limits)
+                Chain([file.source for file in group], core(), protocol_core, group, self.limits)
                 for group in self._groups(sources, ports)
             ]
             return
         if files == "taps":
-            self._linked = [Joined(sources, first, told, self.limits)]
+            self._linked = [Joined(sources, first, protocol_core, self.limits)]
             return
         groups = [[source] for source in sources] if files == "separate" else [sources]
         self._linked = [
-            Chain(group, core() if i else first, told, unpacking=self.limits)
+            Chain(group, core() if i else first, protocol_core, unpacking=self.limits)
             for i, group in enumerate(groups)
         ]
-        for each in self._linked:
-            each.watch = self._watched
+        for chain in self._linked:
+            chain.watch = self._watched
 
     def _groups(self, sources: list[Source], ports: Collection[int]) -> list[list[Found]]:
-        found = link(sources, ports, self.limits)
-        self._reasons = found.reasons
-        return found.groups
+        groups = link(sources, ports, self.limits)
+        self._reasons = groups.reasons
+        return groups.groups
 
     def filter(self, columns: Iterable[str], predicate: Callable[[Batch], Any]) -> None:
         """Keep only the rows that a predicate accepts; call it before the first batch is read.
@@ -222,8 +222,8 @@ class Reader:
         """Those that were asked for, or found by looking at the files."""
         if self._linked is None:
             self._linked = self._link()
-            for each in self._linked:
-                each.watch = self._watched
+            for chain in self._linked:
+                chain.watch = self._watched
         return self._linked
 
     @property
@@ -240,7 +240,7 @@ class Reader:
     @property
     def files(self) -> list[str]:
         """The names of the files, in the order in which they are read."""
-        return [each.name for chain in self._chains for each in chain.files]
+        return [file.name for chain in self._chains for file in chain.files]
 
     @property
     def overlaps(self) -> list[str]:
@@ -398,7 +398,9 @@ class Reader:
             for file in (chain.files if isinstance(chain, Joined) else chain.files[:1])
         ]
         first_packets = [look(file.source, _protocol(None), self.limits) for file in first_files]
-        return min((found.time for found in first_packets if found.time is not None), default=None)
+        return min(
+            (packet.time for packet in first_packets if packet.time is not None), default=None
+        )
 
     def tcp_resets(self) -> list[tuple[int, str, int | None]]:
         """(connection_index, direction, time) of each connection that a TCP reset ended.
@@ -407,7 +409,7 @@ class Reader:
         (``stats()["resets"]`` counts all). direction: the sender of the reset; time: ns since 1970,
         or None where the file has none.
         """
-        return [each for chain in self._chains for each in chain.core.resets()]
+        return [reset for chain in self._chains for reset in chain.core.resets()]
 
     @property
     def unbuffered(self) -> bool:
@@ -426,19 +428,19 @@ class Reader:
     def count(self) -> list[dict[str, Any]]:
         """Read all, keep nothing, and give what stats() has of each file: needs the field error."""
         errors: list[int] = []
-        found = 0
+        error_count = 0
 
         def at_end_of_file() -> None:
-            nonlocal found
-            errors.append(found)
-            found = 0
+            nonlocal error_count
+            errors.append(error_count)
+            error_count = 0
 
         for chain in self._chains:
             chain.at_end_of_file = at_end_of_file
         for batch in self:
-            found += batch.errors
+            error_count += batch.errors
         files = self.file_stats()
-        return [{**each, "errors": n} for each, n in zip(files, errors, strict=True)]
+        return [{**counts, "errors": n} for counts, n in zip(files, errors, strict=True)]
 
     def _one(self) -> Chain:
         """The chain, where pieces are read."""
@@ -517,19 +519,19 @@ class Reader:
                 raw = file.read(SEARCH_BYTES)
                 last = start + len(raw) >= size
                 step = len(raw) if last else SEARCH_BYTES // 2
-                found = core.first(raw, min(stop - start, step), last)
-                if found >= 0:
-                    return start + found
+                position = core.first(raw, min(stop - start, step), last)
+                if position >= 0:
+                    return start + position
                 start += step
         return None
 
     @property
     def damaged(self) -> str | None:
         """What ended the reading of a file early, or None; all before it was read."""
-        found = [each for chain in self._chains for each in chain.stats() if each["damaged"]]
+        faults = [counts for chain in self._chains for counts in chain.stats() if counts["damaged"]]
         if self._single:
-            return found[0]["damaged"] if found else None
-        return "; ".join(f"{each['file']}: {each['damaged']}" for each in found) or None
+            return faults[0]["damaged"] if faults else None
+        return "; ".join(f"{counts['file']}: {counts['damaged']}" for counts in faults) or None
 
     def stats(self) -> dict[str, Any]:
         """What was read so far; see the function stats(). Of one file, what "files" has of it.
@@ -547,7 +549,7 @@ class Reader:
 
     def file_stats(self) -> list[dict[str, Any]]:
         """What was counted of each file, in the order of reading."""
-        return [each for chain in self._chains for each in chain.stats()]
+        return [counts for chain in self._chains for counts in chain.stats()]
 
 
 def read(
@@ -795,8 +797,8 @@ def _read_separately(reasons: dict[str, str], midstream: int) -> str:
     if not reasons:
         return f"{in_the_middle(midstream)} of files that are read alone"
     name, reason = next(iter(reasons.items()))
-    told = told_alone(name, midstream, reason, len(reasons) - 1)
-    return f'{told}; files="rotation" reads all as one, files="separate" each by itself'
+    message = told_alone(name, midstream, reason, len(reasons) - 1)
+    return f'{message}; files="rotation" reads all as one, files="separate" each by itself'
 
 
 def _sums(dicts: list[dict[str, Any]]) -> dict[str, Any]:

@@ -39,7 +39,9 @@ class RepeatableSources:
 
     def open(self) -> Any:
         """What capture.read takes for one more scan."""
-        opened = [each.view() if isinstance(each, _OpenFile) else each for each in self._sources]
+        opened = [
+            source.view() if isinstance(source, _OpenFile) else source for source in self._sources
+        ]
         return opened[0] if self._single and len(opened) == 1 else opened
 
 

@@ -62,6 +62,6 @@ def _read(file: IO[bytes]) -> SeekTable | None:
     if _HEAD.unpack(file.read(_HEAD.size)) != (_SKIPPABLE, length):
         return None
     entries = list(entry.iter_unpack(file.read(length - _FOOT.size)))
-    packed = list(accumulate((each[0] for each in entries), initial=0))
-    unpacked = list(accumulate((each[1] for each in entries), initial=0))
+    packed = list(accumulate((sizes[0] for sizes in entries), initial=0))
+    unpacked = list(accumulate((sizes[1] for sizes in entries), initial=0))
     return SeekTable(packed, unpacked) if packed[-1] == start else None

@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple
 
 from ._paths import files_of
 from ._ranges import RANGE, RangeFile, retried
-from ._uris import cut_at_glob, is_remote, local_path, pattern, shown, split_scheme, whole
+from ._uris import cut_at_glob, is_remote, local_path, pattern, shown, split_scheme, with_slashes
 
 __all__ = [
     "Facts",
@@ -84,7 +84,7 @@ class Storage:
             ImportError, ValueError: nothing here reads this scheme, or its options are wrong.
         """
         store, path = self._store(uri)
-        size = _there(retried(lambda: store.stat(path)), uri).size
+        size = _require(retried(lambda: store.stat(path)), uri).size
         file: Any = RangeFile(store.fetcher(path), size, shown(uri), step)
         return file  # type: ignore[no-any-return]
 
@@ -94,9 +94,9 @@ class Storage:
         Raises:
             FileNotFoundError, IsADirectoryError: it is not there, or a folder.
         """
-        store, path = self._store(whole(uri))
+        store, path = self._store(with_slashes(uri))
         store.ask_again()
-        return _there(retried(lambda: store.stat(path)), uri)
+        return _require(retried(lambda: store.stat(path)), uri)
 
     def find(self, uri: str, recursive: bool) -> Iterator[Stored]:
         """What a URI stands for: a file, the files of a folder, or those that a glob matches.
@@ -107,33 +107,33 @@ class Storage:
         Raises:
             FileNotFoundError: nothing is there.
         """
-        uri = whole(uri)
+        uri = with_slashes(uri)
         base, glob = cut_at_glob(uri)
-        wanted = pattern(glob) if glob else None
+        glob_pattern = pattern(glob) if glob else None
         store, path = self._store(base)
         store.ask_again()
-        single = store.named(path, glob)
+        single = store.facts_of(path, glob)
         if single is not None:
             yield Stored(uri, *single)
             return
-        there = False
-        below = recursive or wanted is not None
+        has_match = False
+        below = recursive or glob_pattern is not None
         front = f"{base.rstrip('/')}/" if base else ""
         for name, facts in retried(lambda: list(store.below(path, below))):
-            there = there or wanted is None
-            rest = name[len(path.rstrip("/")) :].lstrip("/")
-            if wanted is not None:
-                match = wanted.fullmatch(rest)
+            has_match = has_match or glob_pattern is None
+            relative_name = name[len(path.rstrip("/")) :].lstrip("/")
+            if glob_pattern is not None:
+                match = glob_pattern.fullmatch(relative_name)
                 if match is None:
                     continue
-                there = True
-                rest = match["below"] or ""
-            if any(part[:1] in "._" for part in rest.split("/") if part):
+                has_match = True
+                relative_name = match["below"] or ""
+            if any(part[:1] in "._" for part in relative_name.split("/") if part):
                 continue
-            if "/" in rest and not recursive:
+            if "/" in relative_name and not recursive:
                 continue
             yield Stored(front + name[len(path.rstrip("/")) :].lstrip("/"), *facts)
-        if not there:
+        if not has_match:
             raise _missing(uri)
 
     def _store(self, uri: str) -> tuple[_Arrow | _Fsspec, str]:
@@ -167,7 +167,7 @@ def locate(source: Any, storage: Storage) -> Any:
         return source
     path = os.fspath(source)
     if storage.holds(path):
-        return Located(whole(path), storage)
+        return Located(with_slashes(path), storage)
     return local_path(path) if path[:5].lower() == "file:" else source
 
 
@@ -180,33 +180,33 @@ def locate_all(source: Any, storage: Storage) -> list[Any]:
         FileNotFoundError: a glob or a URI stands for nothing, or a folder has no file.
         OSError: as Storage.find().
     """
-    found = locate(source, storage)
-    if found is source and not isinstance(source, str | os.PathLike):
+    location = locate(source, storage)
+    if location is source and not isinstance(source, str | os.PathLike):
         return [source]
-    if not isinstance(found, Located):
-        return list(files_of(found))
-    if found is source:
-        return [found]
-    return [Located(each.uri, storage) for each in sorted(storage.find(found.uri, False))]
+    if not isinstance(location, Located):
+        return list(files_of(location))
+    if location is source:
+        return [location]
+    return [Located(file.uri, storage) for file in sorted(storage.find(location.uri, False))]
 
 
 def locate_each(sources: Iterable[Any], storage: Storage) -> list[Any]:
     """What locate_all() gives of several; a file that a folder or a glob names again comes once."""
-    found: list[Any] = []
+    locations: list[Any] = []
     for source in sources:
         files = locate_all(source, storage)
         if len(files) > 1:
-            names = {os.fspath(each) for each in found if isinstance(each, str | os.PathLike)}
-            files = [each for each in files if os.fspath(each) not in names]
-        found += files
-    return found
+            names = {os.fspath(file) for file in locations if isinstance(file, str | os.PathLike)}
+            files = [file for file in files if os.fspath(file) not in names]
+        locations += files
+    return locations
 
 
 def _missing(uri: str) -> FileNotFoundError:
     return FileNotFoundError(f"[PATH_NOT_FOUND] Path does not exist: {shown(uri)}")
 
 
-def _there(facts: Facts | None, uri: str) -> Facts:
+def _require(facts: Facts | None, uri: str) -> Facts:
     if facts is None:
         raise _missing(uri)
     return facts
@@ -230,7 +230,7 @@ class _Store:
         """
         raise NotImplementedError
 
-    def named(self, path: str, glob: str) -> Facts | None:
+    def facts_of(self, path: str, glob: str) -> Facts | None:
         """The same of a path, or of a file in it whose name is this glob itself; None: a folder."""
         with suppress(IsADirectoryError):
             if not glob:
@@ -283,19 +283,19 @@ def _by_arrow(uri: str, scheme: str, options: Mapping[str, str]) -> tuple[_Arrow
         from pyarrow import ArrowInvalid, ArrowNotImplementedError, fs
     except ImportError:
         return None
-    known = _ALIASES.get(scheme, scheme)
-    plain = known + uri[len(scheme) :]
-    arguments = _arguments(known, options)
-    if arguments and known not in ("s3", "gs"):
+    arrow_scheme = _ALIASES.get(scheme, scheme)
+    plain = arrow_scheme + uri[len(scheme) :]
+    arguments = _arguments(arrow_scheme, options)
+    if arguments and arrow_scheme not in ("s3", "gs"):
         return None  # fsspec takes arguments for all
     try:
         if arguments:
-            made = getattr(fs, {"s3": "S3FileSystem", "gs": "GcsFileSystem"}[known])
-            return _Arrow(made(**arguments)), plain.partition("://")[2]
-        found, path = fs.FileSystem.from_uri(plain)
+            factory = getattr(fs, {"s3": "S3FileSystem", "gs": "GcsFileSystem"}[arrow_scheme])
+            return _Arrow(factory(**arguments)), plain.partition("://")[2]
+        filesystem, path = fs.FileSystem.from_uri(plain)
     except (ArrowInvalid, ArrowNotImplementedError, AttributeError, ImportError):
         return None
-    return _Arrow(found), path
+    return _Arrow(filesystem), path
 
 
 #: Hadoop's names for S3, and pyarrow's; what stands for an endpoint without TLS is told apart.
@@ -361,9 +361,9 @@ class _Fsspec(_Store):
         """See RangeFile."""
 
         def fetch(start: int, room: memoryview) -> int:
-            found = self.filesystem.cat_file(path, start=start, end=start + len(room))
-            size = len(found)
-            room[:size] = found[: len(room)]
+            data = self.filesystem.cat_file(path, start=start, end=start + len(room))
+            size = len(data)
+            room[:size] = data[: len(room)]
             return size
 
         return fetch
@@ -371,10 +371,10 @@ class _Fsspec(_Store):
     def below(self, path: str, recursive: bool) -> Iterator[tuple[str, Facts]]:
         try:
             depth = None if recursive else 1
-            found = self.filesystem.find(path, maxdepth=depth, detail=True)
+            entries = self.filesystem.find(path, maxdepth=depth, detail=True)
         except FileNotFoundError:
             return
-        for name, info in found.items():
+        for name, info in entries.items():
             yield name, _facts(info)
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-__all__ = ["cut_at_glob", "is_remote", "local_path", "pattern", "shown", "split_scheme", "whole"]
+__all__ = [
+    "cut_at_glob",
+    "is_remote",
+    "local_path",
+    "pattern",
+    "shown",
+    "split_scheme",
+    "with_slashes",
+]
 
 #: A letter alone is a drive of Windows.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
@@ -16,14 +24,14 @@ _GLOB = re.compile(r"[*?\[{]")
 
 def is_remote(path: str) -> bool:
     """Whether a path is a URI of something else than this machine's files."""
-    found = _SCHEME.match(path) or _ONE_SLASH.match(path)
-    return found is not None and found[1].lower() != "file"
+    match = _SCHEME.match(path) or _ONE_SLASH.match(path)
+    return match is not None and match[1].lower() != "file"
 
 
-def whole(uri: str) -> str:
+def with_slashes(uri: str) -> str:
     """A URI with both of its slashes."""
-    found = _ONE_SLASH.match(uri)
-    return uri if found is None else f"{found[1]}://{uri[found.end() :]}"
+    match = _ONE_SLASH.match(uri)
+    return uri if match is None else f"{match[1]}://{uri[match.end() :]}"
 
 
 def local_path(path: str) -> str:
@@ -33,13 +41,13 @@ def local_path(path: str) -> str:
         ValueError: it names another host, or another scheme.
     """
     if path[:5].lower() == "file:":
-        host, rest = "", path[5:]
-        if rest[:2] == "//":
-            host, slash, rest = rest[2:].partition("/")
-            rest = slash + rest
+        host, remainder = "", path[5:]
+        if remainder[:2] == "//":
+            host, slash, remainder = remainder[2:].partition("/")
+            remainder = slash + remainder
         if host not in ("", "localhost"):
             raise ValueError(f"{path!r} names a file of the host {host!r}, not of this one")
-        return unquote(rest)  # a question mark begins no query here: it may be of a glob
+        return unquote(remainder)  # a question mark begins no query here: it may be of a glob
     if is_remote(path):
         raise ValueError(f"{path!r} is no file of this machine")
     return path
@@ -47,19 +55,19 @@ def local_path(path: str) -> str:
 
 def shown(uri: str) -> str:
     """A URI without the password or the arguments that may stand in it."""
-    found = _SCHEME.match(uri)
-    if found is None:
+    match = _SCHEME.match(uri)
+    if match is None:
         return uri
-    authority, slash, path = uri[found.end() :].partition("/")
+    authority, slash, path = uri[match.end() :].partition("/")
     user, at, host = authority.rpartition("@")
     authority = host if ":" in user else f"{user}{at}{host}"
-    return f"{found[0]}{authority}{slash}{path.split('?', 1)[0] if '=' in path else path}"
+    return f"{match[0]}{authority}{slash}{path.split('?', 1)[0] if '=' in path else path}"
 
 
 def split_scheme(uri: str) -> tuple[str, str]:
     """The scheme, in lower case, and what comes after its slashes; without one, "" and all."""
-    found = _SCHEME.match(uri)
-    return ("", uri) if found is None else (found[1].lower(), uri[found.end() :])
+    match = _SCHEME.match(uri)
+    return ("", uri) if match is None else (match[1].lower(), uri[match.end() :])
 
 
 def cut_at_glob(uri: str) -> tuple[str, str]:
@@ -67,8 +75,8 @@ def cut_at_glob(uri: str) -> tuple[str, str]:
 
     Of ``http:`` and ``https:`` nothing is a glob: there ``?`` is what arguments begin with.
     """
-    scheme, rest = split_scheme(uri)
-    begin = len(uri) - len(rest)
+    scheme, remainder = split_scheme(uri)
+    begin = len(uri) - len(remainder)
     glob = None if scheme in ("http", "https") else _GLOB.search(uri, begin)
     if glob is None:
         return uri, ""

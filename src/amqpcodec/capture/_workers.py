@@ -37,11 +37,11 @@ class Workers:
         reading = ThreadPoolExecutor(1, "amqpcodec-reading")
         chain.start(reading)
         try:
-            found: Iterator[Any] = chain.read(stop, end)
+            batches: Iterator[Any] = chain.read(stop, end)
             fault: Exception | None = None
             while True:
                 try:
-                    some: list[CaptureRows] = next(found)
+                    some: list[CaptureRows] = next(batches)
                 except StopIteration:
                     break
                 except Exception as error:

@@ -29,10 +29,10 @@ class Mark(NamedTuple):
 
 def head_of(path: str, size: int, storage: Storage) -> str:
     """The digest of the first bytes of a file that had this size; "" where it is shorter now."""
-    wanted = min(size, HEAD)
+    length = min(size, HEAD)
     with open_source(locate(path, storage), HEAD) as file:
-        first = file.read(wanted)
-    return hashlib.blake2b(first, digest_size=16).hexdigest() if len(first) == wanted else ""
+        first = file.read(length)
+    return hashlib.blake2b(first, digest_size=16).hexdigest() if len(first) == length else ""
 
 
 def changed(marks: Iterable[Mark], storage: Storage) -> list[str]:
@@ -66,16 +66,16 @@ def refuse_changed(planned: Iterable[Listed], storage: Storage) -> None:
     Raises:
         OSError: a file cannot be read; FileNotFoundError: it went away.
     """
-    for each in planned:
-        if not _is_same(each, storage):
-            raise ValueError(_CHANGED % each.file.path)
+    for entry in planned:
+        if not _is_same(entry, storage):
+            raise ValueError(_CHANGED % entry.file.path)
 
 
 def _is_same(planned: Listed, storage: Storage) -> bool:
     before = planned.file
     now = stat_file(before.path, storage)
-    told = before.tag != "" or before.modified is not None
-    if now.size < before.size or (now.size == before.size and told):
+    has_version = before.tag != "" or before.modified is not None
+    if now.size < before.size or (now.size == before.size and has_version):
         return now == before
     return head_of(before.path, before.size, storage) == planned.head
 

@@ -45,10 +45,10 @@ def read_captures(
         ValueError: an option is wrong, or a column is not known.
         FileNotFoundError: a path stands for nothing.
     """
-    wanted = None if schema is None else parse_schema(schema)
-    if not isinstance(wanted, StructType | None):
-        raise ValueError(f"schema is a struct, not {wanted}")
-    reader = CaptureRows.of(path, options, wanted, filesystem)
+    requested_schema = None if schema is None else parse_schema(schema)
+    if not isinstance(requested_schema, StructType | None):
+        raise ValueError(f"schema is a struct, not {requested_schema}")
+    reader = CaptureRows.of(path, options, requested_schema, filesystem)
     return each_by_a_task(spark, reader.partitions(), reader.read, reader.what.plan.schema)
 
 
@@ -59,11 +59,11 @@ def each_by_a_task(
     schema: StructType,
 ) -> DataFrame:
     """The rows of each item, which a task of its own makes."""
-    known = list(items)
+    parts = list(items)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for numbers in batches:
             for number in numbers.column(0).to_pylist():
-                yield from rows(known[number])
+                yield from rows(parts[number])
 
-    return spark.range(0, len(known), 1, max(1, len(known))).mapInArrow(run, schema)
+    return spark.range(0, len(parts), 1, max(1, len(parts))).mapInArrow(run, schema)

@@ -29,9 +29,9 @@ def given_in_sql(options: Options) -> Options:
     """What stands in OPTIONS, where a table is made; its other properties are the user's own."""
     if "provider" not in options:
         return options
-    given = options.items()
-    named = {name for name in given if f"option.{name}" in given} | {"path", "paths"}
-    return Options({name: text for name, text in given.items() if name in named})
+    values = options.items()
+    option_names = {name for name in values if f"option.{name}" in values} | {"path", "paths"}
+    return Options({name: text for name, text in values.items() if name in option_names})
 
 
 def is_secret(name: str) -> bool:
@@ -43,21 +43,23 @@ def remember(schema: StructType, options: Options, names: Iterable[str]) -> Stru
     """The schema of a table that is being made, with the options of these names; else as it is."""
     if "provider" not in options:
         return schema
-    wanted = {option_key(name) for name in names}
-    kept = {
+    option_keys = {option_key(name) for name in names}
+    table_options = {
         name: text
         for name, text in options.items().items()
-        if name in wanted and not is_secret(name)
+        if name in option_keys and not is_secret(name)
     }
-    first, *rest = schema.fields
-    noted = StructField(first.name, first.dataType, first.nullable, {KEY: json.dumps(kept)})
-    return StructType([noted, *rest])
+    first, *other_fields = schema.fields
+    first_field = StructField(
+        first.name, first.dataType, first.nullable, {KEY: json.dumps(table_options)}
+    )
+    return StructType([first_field, *other_fields])
 
 
 def recall(options: Options, schema: StructType) -> Options:
     """The options of a read: those given, and those that the table was made with."""
     for field in schema.fields[:1]:
-        noted = (field.metadata or {}).get(KEY)
-        if noted is not None and "path" not in options and "paths" not in options:
-            return Options({**json.loads(noted), **options.items()})
+        options_json = (field.metadata or {}).get(KEY)
+        if options_json is not None and "path" not in options and "paths" not in options:
+            return Options({**json.loads(options_json), **options.items()})
     return options

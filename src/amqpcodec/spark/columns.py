@@ -59,7 +59,7 @@ def spark_type(arrow: pa.DataType) -> DataType:
     """The Spark type of a column; integers without a sign become the next wider type."""
     if pa.types.is_struct(arrow) and not is_variant(arrow):
         return StructType(
-            [StructField(each.name, spark_type(each.type)) for each in _children(arrow)]
+            [StructField(field.name, spark_type(field.type)) for field in _children(arrow)]
         )
     if pa.types.is_list(arrow):
         return ArrayType(spark_type(arrow.value_type))
@@ -85,7 +85,7 @@ def parse_schema(schema: str | DataType) -> DataType:
     return of_ddl(schema)
 
 
-def tables_of(wanted: DataType, field_tables: str | None) -> str:
+def tables_of(data_type: DataType, field_tables: str | None) -> str:
     """What field tables become: as it was told, or else by the types of a schema."""
     if field_tables is not None:
         if field_tables.lower() not in TABLES:
@@ -93,61 +93,71 @@ def tables_of(wanted: DataType, field_tables: str | None) -> str:
                 f"field_tables is {', '.join(map(repr, TABLES))}, not {field_tables!r}"
             )
         return field_tables.lower()
-    if isinstance(wanted, VariantType | MapType):
-        return "variant" if isinstance(wanted, VariantType) else "map"
-    if isinstance(wanted, StructType):
-        found = {tables_of(each.dataType, None) for each in wanted} - {"json"}
-        if len(found) > 1:
+    if isinstance(data_type, VariantType | MapType):
+        return "variant" if isinstance(data_type, VariantType) else "map"
+    if isinstance(data_type, StructType):
+        kinds = {tables_of(field.dataType, None) for field in data_type} - {"json"}
+        if len(kinds) > 1:
             raise ValueError("field tables are variants or maps in a schema, not both")
-        return found.pop() if found else "json"
+        return kinds.pop() if kinds else "json"
     return "json"
 
 
-def with_all(told: Any, names: Iterable[str]) -> list[str]:
-    """Names, with those of all other columns in the place of "*". told: as plan() takes it."""
-    named = list(names)
-    if ALL not in named:
-        return named
-    others = [name for name in pa.schema(told(None, "json")).names if name not in named]
-    at = named.index(ALL)
-    return [*named[:at], *others, *named[at + 1 :]]
+def with_all(schema_of_names: Any, names: Iterable[str]) -> list[str]:
+    """Names, with those of all other columns in the place of "*".
+
+    schema_of_names: as plan() takes it.
+    """
+    name_list = list(names)
+    if ALL not in name_list:
+        return name_list
+    others = [
+        name for name in pa.schema(schema_of_names(None, "json")).names if name not in name_list
+    ]
+    at = name_list.index(ALL)
+    return [*name_list[:at], *others, *name_list[at + 1 :]]
 
 
 def plan(
-    told: Any,
-    wanted: Iterable[str] | StructType | None,
+    schema_of_names: Any,
+    requested_columns: Iterable[str] | StructType | None,
     corrupt: str | None = CORRUPT,
     field_tables: str | None = None,
 ) -> Plan:
     """A plan for columns.
 
-    told: a function that gives the Arrow schema of a list of names, or of all for None, and of
-    what field tables become. wanted: names, of which "*" stands for all others; or a schema whose
-    columns are named as the decoder's fields are; or None for all that the decoder has. corrupt:
-    name of the column with the bytes of bad rows, a string (hexadecimal) or binary, which a schema
-    may have. field_tables: None: what the schema's types say, or else "json".
+    schema_of_names: a function that gives the Arrow schema of a list of names, or of all for None,
+    and of what field tables become. requested_columns: names, of which "*" stands for all others;
+    or a schema whose columns are named as the decoder's fields are; or None for all that the
+    decoder has. corrupt: name of the column with the bytes of bad rows, a string (hexadecimal) or
+    binary, which a schema may have. field_tables: None: what the schema's types say, or else
+    "json".
 
     Raises:
         ValueError: a name is not known, or a column has another type than the schema says.
     """
-    if isinstance(wanted, StructType):
-        return _plan_of_schema(told, wanted, corrupt, tables_of(wanted, field_tables))
+    if isinstance(requested_columns, StructType):
+        return _plan_of_schema(
+            schema_of_names, requested_columns, corrupt, tables_of(requested_columns, field_tables)
+        )
     field_tables = tables_of(StructType(), field_tables)
-    if isinstance(wanted, str | bytes):
-        raise TypeError(f"fields takes names in a list, not {type(wanted).__name__}")
-    names = None if wanted is None else with_all(told, wanted)
-    schema = pa.schema(told(names, field_tables))
+    if isinstance(requested_columns, str | bytes):
+        raise TypeError(f"fields takes names in a list, not {type(requested_columns).__name__}")
+    names = None if requested_columns is None else with_all(schema_of_names, requested_columns)
+    schema = pa.schema(schema_of_names(names, field_tables))
     if len(schema) == 0:
         raise ValueError("fields names no column")
-    columns = [StructField(each.name, spark_type(each.type)) for each in schema]
+    columns = [StructField(field.name, spark_type(field.type)) for field in schema]
     fields = schema.names if names is None else names
     return Plan(tuple(fields), StructType(columns), tuple(range(len(fields))), field_tables)
 
 
-def _plan_of_schema(told: Any, wanted: StructType, corrupt: str | None, field_tables: str) -> Plan:
+def _plan_of_schema(
+    schema_of_names: Any, requested_schema: StructType, corrupt: str | None, field_tables: str
+) -> Plan:
     fields: list[str] = []
     sources: list[int] = []
-    for column in wanted:
+    for column in requested_schema:
         if column.name == corrupt:
             if not isinstance(column.dataType, StringType | BinaryType):
                 raise ValueError(f"column {corrupt} of corrupt records is string or binary")
@@ -159,13 +169,13 @@ def _plan_of_schema(told: Any, wanted: StructType, corrupt: str | None, field_ta
         sources.append(fields.index(name))
     if not sources:
         raise ValueError("the schema names no column")
-    found = pa.schema(told(fields, field_tables)) if fields else pa.schema([])
-    for column, source in zip(wanted, sources, strict=True):
+    decoder_schema = pa.schema(schema_of_names(fields, field_tables)) if fields else pa.schema([])
+    for column, source in zip(requested_schema, sources, strict=True):
         if source >= 0:
-            _check_type(column.name, column.dataType, spark_type(found.field(source).type))
+            _check_type(column.name, column.dataType, spark_type(decoder_schema.field(source).type))
     if -1 in sources:
         fields += [name for name in ("frame", "error") if name not in fields]
-    return Plan(tuple(fields), wanted, tuple(sources), field_tables)
+    return Plan(tuple(fields), requested_schema, tuple(sources), field_tables)
 
 
 def _field_name(column: StructField) -> str:
@@ -194,17 +204,19 @@ _HEADER_TYPES = {
 }
 
 
-def _check_type(name: str, wanted: DataType, found: DataType) -> None:
-    if isinstance(wanted, StructType) and isinstance(found, StructType):
-        known = {each.name: each.dataType for each in found}
-        for each in wanted:
-            if each.name not in known:
-                raise ValueError(f"no {each.name!r} in {name}; there is {', '.join(known)}")
-            _check_type(f"{name}.{each.name}", each.dataType, known[each.name])
+def _check_type(name: str, expected: DataType, actual: DataType) -> None:
+    if isinstance(expected, StructType) and isinstance(actual, StructType):
+        types_by_name = {field.name: field.dataType for field in actual}
+        for field in expected:
+            if field.name not in types_by_name:
+                raise ValueError(
+                    f"no {field.name!r} in {name}; there is {', '.join(types_by_name)}"
+                )
+            _check_type(f"{name}.{field.name}", field.dataType, types_by_name[field.name])
         return
-    told, is_ = wanted.simpleString(), found.simpleString()
-    if told != is_ and (is_, told) != ("int", "bigint"):
-        raise ValueError(f"column {name} is {is_}, which the schema calls {told}")
+    expected_text, actual_text = expected.simpleString(), actual.simpleString()
+    if expected_text != actual_text and (actual_text, expected_text) != ("int", "bigint"):
+        raise ValueError(f"column {name} is {actual_text}, which the schema calls {expected_text}")
 
 
 def arrow_schema(schema: StructType, large: bool = False) -> pa.Schema:
@@ -232,19 +244,22 @@ def _corrupt(rows: pa.RecordBatch, plan: Plan, target: pa.DataType) -> pa.Array:
     """The bytes of bad rows; null for good ones."""
     frame = rows.column(plan.fields.index("frame"))
     bad = rows.column(plan.fields.index("error")).is_valid()
-    kept = pc.if_else(bad, frame, pa.scalar(None, frame.type))
+    bad_frames = pc.if_else(bad, frame, pa.scalar(None, frame.type))
     if pa.types.is_string(target) or pa.types.is_large_string(target):
-        return pa.array([None if raw is None else raw.hex() for raw in kept.to_pylist()], target)
-    return kept
+        return pa.array(
+            [None if raw is None else raw.hex() for raw in bad_frames.to_pylist()], target
+        )
+    return bad_frames
 
 
 def _as_type(column: pa.Array, target: pa.DataType) -> pa.Array:
     if column.type.equals(target):
         return column
     if pa.types.is_struct(target):
-        names = [each.name for each in _children(column.type)]
+        names = [field.name for field in _children(column.type)]
         children = [
-            _as_type(column.field(names.index(each.name)), each.type) for each in _children(target)
+            _as_type(column.field(names.index(field.name)), field.type)
+            for field in _children(target)
         ]
         if column.offset == 0:  # as all that the decoder gives: its validity can be shared
             valid, nulls = column.buffers()[0], column.null_count

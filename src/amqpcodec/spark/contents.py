@@ -90,31 +90,33 @@ def decode_captures(
     """
     level, mode = level.lower(), mode_of(mode)
 
-    told = capture_columns(level, protocol)
-    wanted = small_columns(told) if fields is None else wanted_fields(fields)
-    decoded = plan(told, wanted, None, field_tables)
-    kept = [keep] if isinstance(keep, str) else list(keep)
+    schema_of_names = capture_columns(level, protocol)
+    requested_columns = small_columns(schema_of_names) if fields is None else wanted_fields(fields)
+    decoded = plan(schema_of_names, requested_columns, None, field_tables)
+    keep_names = [keep] if isinstance(keep, str) else list(keep)
     values = sf.col(col) if isinstance(col, str) else col
     names = sf.lit("") if name is None else sf.col(name) if isinstance(name, str) else name
-    given = df.select(
-        *[sf.col(each).alias(each) for each in kept],
+    selection = df.select(
+        *[sf.col(column).alias(column) for column in keep_names],
         names.alias("amqp name"),
         values.alias("amqp bytes"),
     )
-    check_binary(given.schema.fields[-1].dataType, col)
-    if not isinstance(given.schema.fields[-2].dataType, StringType):
-        raise TypeError(f"name is text, not {given.schema.fields[-2].dataType.simpleString()}")
-    columns = [*kept, *decoded.schema.names]
-    twice = sorted({each for each in columns if columns.count(each) > 1})
+    check_binary(selection.schema.fields[-1].dataType, col)
+    if not isinstance(selection.schema.fields[-2].dataType, StringType):
+        raise TypeError(f"name is text, not {selection.schema.fields[-2].dataType.simpleString()}")
+    columns = [*keep_names, *decoded.schema.names]
+    twice = sorted({column for column in columns if columns.count(column) > 1})
     if twice:
         raise ValueError(f"these columns would be there twice: {', '.join(twice)}")
-    beside = given.schema.fields[: len(kept)]
+    beside = selection.schema.fields[: len(keep_names)]
     schema = StructType([*beside, *(StructField(f.name, f.dataType) for f in decoded.schema)])
     ports = (ports,) if isinstance(ports, int) else tuple(ports)
-    made = with_error(decoded, mode)
-    job = _Job(made, len(kept), level, ports, protocol, redact, mode, Limits(**limits), keylog)
+    column_plan = with_error(decoded, mode)
+    job = _Job(
+        column_plan, len(keep_names), level, ports, protocol, redact, mode, Limits(**limits), keylog
+    )
     list(job.captures("", b""))  # refuses wrong ports here
-    return given.mapInArrow(job.run, schema)
+    return selection.mapInArrow(job.run, schema)
 
 
 class _Named(io.BytesIO):
@@ -127,10 +129,13 @@ class _Named(io.BytesIO):
 
 @dataclass(frozen=True)
 class _Job:
-    """What runs in a worker; it travels there. kept: columns that stand first and go out as are."""
+    """What runs in a worker; it travels there.
+
+    keep_count: how many columns stand first and go out as they are.
+    """
 
     plan: Plan
-    kept: int
+    keep_count: int
     level: str
     ports: tuple[int, ...]
     protocol: str | None
@@ -142,23 +147,28 @@ class _Job:
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         target = arrow_schema(self.plan.schema)
         before = 0
-        for given in batches:
-            names, values = given.column(self.kept), given.column(self.kept + 1)
+        for input_batch in batches:
+            names, values = (
+                input_batch.column(self.keep_count),
+                input_batch.column(self.keep_count + 1),
+            )
             for row, (name, value) in enumerate(zip(names, values, strict=True)):
                 data = value.as_py()
-                beside = given.select(range(self.kept)).slice(row, 1)
+                beside = input_batch.select(range(self.keep_count)).slice(row, 1)
                 place = partial(row_of_task, before + row, beside)
                 for rows in self.captures(name.as_py() or "", data or b"", place):
                     out = conform(rows, self.plan, target)
-                    if self.kept:
+                    if self.keep_count:
                         at = pa.array(np.full(out.num_rows, row))
-                        kept = [given.column(i).take(at) for i in range(self.kept)]
-                        fields = [*[*given.schema][: self.kept], *target]
+                        keep_columns = [
+                            input_batch.column(i).take(at) for i in range(self.keep_count)
+                        ]
+                        fields = [*[*input_batch.schema][: self.keep_count], *target]
                         out = pa.RecordBatch.from_arrays(
-                            [*kept, *out.columns], schema=pa.schema(fields)
+                            [*keep_columns, *out.columns], schema=pa.schema(fields)
                         )
                     yield out
-            before += given.num_rows
+            before += input_batch.num_rows
 
     def captures(
         self, name: str, data: bytes, place: Callable[[], str] = str
@@ -201,6 +211,6 @@ class _Job:
                 self.level, list(self.plan.fields), self.protocol, self.plan.field_tables
             )
         )
-        known = {"file": name, "error": error}
-        columns = [pa.array([known.get(each.name)], each.type) for each in schema]
+        values = {"file": name, "error": error}
+        columns = [pa.array([values.get(field.name)], field.type) for field in schema]
         return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -22,13 +22,13 @@ __all__ = ["Conversations"]
 class Conversations:
     """What runs in a worker; it travels there. Rows come with equal keys after one another.
 
-    kept: how many columns stand first and go out as they are; keys: how many come after them, by
-    which rows are of one conversation. The column after them has the bytes. max_open,
+    keep_count: how many columns stand first and go out as they are; keys: how many come after
+    them, by which rows are of one conversation. The column after them has the bytes. max_open,
     max_open_bytes: messages, and bytes of them, that may be open at the border of two batches.
     """
 
     plan: Plan
-    kept: int
+    keep_count: int
     keys: int
     protocol: str
     mode: str
@@ -40,7 +40,7 @@ class Conversations:
         task = _Task(self)
         for rows in batches:
             start = 0
-            for length in pieces(rows.column(self.kept + self.keys), PIECE):
+            for length in pieces(rows.column(self.keep_count + self.keys), PIECE):
                 yield from task.take(rows.slice(start, length))
                 start += length
         yield from task.end()
@@ -67,7 +67,7 @@ class _Task:
         """
         if rows.num_rows:
             self._waiting.append(rows)
-        if sum(each.nbytes for each in self._waiting) >= sum(map(len, self._open)):
+        if sum(batch.nbytes for batch in self._waiting) >= sum(map(len, self._open)):
             yield from self._step()
 
     def end(self) -> Iterator[pa.RecordBatch]:
@@ -82,14 +82,14 @@ class _Task:
             return
         rows = pa.Table.from_batches(self._waiting).combine_chunks().to_batches()
         self._waiting = []
-        for each in rows:
-            yield from self._read(each)
+        for batch in rows:
+            yield from self._read(batch)
 
     def _read(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         job, ahead = self._job, len(self._open)
-        kept = rows.select(range(job.kept))
-        values = rows.column(job.kept + job.keys)
-        keys = [rows.column(job.kept + i) for i in range(job.keys)]
+        keep_columns = rows.select(range(job.keep_count))
+        values = rows.column(job.keep_count + job.keys)
+        keys = [rows.column(job.keep_count + i) for i in range(job.keys)]
         if ahead or self._links:
             # Where only links are remembered, an empty value says whose they are.
             before: list[bytes | None] = [*self._open] or [None]
@@ -97,7 +97,7 @@ class _Task:
             keys = [
                 _repeated(one, len(before), key) for one, key in zip(self._keys, keys, strict=True)
             ]
-            kept = _joined(self._kept if ahead else kept.slice(0, 1), kept)
+            keep_columns = _joined(self._kept if ahead else keep_columns.slice(0, 1), keep_columns)
         try:
             columns, open_, links = decode_held(
                 values,
@@ -109,15 +109,15 @@ class _Task:
                 links=self._links,
             )
         except DecodeError as problem:
-            tell_place(problem, row_of_task(None, kept.slice(problem.row or 0, 1)))
+            tell_place(problem, row_of_task(None, keep_columns.slice(problem.row or 0, 1)))
             raise
         out = pa.record_batch(columns)
-        yield self._out(out, kept, out.column(len(self._fields) - 1))
-        yield from self._keep(open_, links, kept)
+        yield self._out(out, keep_columns, out.column(len(self._fields) - 1))
+        yield from self._keep(open_, links, keep_columns)
         self._keys = [key.slice(len(key) - 1) for key in keys]
 
     def _keep(
-        self, open_: list[tuple[int, bytes, int]], links: list[int], kept: pa.RecordBatch
+        self, open_: list[tuple[int, bytes, int]], links: list[int], keep_columns: pa.RecordBatch
     ) -> Iterator[pa.RecordBatch]:
         """Remember what is open, but not more than the limit: the oldest are given up."""
         total, number = sum(len(raw) for _, raw, _ in open_), 0
@@ -130,55 +130,59 @@ class _Task:
             lost = open_[:number]
             yield from self._give_up(
                 [raw for _, raw, _ in lost],
-                kept.take(pa.array([row for row, _, _ in lost], pa.int64())),
+                keep_columns.take(pa.array([row for row, _, _ in lost], pa.int64())),
                 f"more than {passed} are open",
             )
             links = [*links, *(link for _, _, link in lost if link >= 0)]
-        rest = open_[number:]
-        self._open = [raw for _, raw, _ in rest]
-        self._kept = kept.take(pa.array([row for row, _, _ in rest], pa.int64()))
+        remainder = open_[number:]
+        self._open = [raw for _, raw, _ in remainder]
+        self._kept = keep_columns.take(pa.array([row for row, _, _ in remainder], pa.int64()))
         self._links = links
 
     def _give_up(
-        self, values: list[bytes], kept: pa.RecordBatch, why: str
+        self, values: list[bytes], keep_columns: pa.RecordBatch, why: str
     ) -> Iterator[pa.RecordBatch]:
         """A row with an error for each of these messages, which are not whole."""
         from .. import batch
 
         job = self._job
-        told: Any = {"mode": job.mode, "field_tables": job.plan.field_tables}
+        options: Any = {"mode": job.mode, "field_tables": job.plan.field_tables}
         array = pa.array(values, pa.large_binary())
         try:
-            rows = batch.decode(array, job.protocol, "message", self._fields, **told)
+            rows = batch.decode(array, job.protocol, "message", self._fields, **options)
         except DecodeError as problem:
-            tell_place(problem, row_of_task(None, kept.slice(problem.row or 0, 1)))
+            tell_place(problem, row_of_task(None, keep_columns.slice(problem.row or 0, 1)))
             raise
-        found = pa.record_batch(rows)
+        error_rows = pa.record_batch(rows)
         if "error" in self._fields:
             at = self._fields.index("error")
-            texts = [f"{text}; {why}" if text else text for text in found.column(at).to_pylist()]
-            found = found.set_column(at, "error", pa.array(texts, pa.string()))
-        yield self._out(found, kept, found.column(len(self._fields) - 1))
+            texts = [
+                f"{text}; {why}" if text else text for text in error_rows.column(at).to_pylist()
+            ]
+            error_rows = error_rows.set_column(at, "error", pa.array(texts, pa.string()))
+        yield self._out(error_rows, keep_columns, error_rows.column(len(self._fields) - 1))
 
-    def _out(self, rows: pa.RecordBatch, kept: pa.RecordBatch, at: pa.Array) -> pa.RecordBatch:
+    def _out(
+        self, rows: pa.RecordBatch, keep_columns: pa.RecordBatch, at: pa.Array
+    ) -> pa.RecordBatch:
         out = conform(rows, self._job.plan, self._target)
-        if not self._job.kept:
+        if not self._job.keep_count:
             return out
-        beside = [column.take(at) for column in kept.columns]
+        beside = [column.take(at) for column in keep_columns.columns]
         return pa.RecordBatch.from_arrays(
-            [*beside, *out.columns], schema=pa.schema([*kept.schema, *self._target])
+            [*beside, *out.columns], schema=pa.schema([*keep_columns.schema, *self._target])
         )
 
 
-def _repeated(one: pa.Array, times: int, rest: pa.Array) -> pa.Array:
-    return pa.concat_arrays([one.take(pa.array(np.zeros(times, np.int64))), rest])
+def _repeated(one: pa.Array, times: int, tail: pa.Array) -> pa.Array:
+    return pa.concat_arrays([one.take(pa.array(np.zeros(times, np.int64))), tail])
 
 
-def _joined(first: Any, rest: pa.RecordBatch) -> pa.RecordBatch:
-    if not rest.num_columns:
-        return rest
+def _joined(first: Any, second: pa.RecordBatch) -> pa.RecordBatch:
+    if not second.num_columns:
+        return second
     columns = [
         pa.concat_arrays([before, after])
-        for before, after in zip(first.columns, rest.columns, strict=True)
+        for before, after in zip(first.columns, second.columns, strict=True)
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=rest.schema)
+    return pa.RecordBatch.from_arrays(columns, schema=second.schema)

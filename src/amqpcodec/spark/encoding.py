@@ -95,32 +95,35 @@ def encode(
             be there twice.
     """
     mode = mode_of(mode)
-    kept = [keep] if isinstance(keep, str) else list(keep)
+    keep_names = [keep] if isinstance(keep, str) else list(keep)
     fields = {field.name: field for field in df.schema.fields}
-    missing = [name for name in kept if name not in fields]
+    missing = [name for name in keep_names if name not in fields]
     if missing:
         raise ValueError(f"keep names what is no column: {', '.join(missing)}")
-    names = [*kept, col, *([] if error is None else [error])]
+    names = [*keep_names, col, *([] if error is None else [error])]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"these columns would be there twice: {', '.join(twice)}")
-    parts = [name for name in fields if name not in kept or _is_part(fields[name], protocol)]
+    parts = [name for name in fields if name not in keep_names or _is_part(fields[name], protocol)]
     _check(StructType([fields[name] for name in parts]), protocol, frame_max)
     added = [StructField(col, BinaryType())]
     if error is not None:
         added.append(StructField(error, StringType()))
-    schema = StructType([*(fields[name] for name in kept), *added])
+    schema = StructType([*(fields[name] for name in keep_names), *added])
     job = _Job(protocol, mode, frame_max)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for given in batches:
-            values, errors = job.run(given.select(parts))
-            columns = [*(given.column(name) for name in kept), values]
-            made = [*(given.schema.field(name) for name in kept), pa.field(col, pa.binary())]
+        for input_batch in batches:
+            values, errors = job.run(input_batch.select(parts))
+            columns = [*(input_batch.column(name) for name in keep_names), values]
+            out_fields = [
+                *(input_batch.schema.field(name) for name in keep_names),
+                pa.field(col, pa.binary()),
+            ]
             if error is not None:
                 columns.append(errors)
-                made.append(pa.field(error, pa.string()))
-            out = pa.RecordBatch.from_arrays(columns, schema=pa.schema(made))
+                out_fields.append(pa.field(error, pa.string()))
+            out = pa.RecordBatch.from_arrays(columns, schema=pa.schema(out_fields))
             yield out.filter(errors.is_null()) if mode == "DROPMALFORMED" else out
 
     return df.mapInArrow(run, schema)
@@ -158,12 +161,12 @@ def to_amqp(
 
 def to_amqp_udf(options: Mapping[str, Any] | None = None) -> Any:
     """The function that to_amqp stands for, to be called or registered."""
-    given = Options(options)
-    given.refuse_unknown(("mode", "protocol", "frameMax"))
+    settings = Options(options)
+    settings.refuse_unknown(("mode", "protocol", "frameMax"))
     job = _Job(
-        given.text("protocol", "0-9-1"),
-        mode_of(given.text("mode", "PERMISSIVE"), ("PERMISSIVE", "FAILFAST")),
-        given.octets("frameMax", 131072),
+        settings.text("protocol", "0-9-1"),
+        mode_of(settings.text("mode", "PERMISSIVE"), ("PERMISSIVE", "FAILFAST")),
+        settings.octets("frameMax", 131072),
     )
     _check(StructType([]), job.protocol, job.frame_max)
 

@@ -69,7 +69,7 @@ class Selection(NamedTuple):
             ValueError: a time is asked for, and the file's store says none.
         """
         if self.name is not None and not any(
-            fnmatchcase(os.path.basename(file.path), each) for each in alternatives(self.name)
+            fnmatchcase(os.path.basename(file.path), pattern) for pattern in alternatives(self.name)
         ):
             return False
         if self.after is None and self.before is None:
@@ -119,24 +119,24 @@ def list_files(
         FileNotFoundError: a path stands for nothing at all.
         OSError, ValueError: a store cannot be reached, or nothing here knows its scheme.
     """
-    found: dict[str, CaptureFile] = {}
+    files_by_path: dict[str, CaptureFile] = {}
     storage = storage or Storage()
     for path in paths:
         if storage.holds(path):
             for stored in storage.find(path, selection.recursive):
                 file = CaptureFile(*stored)
                 if selection.takes(file):
-                    found[file.path] = file
+                    files_by_path[file.path] = file
             continue
         for place in places(os.path.abspath(local_path(path))):
-            for each in files_below(place, selection.recursive):
+            for file_path in files_below(place, selection.recursive):
                 try:
-                    file = stat_file(each, storage)
+                    file = stat_file(file_path, storage)
                 except FileNotFoundError:
                     continue  # it went away since its folder was listed
                 if selection.takes(file):
-                    found[each] = file
-    return [found[path] for path in sorted(found)]
+                    files_by_path[file_path] = file
+    return [files_by_path[path] for path in sorted(files_by_path)]
 
 
 def stat_file(path: str, storage: Storage) -> CaptureFile:

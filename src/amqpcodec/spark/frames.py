@@ -58,17 +58,17 @@ SHOWN = 100
 def plan_of_batch(
     protocol: str,
     level: str,
-    wanted: Iterable[str] | StructType | None,
+    requested_columns: Iterable[str] | StructType | None,
     corrupt: str | None = None,
     field_tables: str | None = None,
 ) -> Plan:
     """A plan for batch.decode; ``row`` is left out, since it counts within an Arrow batch only."""
 
-    def told(names: list[str] | None, field_tables: str) -> pa.Schema:
-        told: Any = {"level": level, "field_tables": field_tables}
-        schema = pa.schema(batch.schema(protocol, fields=names, **told))
+    def schema_of_names(names: list[str] | None, field_tables: str) -> pa.Schema:
+        options: Any = {"level": level, "field_tables": field_tables}
+        schema = pa.schema(batch.schema(protocol, fields=names, **options))
         if names is None:
-            return pa.schema([each for each in schema if each.name != "row"])
+            return pa.schema([column for column in schema if column.name != "row"])
         if "row" in names:
             raise ValueError(
                 "row counts within an Arrow batch, which Spark cuts as it likes: "
@@ -76,7 +76,7 @@ def plan_of_batch(
             )
         return schema
 
-    return plan(told, wanted, corrupt, field_tables)
+    return plan(schema_of_names, requested_columns, corrupt, field_tables)
 
 
 def decode(
@@ -129,26 +129,26 @@ def decode(
             given without order, or at frame level; max_open or max_open_bytes is below 0.
         TypeError: col is no binary column, or a key no plain value.
     """
-    wanted = wanted_fields(fields)
+    requested_columns = wanted_fields(fields)
     level = level.lower()
     keys, orders = _keys_of(df, by, order, level)
     for name, limit in (("max_open", max_open), ("max_open_bytes", max_open_bytes)):
         if limit < 0:
             raise ValueError(f"{name} is from 0 on, not {limit}")
-    decoded = plan_of_batch(protocol, level, wanted, None, field_tables)
+    decoded = plan_of_batch(protocol, level, requested_columns, None, field_tables)
     mode = mode_of(mode)
-    kept = [keep] if isinstance(keep, str) else list(keep)
+    keep_names = [keep] if isinstance(keep, str) else list(keep)
     values = sf.col(col) if isinstance(col, str) else col
     if keys:
         df = df.repartition(*keys).sortWithinPartitions(*keys, *orders)
-    given = df.select(
-        *[sf.col(name).alias(name) for name in kept],
+    selection = df.select(
+        *[sf.col(name).alias(name) for name in keep_names],
         *[key.alias(f"amqp key {i}") for i, key in enumerate(keys)],
         values.alias(_COLUMN),
     )
-    check_binary(given.schema.fields[-1].dataType, col)
-    beside = given.schema.fields[: len(kept)]
-    names = [*kept, *decoded.schema.names]
+    check_binary(selection.schema.fields[-1].dataType, col)
+    beside = selection.schema.fields[: len(keep_names)]
+    names = [*keep_names, *decoded.schema.names]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"these columns would be there twice: {', '.join(twice)}")
@@ -158,13 +158,13 @@ def decode(
         from .conversations import Conversations
 
         limits = (max_open, max_open_bytes)
-        job = Conversations(decoded, len(kept), len(keys), protocol, mode, *limits)
-        return given.mapInArrow(job.run, schema)
+        job = Conversations(decoded, len(keep_names), len(keys), protocol, mode, *limits)
+        return selection.mapInArrow(job.run, schema)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return decode_batches(batches, decoded, kept, protocol, level, mode)
+        return decode_batches(batches, decoded, keep_names, protocol, level, mode)
 
-    return given.mapInArrow(run, schema)
+    return selection.mapInArrow(run, schema)
 
 
 def _keys_of(
@@ -191,9 +191,9 @@ def _keys_of(
     return keys, orders
 
 
-def _columns(given: Iterable[str | Column] | str | None) -> list[Column]:
-    named = [given] if isinstance(given, str) else list(given or ())
-    return [sf.col(each) if isinstance(each, str) else each for each in named]
+def _columns(columns: Iterable[str | Column] | str | None) -> list[Column]:
+    sources = [columns] if isinstance(columns, str) else list(columns or ())
+    return [sf.col(source) if isinstance(source, str) else source for source in sources]
 
 
 def check_binary(type_: DataType, col: str | Column | None) -> None:
@@ -221,48 +221,48 @@ def wanted_fields(
 def decode_batches(
     batches: Iterable[pa.RecordBatch],
     decoded: Plan,
-    kept: list[str],
+    keep_names: list[str],
     protocol: str,
     level: str,
     mode: str,
 ) -> Iterator[pa.RecordBatch]:
     """What runs in a worker: batches of kept columns and bytes to kept and decoded columns."""
     target = arrow_schema(decoded.schema)
-    fields = [*decoded.fields, "row"] if kept else list(decoded.fields)
+    fields = [*decoded.fields, "row"] if keep_names else list(decoded.fields)
     before = 0
-    for given in batches:
-        columns = [given.column(i) for i in range(len(kept))]
+    for input_batch in batches:
+        columns = [input_batch.column(i) for i in range(len(keep_names))]
         for start, rows in decode_column(
-            given.column(len(kept)),
+            input_batch.column(len(keep_names)),
             fields,
             protocol=protocol,
             level=level,
             mode=mode,
             field_tables=decoded.field_tables,
-            whose=partial(_whose, before, given.select(range(len(kept)))),
+            whose=partial(_whose, before, input_batch.select(range(len(keep_names)))),
         ):
             out = conform(rows, decoded, target)
-            if kept:
+            if keep_names:
                 at = pa.array(rows.column("row").to_numpy() + start)
                 out = pa.RecordBatch.from_arrays(
                     [*(column.take(at) for column in columns), *out.columns],
-                    schema=pa.schema([*[*given.schema][: len(kept)], *target]),
+                    schema=pa.schema([*[*input_batch.schema][: len(keep_names)], *target]),
                 )
             yield out
-        before += given.num_rows
+        before += input_batch.num_rows
 
 
-def _whose(before: int, kept: pa.RecordBatch, row: int) -> str:
-    return row_of_task(before + row, kept.slice(row, 1))
+def _whose(before: int, keep_columns: pa.RecordBatch, row: int) -> str:
+    return row_of_task(before + row, keep_columns.slice(row, 1))
 
 
-def row_of_task(row: int | None, kept: pa.RecordBatch | None = None) -> str:
+def row_of_task(row: int | None, keep_columns: pa.RecordBatch | None = None) -> str:
     """How a bad row is found again: its number in its task, and the columns that were kept."""
     context = TaskContext.get()
     place = [] if context is None else [f"partition {context.partitionId()}"]
     place += [] if row is None else [f"row {row}"]
-    if kept is not None:
-        for name, column in zip(kept.schema.names, kept.columns, strict=True):
+    if keep_columns is not None:
+        for name, column in zip(keep_columns.schema.names, keep_columns.columns, strict=True):
             place += [f"{name} {repr(value)[:SHOWN]}" for value in column.to_pylist()]
     return ", ".join(place) or "a row"
 
@@ -285,9 +285,9 @@ def decode_column(
     start = 0
     for length in pieces(values, PIECE if piece is None else piece):
         part = values.slice(start, length)
-        told: Any = {"level": level, "mode": mode, "field_tables": field_tables}
+        options: Any = {"level": level, "mode": mode, "field_tables": field_tables}
         try:
-            rows = batch.decode(part, protocol, fields=fields, **told)
+            rows = batch.decode(part, protocol, fields=fields, **options)
         except DecodeError as problem:
             if whose is not None:
                 tell_place(problem, whose(start + (problem.row or 0)))

@@ -79,9 +79,9 @@ def _of_binary(function: Any, col: str | Column) -> Column:
 def _literal(schema: Column) -> str:
     """The text of a column that is a literal: a function's type is fixed before a job starts."""
     inside = vars(schema)  # getattr() gives a column for any name
-    told = inside.get("_amqp_schema")  # of schema_of_amqp
-    if isinstance(told, str):
-        return told
+    schema_text = inside.get("_amqp_schema")  # of schema_of_amqp
+    if isinstance(schema_text, str):
+        return schema_text
     value = getattr(inside.get("_expr"), "_value", None)  # of Spark Connect
     if "_jc" in inside:
         node = inside["_jc"].node()
@@ -167,7 +167,7 @@ class _Job:
         fields = ["row", *self.plan.fields]
         _check_binary(raw)
         target = arrow_schema(self.plan.schema)
-        done = []
+        chunks = []
         for start, rows in decode_column(
             raw,
             fields,
@@ -181,10 +181,10 @@ class _Job:
             length = int(origin[-1]) + 1 if len(origin) else 0
             # Where in the rows each value's begin; values at the end may have none.
             ends = np.searchsorted(origin, np.arange(length + 1)).astype(np.int32)
-            done.append((start, length, ends, rows.select(range(1, rows.num_columns))))
+            chunks.append((start, length, ends, rows.select(range(1, rows.num_columns))))
         parts, at = [], 0
         for (start, length, ends, rows), end in zip(
-            done, [*(each[0] for each in done[1:]), len(raw)], strict=True
+            chunks, [*(chunk[0] for chunk in chunks[1:]), len(raw)], strict=True
         ):
             assert at == start
             ends = np.append(ends, np.full(end - start - length, ends[-1], np.int32))
@@ -245,8 +245,8 @@ def _first_rows(
         rows = rows.set_column(at, "error", pc.coalesce(rows.column(at), texts))
     if "frame" in fields:
         at = fields.index("frame")
-        whole = raw.filter(pa.array(present)).cast(pa.binary())
-        rows = rows.set_column(at, "frame", pc.if_else(more, whole, rows.column(at)))
+        raw_values = raw.filter(pa.array(present)).cast(pa.binary())
+        rows = rows.set_column(at, "frame", pc.if_else(more, raw_values, rows.column(at)))
     return rows
 
 
@@ -267,18 +267,18 @@ def schema_of_amqp(col: str | bytes | Column, options: Mapping[str, Any] | None 
         AnalysisException: where the column is selected: it is not binary.
     """
     if isinstance(col, bytes):
-        given = Options(options)
-        told = _schema_of(col, _Job.of(None, given))
-        literal = sf.lit(told)
-        literal._amqp_schema = told  # type: ignore[attr-defined]
+        settings = Options(options)
+        ddl = _schema_of(col, _Job.of(None, settings))
+        literal = sf.lit(ddl)
+        literal._amqp_schema = ddl  # type: ignore[attr-defined]
         return literal
     return _of_binary(schema_of_amqp_udf(options), col)
 
 
 def schema_of_amqp_udf(options: Mapping[str, Any] | None = None) -> Any:
     """The function that schema_of_amqp stands for, to be called or registered."""
-    given = Options(options)
-    job = _Job.of(None, given)
+    settings = Options(options)
+    job = _Job.of(None, settings)
 
     def schema_of_amqp(raw: pa.Array) -> pa.Array:
         _check_binary(raw)
@@ -299,15 +299,15 @@ def _schema_of(value: bytes | None, job: _Job) -> str | None:
         field_tables=job.plan.field_tables,
     )
     columns = []
-    for column, found in zip(job.plan.schema, rows.columns, strict=True):
-        if found.null_count == len(found):
+    for column, values in zip(job.plan.schema, rows.columns, strict=True):
+        if values.null_count == len(values):
             continue
         type_ = column.dataType
         if isinstance(type_, StructType):
             type_ = StructType(
                 [
-                    each
-                    for each, child in zip(type_, found.flatten(), strict=True)
+                    field
+                    for field, child in zip(type_, values.flatten(), strict=True)
                     if child.null_count < len(child)
                 ]
             )

@@ -80,8 +80,12 @@ def index_captures(
     outlined = [item for chain in large for item in reader.to_outline(chain, raw)]
     each_by_a_task(spark, outlined, outline, _OUTLINED).collect()
 
-    def cut(chain: list[CaptureFile]) -> Iterator[pa.RecordBatch]:
-        made = [chain[0].path], [len(chain)], [max(1, len(reader.cut(chain, raw)))]
-        yield pa.RecordBatch.from_arrays(list(map(pa.array, made)), names=target.names).cast(target)
+    def count_ranges(chain: list[CaptureFile]) -> Iterator[pa.RecordBatch]:
+        columns = [chain[0].path], [len(chain)], [max(1, len(reader.split_chain(chain, raw)))]
+        yield pa.RecordBatch.from_arrays(list(map(pa.array, columns)), names=target.names).cast(
+            target
+        )
 
-    return spark.createDataFrame(each_by_a_task(spark, large, cut, _SCHEMA).collect(), _SCHEMA)
+    return spark.createDataFrame(
+        each_by_a_task(spark, large, count_ranges, _SCHEMA).collect(), _SCHEMA
+    )

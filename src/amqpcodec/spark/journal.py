@@ -52,8 +52,8 @@ class OpenChain:
 
     def link(self) -> Link:
         """As capture.read's own detection takes it."""
-        found = Found(self.path, self.path, self.first_time, False)
-        return Link([(self.first_time, self.last_time, found)], dict(self.tail))
+        file = Found(self.path, self.path, self.first_time, False)
+        return Link([(self.first_time, self.last_time, file)], dict(self.tail))
 
     def followed(self, newer: OpenChain) -> OpenChain:
         """The chain after a file that goes on; directions that were seen last stand last."""
@@ -67,10 +67,10 @@ class OpenChain:
         return {**vars(self), "tail": {key.hex(): way for key, way in newest}}
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> OpenChain:
+    def from_json(cls, values: dict[str, Any]) -> OpenChain:
         """What to_json() gave."""
-        tail = {bytes.fromhex(key): tuple(way) for key, way in told["tail"].items()}
-        return cls(**{**told, "tail": tail})
+        tail = {bytes.fromhex(key): tuple(way) for key, way in values["tail"].items()}
+        return cls(**{**values, "tail": tail})
 
 
 @dataclass(frozen=True)
@@ -83,12 +83,12 @@ class Task(InputPartition):
 
 @dataclass(frozen=True)
 class Position:
-    """All that is known after a step. seen: files that are there and were read, by path."""
+    """All that is known after a step. known_files: files that are there and were read, by path."""
 
     log: str = ""
     step: int = 0
     chains: tuple[OpenChain, ...] = ()
-    seen: Mapping[str, tuple[CaptureFile, str]] = field(default_factory=dict)
+    known_files: Mapping[str, tuple[CaptureFile, str]] = field(default_factory=dict)
 
     def offset(self) -> dict[str, Any]:
         """As Spark keeps it."""
@@ -112,41 +112,41 @@ class Journal:
         log, step = str(offset["log"]), int(offset["step"])
         if step == 0:
             return Position()
-        seen: dict[str, tuple[CaptureFile, str]] = {}
-        told: dict[str, Any] = {}
+        known_files: dict[str, tuple[CaptureFile, str]] = {}
+        entry: dict[str, Any] = {}
         for number in range(step - (step - 1) % WHOLE, step + 1):
-            told = self._read(log, number)
-            for path in told["gone"]:
-                seen.pop(path, None)
-            for *known, head in told["new"]:
-                file = CaptureFile(*known)
-                seen[file.path] = file, head
-        chains = tuple(map(OpenChain.from_json, told["chains"]))
-        return Position(log, step, chains, seen)
+            entry = self._read(log, number)
+            for path in entry["gone"]:
+                known_files.pop(path, None)
+            for *file_values, head in entry["new"]:
+                file = CaptureFile(*file_values)
+                known_files[file.path] = file, head
+        chains = tuple(map(OpenChain.from_json, entry["chains"]))
+        return Position(log, step, chains, known_files)
 
     def tasks(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[Task]:
         """What is read between two offsets."""
-        found = []
+        planned_tasks = []
         for step in range(int(start["step"]) + 1, int(end["step"]) + 1):
-            for told in self._read(str(end["log"]), step)["tasks"]:
+            for task in self._read(str(end["log"]), step)["tasks"]:
                 ranges = tuple(
                     Range(tuple(paths), self._path(end["log"], state), stop and tuple(stop))
-                    for paths, state, stop in told["ranges"]
+                    for paths, state, stop in task["ranges"]
                 )
-                found.append(Task(ranges, tuple(Mark(*mark) for mark in told["marks"])))
-        return found
+                planned_tasks.append(Task(ranges, tuple(Mark(*mark) for mark in task["marks"])))
+        return planned_tasks
 
     def append(self, before: Position, after: Position, tasks: Iterable[Task]) -> None:
         """Keep a step; states that it names are here."""
-        whole = (after.step - 1) % WHOLE == 0
-        known = {} if whole else before.seen
-        told = {
+        is_complete = (after.step - 1) % WHOLE == 0
+        earlier_files = {} if is_complete else before.known_files
+        entry = {
             "depends": self.depends,
             "tasks": [
                 {
                     "ranges": [
-                        [each.paths, each.state and os.path.basename(each.state), each.stop]
-                        for each in task.ranges
+                        [part.paths, part.state and os.path.basename(part.state), part.stop]
+                        for part in task.ranges
                     ],
                     "marks": task.marks,
                 }
@@ -155,12 +155,12 @@ class Journal:
             "chains": [chain.to_json() for chain in after.chains],
             "new": [
                 [*file, head]
-                for path, (file, head) in after.seen.items()
-                if known.get(path) != (file, head)
+                for path, (file, head) in after.known_files.items()
+                if earlier_files.get(path) != (file, head)
             ],
-            "gone": [path for path in known if path not in after.seen],
+            "gone": [path for path in earlier_files if path not in after.known_files],
         }
-        write_whole(self._step(after.log, after.step), json.dumps(told).encode())
+        write_whole(self._step(after.log, after.step), json.dumps(entry).encode())
 
     def new_log(self) -> str:
         """A folder for the steps of a query that begins."""
@@ -184,13 +184,17 @@ class Journal:
         if step == 0:
             return
         chains = self.at(end).chains
-        kept = {name for chain in chains for name in (chain.after, chain.within)}
+        state_names = {name for chain in chains for name in (chain.after, chain.within)}
         first = step - (step - 1) % WHOLE
         with os.scandir(os.path.join(self.location, log)) as entries:
             for entry in entries:
                 number, _, kind = entry.name.partition(".")
                 of = int(number.partition("-")[0])
-                if (of < first) if kind == "json" else (of <= step and entry.name not in kept):
+                if (
+                    (of < first)
+                    if kind == "json"
+                    else (of <= step and entry.name not in state_names)
+                ):
                     with suppress(FileNotFoundError):
                         os.unlink(entry.path)
 
@@ -203,12 +207,12 @@ class Journal:
     def _read(self, log: str, step: int) -> dict[str, Any]:
         try:
             with open(self._step(log, step), encoding="utf-8") as file:
-                told: dict[str, Any] = json.load(file)
+                entry: dict[str, Any] = json.load(file)
         except FileNotFoundError:
             raise ValueError(
                 f"step {step} of {log} is not in {self.location}: stateLocation is not that of "
                 "this checkpointLocation, or was emptied; both are new, or neither is"
             ) from None
-        if told["depends"] != self.depends:
+        if entry["depends"] != self.depends:
             raise ValueError(OTHER_OPTIONS)
-        return told
+        return entry

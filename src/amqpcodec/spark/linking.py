@@ -51,17 +51,17 @@ def chains(
         return [list(files)] if files else []
     if arrangement == "separate" or len(files) < 2:
         return [[file] for file in files]
-    found = look_at(files, ports, storage, unpacking)
+    endpoints = look_at(files, ports, storage, unpacking)
     by_found = {
-        id(ends.found): (file, ends)
-        for file, ends in zip(files, found, strict=True)
+        id(ends.file): (file, ends)
+        for file, ends in zip(files, endpoints, strict=True)
         if isinstance(ends, Ends)
     }
     groups, reasons = link_ends(ends for _, ends in by_found.values())
-    _tell(reasons, {ends.found.name: ends for _, ends in by_found.values()})
-    linked = [[by_found[id(each)][0] for each in group] for group in groups if len(group) > 1]
-    there = {file.path for group in linked for file in group}
-    return [*linked, *([file] for file in files if file.path not in there)]
+    _tell(reasons, {ends.file.name: ends for _, ends in by_found.values()})
+    linked = [[by_found[id(member)][0] for member in group] for group in groups if len(group) > 1]
+    linked_paths = {file.path for group in linked for file in group}
+    return [*linked, *([file] for file in files if file.path not in linked_paths)]
 
 
 def _tell(reasons: dict[str, str], ends: dict[str, Ends]) -> None:

@@ -60,21 +60,21 @@ def option_key(name: str) -> str:
 class Options:
     """Named texts. Names are compared by option_key(); refuse_unknown() checks them."""
 
-    def __init__(self, given: Mapping[str, Any] | None) -> None:
-        """given: texts; numbers and booleans too, as ``DataFrameReader.option`` takes them."""
+    def __init__(self, options: Mapping[str, Any] | None) -> None:
+        """options: texts; numbers and booleans too, as ``DataFrameReader.option`` takes them."""
         self._texts = {
             option_key(name): str(value).lower() if isinstance(value, bool) else value
-            for name, value in dict(given or {}).items()
+            for name, value in dict(options or {}).items()
             if value is not None
         }
 
-    def refuse_unknown(self, known: Iterable[str], prefixes: tuple[str, ...] = ()) -> None:
+    def refuse_unknown(self, option_names: Iterable[str], prefixes: tuple[str, ...] = ()) -> None:
         """Refuse names that are none of these and begin with none of the prefixes.
 
         Raises:
             ValueError: it says which, and what was probably meant.
         """
-        names = {option_key(name): name for name in known}
+        names = {option_key(name): name for name in option_names}
         for name in self._texts:
             if name in names or name.startswith(prefixes):
                 continue
@@ -156,8 +156,8 @@ class Options:
 
 def limit_names(kind: type[Unpacking]) -> list[str]:
     """What limits are called as options: maxDecompressedBytes for max_decompressed_bytes."""
-    parts = [each.name.split("_") for each in fields(kind)]
-    return [first + "".join(map(str.capitalize, rest)) for first, *rest in parts]
+    parts = [field.name.split("_") for field in fields(kind)]
+    return [first + "".join(map(str.capitalize, others)) for first, *others in parts]
 
 
 def limits_of(options: Options, kind: type[_Limits]) -> _Limits:
@@ -166,12 +166,12 @@ def limits_of(options: Options, kind: type[_Limits]) -> _Limits:
     Raises:
         ValueError: one is none, or out of its range.
     """
-    found = {}
-    for each, name in zip(fields(kind), limit_names(kind), strict=True):
+    values = {}
+    for field, name in zip(fields(kind), limit_names(kind), strict=True):
         if name not in options:
             continue
         if name.endswith("Bytes"):
-            found[each.name] = options.octets(name, 0)
+            values[field.name] = options.octets(name, 0)
         else:
-            found[each.name] = options.count(name, each.metadata["least"]) or 0
-    return kind(**found)
+            values[field.name] = options.count(name, field.metadata["least"]) or 0
+    return kind(**values)

@@ -57,15 +57,15 @@ def write_outline(item: Outlined, step: int, reader: Reader) -> int:
 
     step: bytes of a range. reader: of the file.
     """
-    made = outline(reader, item.part, min(step // SHARE, LARGEST))
+    data = outline(reader, item.part, min(step // SHARE, LARGEST))
     os.makedirs(os.path.dirname(item.name), mode=0o700, exist_ok=True)
-    if made is None:
+    if data is None:
         with suppress(FileNotFoundError):
             os.unlink(item.name)
         return 0
     key = key_of()
-    write_whole(item.name, seal(made, key, key is not None))
-    return len(made)
+    write_whole(item.name, seal(data, key, key is not None))
+    return len(data)
 
 
 def follow_outlines(items: Sequence[Outlined], open_there: Callable[[], Reader]) -> Reader | None:
@@ -73,13 +73,13 @@ def follow_outlines(items: Sequence[Outlined], open_there: Callable[[], Reader])
 
     open_there: gives it where they begin. The outlines are removed.
     """
-    found = []
+    outlines = []
     for item in items:
         with suppress(FileNotFoundError):
             with open(item.name, "rb") as file:
-                found.append((item.part, unseal(file.read(), key_of())))
+                outlines.append((item.part, unseal(file.read(), key_of())))
             os.unlink(item.name)
-    if not items or len(found) < len(items):
+    if not items or len(outlines) < len(items):
         return None
     reader = open_there()
-    return reader if follow(reader, found) else None
+    return reader if follow(reader, outlines) else None

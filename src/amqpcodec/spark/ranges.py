@@ -78,13 +78,20 @@ class ToCut:
     def by_name(self) -> dict[str, tuple[Listed, int]]:
         """Each file, and its size, under what a reader calls it."""
         pairs = zip(self.files, self.sizes, strict=True)
-        return {os.fspath(locate(each.file.path, self.storage)): (each, n) for each, n in pairs}
+        return {os.fspath(locate(entry.file.path, self.storage)): (entry, n) for entry, n in pairs}
 
     @cached_property
     def folder(self) -> str:
         """Where the states of these very files, read in this very way, are kept."""
-        told = [VERSION, self.files, self.sizes, self.step, str(self.what), key_of() is not None]
-        digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:40]
+        identity = [
+            VERSION,
+            self.files,
+            self.sizes,
+            self.step,
+            str(self.what),
+            key_of() is not None,
+        ]
+        digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:40]
         return os.path.join(state_folder(self.location), digest)
 
 
@@ -99,26 +106,26 @@ def size_to_cut(file: CaptureFile, storage: Storage) -> int | None:
 
 def cuts(sizes: Sequence[int], step: int) -> list[tuple[int, int]]:
     """(index of the file, bytes in it) after about each step of bytes; sizes: of the files."""
-    found, before, at = [], 0, step
+    positions, before, at = [], 0, step
     for index, size in enumerate(sizes):
         while at < before + size:
-            found.append((index, at - before))
+            positions.append((index, at - before))
             at += step
         before += size
-    return found
+    return positions
 
 
-def ranges(known: ToCut) -> list[Range]:
+def ranges(to_cut: ToCut) -> list[Range]:
     """The ranges of a file, or of the files of a chain; the pass is made where it was not yet.
 
     Raises:
         OSError: a file cannot be read, or no state be kept.
         ValueError: a file was written anew meanwhile.
     """
-    folder = known.folder
-    order, stops = _noted(folder) or _pass(known, folder)
-    files = [known.by_name[name][0] for name in order]
-    paths = tuple(each.file.path for each in files)
+    folder = to_cut.folder
+    order, stops = _read_index(folder) or _pass(to_cut, folder)
+    files = [to_cut.by_name[name][0] for name in order]
+    paths = tuple(entry.file.path for entry in files)
     states = [None, *(os.path.join(folder, f"{i}.state") for i in range(len(stops)))]
     ends = [*stops, (len(files) - 1, 0)]
     begins = [(0, 0), *stops]
@@ -128,16 +135,16 @@ def ranges(known: ToCut) -> list[Range]:
     ]
 
 
-def parts_to_outline(known: ToCut) -> list[Outlined]:
+def parts_to_outline(to_cut: ToCut) -> list[Outlined]:
     """What tasks are to outline before ranges() makes its pass.
 
     Nothing where the pass was made, or is as fast without.
     """
-    folder = known.folder
-    if sum(known.sizes) < FEW * known.step or _noted(folder) is not None:
+    folder = to_cut.folder
+    if sum(to_cut.sizes) < FEW * to_cut.step or _read_index(folder) is not None:
         return []
-    order, stops = _places(known, known.open_reader())
-    paths = [known.by_name[name][0].file.path for name in order]
+    order, stops = _places(to_cut, to_cut.open_reader())
+    paths = [to_cut.by_name[name][0].file.path for name in order]
     return [item for items in outlined(folder, paths, stops) for item in items]
 
 
@@ -155,23 +162,23 @@ def state_folder(location: str) -> str:
     return os.path.abspath(local_path(location))
 
 
-def _noted(folder: str) -> tuple[list[str], list[tuple[int, int]]] | None:
+def _read_index(folder: str) -> tuple[list[str], list[tuple[int, int]]] | None:
     """The order of the files, and the cuts, of a pass that was made."""
     try:
         with open(os.path.join(folder, "index.json"), encoding="utf-8") as file:
-            told = json.load(file)
+            contents = json.load(file)
     except FileNotFoundError:
         return None
-    return told["files"], [(int(index), int(offset)) for index, offset in told["cuts"]]
+    return contents["files"], [(int(index), int(offset)) for index, offset in contents["cuts"]]
 
 
-def _places(known: ToCut, reader: Reader) -> tuple[list[str], list[tuple[int, int]]]:
+def _places(to_cut: ToCut, reader: Reader) -> tuple[list[str], list[tuple[int, int]]]:
     """The names of the files in their order, and where they are cut."""
     order = list(reader.files)
-    return order, cuts([known.by_name[name][1] for name in order], known.step)
+    return order, cuts([to_cut.by_name[name][1] for name in order], to_cut.step)
 
 
-def _pass(known: ToCut, folder: str) -> tuple[list[str], list[tuple[int, int]]]:
+def _pass(to_cut: ToCut, folder: str) -> tuple[list[str], list[tuple[int, int]]]:
     """Read up to the last cut, or what outlines have of it, and keep the state at each.
 
     The index is written last.
@@ -179,15 +186,15 @@ def _pass(known: ToCut, folder: str) -> tuple[list[str], list[tuple[int, int]]]:
     state: bytes | None = None
 
     def open_there() -> Reader:
-        reader = known.open_reader()
+        reader = to_cut.open_reader()
         if state is not None:
             reader.resume(state, key_of())
         return reader
 
-    reader = known.open_reader()
-    order, stops = _places(known, reader)
+    reader = to_cut.open_reader()
+    order, stops = _places(to_cut, reader)
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    done = []
+    positions = []
     stale = False  # the reader is behind
     for number, (stop, items) in enumerate(zip(stops, outlined(folder, order, stops), strict=True)):
         followed = follow_outlines(items, open_there)
@@ -200,11 +207,11 @@ def _pass(known: ToCut, folder: str) -> tuple[list[str], list[tuple[int, int]]]:
         if state is None:
             break  # damage, or a file of which no place is known: what is left is one range
         write_whole(os.path.join(folder, f"{number}.state"), state)
-        done.append(stop)
-    refuse_changed(known.files, known.storage)
-    told = {"files": order, "cuts": done}
-    write_whole(os.path.join(folder, "index.json"), json.dumps(told).encode())
-    return order, done
+        positions.append(stop)
+    refuse_changed(to_cut.files, to_cut.storage)
+    contents = {"files": order, "cuts": positions}
+    write_whole(os.path.join(folder, "index.json"), json.dumps(contents).encode())
+    return order, positions
 
 
 def _state_at(reader: Reader) -> bytes | None:

@@ -88,7 +88,7 @@ class What:
     mode: str
     ignore_corrupt: bool
     ignore_missing: bool
-    wanted: Wanted
+    row_filter: Wanted
     joined: bool
     keylog: KeyLogSource | None = field(default=None, repr=False)
     limits: Limits = LIMITS
@@ -106,18 +106,23 @@ class What:
             )
         level = options.text("level", "frame").lower()
         protocol = options.optional("protocol")
-        told = capture_columns(level, protocol)
+        schema_of_names = capture_columns(level, protocol)
         fields = options.names("fields")
-        wanted = small_columns(told) if fields is None else with_all(told, fields)
-        if schema is not None and fields is not None and len(wanted) != len(schema):
+        requested_columns = (
+            small_columns(schema_of_names) if fields is None else with_all(schema_of_names, fields)
+        )
+        if schema is not None and fields is not None and len(requested_columns) != len(schema):
             raise ValueError("give a schema or the option fields, not both")
         mode = mode_of(options.text("mode", "PERMISSIVE"))
         corrupt = options.text("columnNameOfCorruptRecord", CORRUPT)
-        made = plan(
-            told, wanted if schema is None else schema, corrupt, options.optional("fieldTables")
+        column_plan = plan(
+            schema_of_names,
+            requested_columns if schema is None else schema,
+            corrupt,
+            options.optional("fieldTables"),
         )
         return cls(
-            with_error(made, mode),
+            with_error(column_plan, mode),
             level,
             ports_of(options),
             protocol,
@@ -163,8 +168,8 @@ def storage_of(options: Options, filesystem: Any = None) -> Storage:
 
     filesystem: what all paths are of; None: what their schemes say.
     """
-    given = options.items()
-    fs = {name: text for name, text in given.items() if name.startswith("fs.")}
+    values = options.items()
+    fs = {name: text for name, text in values.items() if name.startswith("fs.")}
     if fs and filesystem is not None:
         raise ValueError(f"a file system has its own options: {', '.join(fs)} go without one")
     return Storage(fs, filesystem)
@@ -189,10 +194,10 @@ def read_chain(
 ) -> Iterator[pa.RecordBatch]:
     """The rows of several files as one chain."""
     if what.ignore_missing:
-        there = [path for path in paths if storage.holds(path) or os.path.exists(path)]
-        for path in sorted(set(paths) - set(there)):
+        present_paths = [path for path in paths if storage.holds(path) or os.path.exists(path)]
+        for path in sorted(set(paths) - set(present_paths)):
             _log.warning("left out %s: it went away", path)
-        paths = there
+        paths = present_paths
     if paths:
         yield from read_file(paths, what, target, storage)
 
@@ -206,7 +211,7 @@ def read_file(
 ) -> Iterator[pa.RecordBatch]:
     """A file, or several as one chain, or a part of them."""
     reader = open_reader(path, what, storage)
-    what.wanted.filter_reader(reader, what.mode)
+    what.row_filter.filter_reader(reader, what.mode)
     stop = None
     if part is not None:
         stop = part.stop
@@ -217,37 +222,37 @@ def read_file(
     try:
         for rows in reader.read(stop):
             if len(rows):
-                found = by_mode(pa.record_batch(rows), what.plan, what.mode)
-                yield conform(found, what.plan, target)
+                batch = by_mode(pa.record_batch(rows), what.plan, what.mode)
+                yield conform(batch, what.plan, target)
         if part is not None and part.planned and part.stop and reader.offset < part.stop[1]:
             raise capture.CaptureError(
-                f"{_named(path)}: {_NOT_REACHED % (reader.offset, part.stop[1])}"
+                f"{_path_text(path)}: {_NOT_REACHED % (reader.offset, part.stop[1])}"
             )
         _judge(reader, path, what)
-        tell_left_out(reader, _named(path), what.mode, before)
+        tell_left_out(reader, _path_text(path), what.mode, before)
         if part is None:
-            tell_no_frames(reader, _named(path), what.ports)
+            tell_no_frames(reader, _path_text(path), what.ports)
         if part is None and isinstance(path, str):
             tell_midstream(reader, path)
     except FileNotFoundError as problem:
         # It was there when the job was planned.
         if not what.ignore_missing:
             raise
-        _log.warning("left out %s: %s", _named(path), problem)
+        _log.warning("left out %s: %s", _path_text(path), problem)
     except (capture.CaptureError, OSError) as problem:
         if not what.ignore_corrupt:
             problem.add_note(
-                f"while reading {_named(path)} (ignoreCorruptFiles keeps what came before)"
+                f"while reading {_path_text(path)} (ignoreCorruptFiles keeps what came before)"
             )
             raise
-        _log.warning("left out the rest of %s: %s", _named(path), problem)
+        _log.warning("left out the rest of %s: %s", _path_text(path), problem)
 
 
 #: The pass that planned a range got that far.
 _NOT_REACHED = "it ends at byte %d, and its range at byte %d: another file than was planned"
 
 
-def _named(path: str | Sequence[str]) -> str:
+def _path_text(path: str | Sequence[str]) -> str:
     """A file, or the first of a chain and how many there are."""
     if isinstance(path, str) or len(path) == 1:
         return path if isinstance(path, str) else path[0]
@@ -258,14 +263,14 @@ def _judge(reader: capture.Reader, path: str | Sequence[str], what: What) -> Non
     if reader.damaged and what.mode == "FAILFAST":
         raise capture.CaptureError(reader.damaged)
     if reader.damaged:
-        _log.warning("%s: %s", _named(path), reader.damaged)
+        _log.warning("%s: %s", _path_text(path), reader.damaged)
 
 
 def open_reader(path: str | Sequence[str], what: What, storage: Storage) -> capture.Reader:
     """A reader of a file, or of several as one chain."""
     single = isinstance(path, str)
     return capture.read(
-        locate(path, storage) if single else [locate(each, storage) for each in path],
+        locate(path, storage) if single else [locate(file_path, storage) for file_path in path],
         level=what.level,
         fields=list(what.plan.fields),
         ports=what.ports,

@@ -57,7 +57,7 @@ _PLACE = ("file", "packet", "packet_offset", "position")
 def capture_columns(level: str, protocol: str | None) -> Any:
     """What plan() asks for the schema of capture.read's columns."""
 
-    def told(names: list[str] | None, field_tables: str) -> pa.Schema:
+    def schema_of_names(names: list[str] | None, field_tables: str) -> pa.Schema:
         try:
             return pa.schema(capture.schema(level, names, protocol, field_tables))
         except ValueError as problem:
@@ -65,19 +65,19 @@ def capture_columns(level: str, protocol: str | None) -> Any:
                 raise
             raise ValueError(f"{problem}; '*' in fields is all of the former") from None
 
-    return told
+    return schema_of_names
 
 
-def small_columns(told: Any) -> list[str]:
+def small_columns(schema_of_names: Any) -> list[str]:
     """What is read where nothing is asked for: handing the others over costs most of all time."""
-    return [name for name in told(None, "json").names if name not in _LARGE]
+    return [name for name in schema_of_names(None, "json").names if name not in _LARGE]
 
 
-def with_error(made: Plan, mode: str) -> Plan:
+def with_error(column_plan: Plan, mode: str) -> Plan:
     """With the fields that by_mode needs: bad rows are those with an error."""
     needed = {"PERMISSIVE": (), "DROPMALFORMED": ("error",), "FAILFAST": ("error", *_PLACE)}[mode]
-    missing = [name for name in needed if name not in made.fields]
-    return replace(made, fields=(*made.fields, *missing))
+    missing = [name for name in needed if name not in column_plan.fields]
+    return replace(column_plan, fields=(*column_plan.fields, *missing))
 
 
 @dataclass(frozen=True)
@@ -95,17 +95,17 @@ class Wanted:
     @classmethod
     def of(cls, options: Options) -> Wanted:
         """What the options ask for."""
-        named = []
+        conditions = []
         for option, column in zip(ROWS, ("method", "direction", "connection"), strict=False):
             values = options.names(option)
             if values is not None:
-                named.append((column, values))
-        unknown = set(dict(named).get("direction", ())) - {"client", "server"}
+                conditions.append((column, values))
+        unknown = set(dict(conditions).get("direction", ())) - {"client", "server"}
         if unknown:
             raise ValueError(f"option directions is client or server, not {unknown.pop()!r}")
         zone = options.text("timeZone", "UTC")
         start, end = (moment(name, options.optional(name), zone) for name in ROWS[3:])
-        return cls(tuple(named), _micros(start), _micros(end))
+        return cls(tuple(conditions), _micros(start), _micros(end))
 
     def filter_reader(self, reader: capture.Reader, mode: str) -> None:
         """Let a reader yield these rows only; with FAILFAST also rows with an error."""
@@ -124,8 +124,8 @@ class Wanted:
         """A byte for each row, 1: it is wanted; one without a method, or a time, is not."""
         masks = []
         for column, values in self.names:
-            found = rows.column(column)
-            masks.append(pc.is_in(found, value_set=pa.array(values, found.type)))
+            array = rows.column(column)
+            masks.append(pc.is_in(array, value_set=pa.array(values, array.type)))
         if "timestamp" in self.fields:
             times = rows.column("timestamp").cast(pa.int64())
             for bound, compare in ((self.start, pc.greater_equal), (self.end, pc.less)):

@@ -82,13 +82,13 @@ class AmqpCapture(DataSource):
 
     def schema(self) -> StructType:
         """The columns that the options ask for; no file is opened, but all options are checked."""
-        told = Options(self.options)
-        options = given_in_sql(told)
+        settings = Options(self.options)
+        options = given_in_sql(settings)
         schema = What.of(options, None).plan.schema
         Selection.of(options)
         options.octets("maxPartitionBytes", TASK_BYTES)
         check_paths(paths_of(options))
-        return remember(schema, told, OPTIONS)
+        return remember(schema, settings, OPTIONS)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """schema: what schema() said, or what the user gave."""
@@ -133,7 +133,7 @@ class CaptureFiles(DataSourceReader):
         alone: list[CaptureFile] = []
         for chain in self.chains():
             if sum(file.size for file in chain) > octets:
-                tasks += self.cut(chain, octets) or [_together(chain)]
+                tasks += self.split_chain(chain, octets) or [_together(chain)]
             elif len(chain) > 1:
                 tasks.append(_together(chain))
             else:
@@ -147,7 +147,7 @@ class CaptureFiles(DataSourceReader):
         ports, limits = ports_of(self.options), limits_of(self.options, Limits)
         return chains(files, arrangement_of(self.options), ports, self.storage, limits)
 
-    def cut(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
+    def split_chain(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
         """A file, or a chain, as ranges for several tasks; none where it stays one task."""
         return []
 
@@ -183,19 +183,19 @@ class CaptureRows(CaptureFiles):
         reader.check()
         return reader
 
-    def cut(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
+    def split_chain(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
         """Ranges, where stateLocation says where states are kept, and files can be cut."""
-        known = self._to_cut(files, octets)
-        if known is None:
+        to_cut = self._to_cut(files, octets)
+        if to_cut is None:
             return []
-        made = ranges(known)
-        _log.info("%s: %d ranges", files[0].path, len(made))
-        return made
+        parts = ranges(to_cut)
+        _log.info("%s: %d ranges", files[0].path, len(parts))
+        return parts
 
     def to_outline(self, files: Sequence[CaptureFile], octets: int) -> list[Outlined]:
-        """What tasks may outline before cut(), which then takes less time."""
-        known = self._to_cut(files, octets)
-        return [] if known is None else parts_to_outline(known)
+        """What tasks may outline before split_chain(), which then takes less time."""
+        to_cut = self._to_cut(files, octets)
+        return [] if to_cut is None else parts_to_outline(to_cut)
 
     def outline(self, item: Outlined, octets: int) -> int:
         """Do so: how many bytes the outline has; 0: there is none."""

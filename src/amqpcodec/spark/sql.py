@@ -63,10 +63,10 @@ class _Builder:
     def _built(self, children: Any) -> Any:
         if not 1 <= children.size() <= self.most:
             raise ValueError(f"{self.name} takes 1 to {self.most} arguments, not {children.size()}")
-        given = children.head()
-        check_binary(of_ddl(given.dataType().sql()), given.sql())
-        rest = [children.apply(number) for number in range(1, children.size())]
-        return self.build(self.constants, children.take(1), *rest)
+        first = children.head()
+        check_binary(of_ddl(first.dataType().sql()), first.sql())
+        arguments = [children.apply(number) for number in range(1, children.size())]
+        return self.build(self.constants, children.take(1), *arguments)
 
     class Java:
         """What it is to the JVM."""
@@ -82,12 +82,12 @@ def _from_amqp(constants: _Constants, col: Any, schema: Any = None, options: Any
 
 
 def _schema_of_amqp(constants: _Constants, col: Any, options: Any = None) -> Any:
-    given = options and constants.map(options)
+    option_values = options and constants.map(options)
     if col.head().foldable():
         value = constants.value(col.head())
         if isinstance(value, bytes):
-            return constants.literal(vars(schema_of_amqp(value, given))["_amqp_schema"])
-    return _call(schema_of_amqp_udf(given), col)
+            return constants.literal(vars(schema_of_amqp(value, option_values))["_amqp_schema"])
+    return _call(schema_of_amqp_udf(option_values), col)
 
 
 #: Name in SQL, how many arguments it takes, and what makes the expression.
@@ -116,17 +116,17 @@ class _Constants:
                 f"{expression.sql()} is not the same for all rows: the type of {self.name} is "
                 "fixed before a job starts"
             )
-        found = expression.eval(None)
-        return found if isinstance(found, bytes) or found is None else str(found.toString())
+        result = expression.eval(None)
+        return result if isinstance(result, bytes) or result is None else str(result.toString())
 
     def map(self, expression: Any) -> Mapping[str, str]:
         """``map('mode', 'FAILFAST')`` as a dict."""
         pairs = self.expressions.ExprUtils.convertToMapData(expression).iterator()
-        found = {}
+        entries = {}
         while pairs.hasNext():
             pair = pairs.next()
-            found[str(pair._1())] = str(pair._2())
-        return found
+            entries[str(pair._1())] = str(pair._2())
+        return entries
 
     def literal(self, text: str) -> Any:
         """A text as an expression."""

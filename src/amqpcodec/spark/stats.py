@@ -75,9 +75,9 @@ def capture_stats(
         An error of Spark when it runs: a path stands for nothing, an option is not known.
     """
     if filesystem is not None:
-        given = with_paths(path, options)
-        given.refuse_unknown(_OPTIONS, ("fs.",))
-        reader = _Reader(given, _schema(), filesystem)
+        settings = with_paths(path, options)
+        settings.refuse_unknown(_OPTIONS, ("fs.",))
+        reader = _Reader(settings, _schema(), filesystem)
         reader.check()
         return each_by_a_task(spark, reader.partitions(), reader.read, reader.columns)
     needs_sources("capture_stats")
@@ -127,7 +127,7 @@ class _Reader(CaptureFiles):
         assert isinstance(partition, Files)
         target = arrow_schema(self.columns)
         for counts in self._counts(partition):
-            columns = [pa.array([_value(counts.get(each.name))], each.type) for each in target]
+            columns = [pa.array([_value(counts.get(field.name))], field.type) for field in target]
             yield pa.RecordBatch.from_arrays(columns, schema=target)
 
     def _counts(self, partition: Files) -> Iterator[dict[str, Any]]:
@@ -158,5 +158,5 @@ class _Reader(CaptureFiles):
         return files
 
 
-def _value(found: Any) -> Any:
-    return list(found.items()) if isinstance(found, dict) else found
+def _value(value: Any) -> Any:
+    return list(value.items()) if isinstance(value, dict) else value

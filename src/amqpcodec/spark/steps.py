@@ -97,7 +97,7 @@ class Planner:
         before: Position,
         log: str,
         files: Iterable[Candidate],
-        seen: dict[str, tuple[CaptureFile, str]],
+        known_files: dict[str, tuple[CaptureFile, str]],
     ) -> tuple[Position | None, list[Task]]:
         """The position after these files, and how they are read; None: there is nothing to say.
 
@@ -105,13 +105,13 @@ class Planner:
             CaptureError, OSError: a file cannot be read, and ignoreCorruptFiles is not on.
             ValueError: a file went on that was taken as finished.
         """
-        self.log, self.number, self.kept = log, before.step + 1, 0
+        self.log, self.number, self.state_count = log, before.step + 1, 0
         self.chains = list(before.chains)
         self.surveys: dict[str, Survey] = {}
         self.runs: list[_Run] = []
         self.tasks: list[Task] = []
-        seen = dict(seen)
-        done = 0
+        known_files = dict(known_files)
+        file_count = 0
         for file in files:
             try:
                 self._take(file)
@@ -122,16 +122,16 @@ class Planner:
                 if not self.what.ignore_corrupt:
                     raise
                 _log.warning("left out %s: %s", file.file.path, problem)
-            seen[file.file.path] = file.file, file.head
-            done += 1
-        if not done:
+            known_files[file.file.path] = file.file, file.head
+            file_count += 1
+        if not file_count:
             return None, []
         for run in self.runs:
             self._finish(run)
         for chain in self.chains[:-MAX_CHAINS]:
             _log.warning("the chain that ends with %s is given up: it is silent", chain.path)
-        chains = tuple(self._kept(chain) for chain in self.chains[-MAX_CHAINS:])
-        return Position(log, self.number, chains, seen), self.tasks
+        chains = tuple(self._with_states(chain) for chain in self.chains[-MAX_CHAINS:])
+        return Position(log, self.number, chains, known_files), self.tasks
 
     def _take(self, file: Candidate) -> None:
         path = file.file.path
@@ -154,25 +154,27 @@ class Planner:
         """The chain that a file goes on with."""
         path, time = file.file.path, file.first.time or 0
         if file.grown:
-            same = [each for each in self.chains if each.path == path and each.within is not None]
+            same = [
+                chain for chain in self.chains if chain.path == path and chain.within is not None
+            ]
             if not same:
                 raise ValueError(_GREW % path)
             return same[0]
-        found = [each for each in self.chains if each.first_time <= time]
+        matches = [chain for chain in self.chains if chain.first_time <= time]
         if self.arrangement == "auto":
-            certain = [goes_on(each.link(), ends) for each in found]
+            certain = [goes_on(chain.link(), ends) for chain in matches]
             best = max(certain, default=NOT)
-            found = [
-                each for each, how in zip(found, certain, strict=True) if how == best > NOT
+            matches = [
+                chain for chain, how in zip(matches, certain, strict=True) if how == best > NOT
             ] or [
-                each
-                for each in found
-                if time >= each.last_time and not each.tail.keys() & ends.head.keys()
+                chain
+                for chain in matches
+                if time >= chain.last_time and not chain.tail.keys() & ends.head.keys()
             ]
-        if found:
-            return max(found, key=lambda each: each.last_time)
+        if matches:
+            return max(matches, key=lambda chain: chain.last_time)
         if self.chains:
-            links = [each.link() for each in self.chains]
+            links = [chain.link() for chain in self.chains]
             midstream = sum(not begins for _first, _after, begins in ends.head.values())
             _log.warning("%s", told_alone(path, midstream, reason(links, ends)))
         return None
@@ -181,7 +183,7 @@ class Planner:
         path = file.file.path
         state = None if chain is None else self._state(chain, file.grown)
         large = file.file.size > self.octets
-        found = self._survey(file, state, self.octets if large else None)
+        survey = self._survey(file, state, self.octets if large else None)
         if chain is not None:
             self.chains.remove(chain)
         time = file.first.time or 0
@@ -189,17 +191,17 @@ class Planner:
         self.chains.append(newer if chain is None else chain.followed(newer))
         run = None
         if chain is not None and not file.grown:
-            run = next((each for each in self.runs if each.chain == chain.path), None)
+            run = next((open_run for open_run in self.runs if open_run.chain == chain.path), None)
         if run is None or run.octets + file.file.size > self.octets:
             run = _Run(path, self._keep(state))
             self.runs.append(run)
         run.chain = path
-        self.surveys[path] = found
-        for at, inside in found.states:
+        self.surveys[path] = survey
+        for at, inside in survey.states:
             run.add(file.mark, at)
             self._finish(run)
             self.runs[self.runs.index(run)] = run = _Run(path, self._keep(inside))
-        run.add(file.mark, found.stop)
+        run.add(file.mark, survey.stop)
 
     def _alone(self, file: Candidate) -> None:
         """A file that is no part of a chain; it ends what it has open."""
@@ -261,26 +263,28 @@ class Planner:
     def _keep(self, state: bytes | None) -> str | None:
         if state is None:
             return None
-        self.kept += 1
-        return self.journal.keep(self.log, f"{self.number}-{self.kept}.state", state)
+        self.state_count += 1
+        return self.journal.keep(self.log, f"{self.number}-{self.state_count}.state", state)
 
-    def _kept(self, chain: OpenChain) -> OpenChain:
+    def _with_states(self, chain: OpenChain) -> OpenChain:
         """A chain with the names of its states."""
         if chain.after:
             return chain
-        found = self.surveys[chain.path]
-        return replace(chain, after=self._keep(found.after) or "", within=self._keep(found.within))
+        survey = self.surveys[chain.path]
+        return replace(
+            chain, after=self._keep(survey.after) or "", within=self._keep(survey.within)
+        )
 
     def _finish(self, run: _Run) -> None:
         """A run as a task, or a small file that is alone with those before it."""
-        made = Task((Range(tuple(run.paths), run.state, run.stop),), tuple(run.marks))
+        task = Task((Range(tuple(run.paths), run.state, run.stop),), tuple(run.marks))
         before = self.tasks[-1] if self.tasks else None
         if before is not None and not run.chain:
-            raw = sum(mark.size for mark in (*before.marks, *made.marks))
+            raw = sum(mark.size for mark in (*before.marks, *task.marks))
             if raw <= self.octets and before.ranges[-1].stop is None:
-                made = Task(before.ranges + made.ranges, before.marks + made.marks)
+                task = Task(before.ranges + task.ranges, before.marks + task.marks)
                 self.tasks.pop()
-        self.tasks.append(made)
+        self.tasks.append(task)
 
 
 _GREW = (

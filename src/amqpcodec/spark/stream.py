@@ -102,13 +102,13 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         start = dict(start or self._given or self.initialOffset())
         if self._position.offset() != start:
             self._position = self.journal.at(start)
-        chosen, seen = self._candidates()
+        chosen, known_files = self._candidates()
         chosen = self._admitted(chosen, limit)
         self._given = start
         if chosen:
             log = self._position.log or self.journal.new_log()
             planner = Planner(self.journal, self.what, self.arrangement, self.storage, self.octets)
-            position, tasks = planner.step(self._position, log, chosen, seen)
+            position, tasks = planner.step(self._position, log, chosen, known_files)
             if position is not None:
                 self.journal.append(self._position, position, tasks)
                 self._position = position
@@ -167,30 +167,38 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _candidates(self) -> tuple[list[Candidate], dict[str, tuple[CaptureFile, str]]]:
         """Files that were not read, by their first packets; and those that were and are there."""
-        found = []
+        candidates = []
         files = self._listed()
-        there = {file.path for file in files}
+        present_paths = {file.path for file in files}
         # A file is known while it is there, also while it is written anew.
-        seen = {path: known for path, known in self._position.seen.items() if path in there}
+        known_files = {
+            path: entry
+            for path, entry in self._position.known_files.items()
+            if path in present_paths
+        }
         for file in self._finished(files):
-            known = seen.get(file.path)
-            if known is not None and known[0] == file:
+            entry = known_files.get(file.path)
+            if entry is not None and entry[0] == file:
                 continue
             if self._present is not None and file not in self._present:
                 continue
             try:
                 head, first = self._look(file)
-                before = known[0].size if known is not None else 0
-                grown = known is not None and head_of(file.path, before, self.storage) == known[1]
+                before = entry[0].size if entry is not None else 0
+                grown = entry is not None and head_of(file.path, before, self.storage) == entry[1]
             except FileNotFoundError:
                 continue
             if grown and file.size <= before:
-                seen[file.path] = file, head  # touched
+                known_files[file.path] = file, head  # touched
             elif first.time is not None:
-                found.append(Candidate(file, head, first, grown))
-        self._first = {each.file: (each.head, each.first) for each in found}
-        by_first = {id(each.first): each for each in found}
-        return [by_first[id(each)] for each in in_order(each.first for each in found)], seen
+                candidates.append(Candidate(file, head, first, grown))
+        self._first = {
+            candidate.file: (candidate.head, candidate.first) for candidate in candidates
+        }
+        by_first = {id(candidate.first): candidate for candidate in candidates}
+        return [
+            by_first[id(first)] for first in in_order(candidate.first for candidate in candidates)
+        ], known_files
 
     def _look(self, file: CaptureFile) -> tuple[str, Found]:
         """A digest of the file's beginning, and its first packet."""
@@ -216,14 +224,14 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             files = files[:max_files]
         if max_bytes is None:
             return files
-        taken: list[Candidate] = []
+        selection: list[Candidate] = []
         raw = 0
-        for each in files:
-            raw += each.file.size
-            if taken and raw > max_bytes:
+        for candidate in files:
+            raw += candidate.file.size
+            if selection and raw > max_bytes:
                 break
-            taken.append(each)
-        return taken
+            selection.append(candidate)
+        return selection
 
 
 _OVERWRITTEN = (

@@ -60,31 +60,31 @@ def read_traces(
         ValueError: an option is wrong, or a column is not known.
         FileNotFoundError: a path stands for nothing.
     """
-    given = Options(options)
-    given.refuse_unknown(_OPTIONS, ("fs.",))
-    decoded = _plan(given.names("fields"))
-    kind, storage = given.text("format", "auto").lower(), storage_of(given, filesystem)
+    settings = Options(options)
+    settings.refuse_unknown(_OPTIONS, ("fs.",))
+    decoded = _plan(settings.names("fields"))
+    kind, storage = settings.text("format", "auto").lower(), storage_of(settings, filesystem)
     traces.read("", format=kind)  # refuses wrong ones here
-    tolerant = given.flag("ignoreCorruptFiles", False)
-    unpacking = limits_of(given, Unpacking)
+    tolerant = settings.flag("ignoreCorruptFiles", False)
+    unpacking = limits_of(settings, Unpacking)
     paths = [path] if isinstance(path, str) else list(path)
-    files = list_files(paths, Selection.of(given), storage)
+    files = list_files(paths, Selection.of(settings), storage)
     target = arrow_schema(decoded.schema)
 
     def rows(paths: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        for each in paths:
+        for log_path in paths:
             try:
-                for found in traces.read(
-                    locate(each, storage),
+                for batch in traces.read(
+                    locate(log_path, storage),
                     decoded.fields,
                     format=kind,
                     **unpacking.options,
                 ):
-                    yield conform(found, decoded, target)
+                    yield conform(batch, decoded, target)
             except ValueError as problem:
                 if not tolerant:
                     raise
-                _log.warning("left out %s: %s", each, problem)
+                _log.warning("left out %s: %s", log_path, problem)
 
     return each_by_a_task(spark, group(files, TASK_BYTES), rows, decoded.schema)
 
@@ -110,17 +110,17 @@ def decode_traces(df: DataFrame, fields: Iterable[str] | None = None) -> DataFra
     missing = [name for name in _NEEDED if name not in df.columns]
     if missing:
         raise ValueError(f"messages have {', '.join(_NEEDED)}: there is no {missing[0]}")
-    kept = df.select(*_NEEDED, *(name for name in _MORE if name in df.columns))
-    if kept.selectExpr("properties.headers").schema[0].dataType != StringType():
+    messages = df.select(*_NEEDED, *(name for name in _MORE if name in df.columns))
+    if messages.selectExpr("properties.headers").schema[0].dataType != StringType():
         raise TypeError("headers of messages are JSON text here: field_tables is 'json'")
     decoded = _plan(fields)
     target = arrow_schema(decoded.schema)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for found in traces.unwrap(batches):
-            yield conform(found.select(decoded.fields), decoded, target)
+        for batch in traces.unwrap(batches):
+            yield conform(batch.select(decoded.fields), decoded, target)
 
-    return kept.mapInArrow(run, decoded.schema)
+    return messages.mapInArrow(run, decoded.schema)
 
 
 def _plan(fields: Iterable[str] | None) -> Plan:

@@ -86,24 +86,24 @@ except ImportError:  # before 4.0
 
 def is_variant(arrow: pa.DataType) -> bool:
     """Whether a struct is a variant, as Spark tells it by a field's metadata."""
-    found = getattr(_types, "is_variant", None)
-    if found is not None:
-        return bool(found(arrow))
+    spark_check = getattr(_types, "is_variant", None)
+    if spark_check is not None:
+        return bool(spark_check(arrow))
     if not pa.types.is_struct(arrow) or VariantType.__module__ == __name__:
         return False
     fields = [arrow.field(i) for i in range(arrow.num_fields)]
-    return [each.name for each in fields] == ["value", "metadata"] and (
+    return [field.name for field in fields] == ["value", "metadata"] and (
         (fields[1].metadata or {}).get(b"variant") == b"true"
     )
 
 
 def to_arrow_schema(schema: Any, large: bool) -> pa.Schema:
     """The Arrow schema that Spark takes for a schema, to the last bit."""
-    known = inspect.signature(_types.to_arrow_schema).parameters
+    parameters = inspect.signature(_types.to_arrow_schema).parameters
     options: dict[str, Any] = {}
-    if "timezone" in known:
+    if "timezone" in parameters:
         options["timezone"] = "UTC"
-    if large and "prefers_large_types" in known:
+    if large and "prefers_large_types" in parameters:
         options["prefers_large_types"] = True
     return _types.to_arrow_schema(schema, **options)
 
@@ -113,9 +113,9 @@ def of_ddl(text: str) -> DataType:
     parse: Any = getattr(DataType, "fromDDL", None)
     if parse is None:  # before 4.0
         from pyspark.sql.types import _parse_datatype_string as parse
-    found = parse(text)
-    assert isinstance(found, DataType)
-    return found
+    data_type = parse(text)
+    assert isinstance(data_type, DataType)
+    return data_type
 
 
 def arrow_udf(function: Any, returns: DataType) -> Any:
@@ -128,5 +128,5 @@ def arrow_udf(function: Any, returns: DataType) -> Any:
         from pyspark.sql.pandas.functions import arrow_udf as make
     except ImportError:
         raise missing("from_amqp, schema_of_amqp and to_amqp", "4.1") from None
-    made: Any = make
-    return made(function, returns)
+    factory: Any = make
+    return factory(function, returns)

@@ -51,13 +51,13 @@ class Connection:
 
     def _inside(self, items: Items) -> Items:
         out: Items = []
-        for side, each in items:
-            if isinstance(each, bytes):
-                out += self.web.receive(side, each)
-            elif each is None:
+        for side, item in items:
+            if isinstance(item, bytes):
+                out += self.web.receive(side, item)
+            elif item is None:
                 out.append((side, None))
             else:
-                out += self.web.lost(side, each, exact=self.tls is None)
+                out += self.web.lost(side, item, exact=self.tls is None)
         return out
 
     def end(self) -> None:
@@ -94,27 +94,27 @@ class Layers:
 
     def receive(self, connection: int, direction: int, tls: bool, data: bytes) -> Items:
         """The next bytes of a direction, as they were sent."""
-        found = self.connections.get(connection)
-        if found is None:
+        state = self.connections.get(connection)
+        if state is None:
             if tls and self.keys and not _can_decrypt():
                 self._tell(NO_PACKAGE)
                 return [(direction, None)]
-            found = self.connections[connection] = self._new(tls)
-        before = found.web.agreed
-        out = found.receive(direction, data)
-        self.websockets += found.web.agreed and not before
+            state = self.connections[connection] = self._new(tls)
+        before = state.web.agreed
+        out = state.receive(direction, data)
+        self.websockets += state.web.agreed and not before
         return out
 
     def lost(self, connection: int, direction: int, count: int) -> Items:
         """So many bytes of a direction were not captured."""
-        found = self.connections.get(connection)
-        return [(direction, None)] if found is None else found.lost(direction, count)
+        state = self.connections.get(connection)
+        return [(direction, None)] if state is None else state.lost(direction, count)
 
     def end(self, connection: int) -> None:
         """The connection is over."""
-        found = self.connections.pop(connection, None)
-        if found is not None:
-            found.end()
+        state = self.connections.pop(connection, None)
+        if state is not None:
+            state.end()
 
     def counts(self) -> dict[str, Any]:
         """What counts() of the reader has besides."""
@@ -135,20 +135,20 @@ class Layers:
         brought = self.keys.brought
         if not (self.connections or self.reasons or self.websockets or brought is not None):
             return b""
-        whole = {
+        values = {
             "secrets": None if brought is None else brought.lines(),
             "reasons": self.reasons,
             "websockets": self.websockets,
             "sessions": _state.dump_sessions(self.sessions),
             "connections": {
                 str(index): {
-                    "tls": None if each.tls is None else _state.dump_tls(each.tls),
-                    "web": _state.dump_web(each.web),
+                    "tls": None if connection.tls is None else _state.dump_tls(connection.tls),
+                    "web": _state.dump_web(connection.web),
                 }
-                for index, each in self.connections.items()
+                for index, connection in self.connections.items()
             },
         }
-        return json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()
+        return json.dumps(values, sort_keys=True, separators=(",", ":")).encode()
 
     def load(self, state: bytes) -> None:
         """Take what store() gave; b"": nothing was seen yet.
@@ -166,17 +166,17 @@ class Layers:
             self.load(b"")
             raise ValueError("the state of the capture reader is damaged: its layers") from error
 
-    def _load(self, whole: dict[str, Any]) -> None:
-        if len(whole["reasons"]) > KINDS:
+    def _load(self, values: dict[str, Any]) -> None:
+        if len(values["reasons"]) > KINDS:
             raise ValueError("too many reasons")
-        self.reasons = {str(name): _state.count(n) for name, n in whole["reasons"].items()}
-        self.websockets = _state.count(whole["websockets"])
-        if whole["secrets"] is not None:
-            self.keys.bring(_state.secrets(whole["secrets"]))
-        _state.load_sessions(self.sessions, whole["sessions"])
-        for index, each in whole["connections"].items():
-            one = self._new(each["tls"] is not None)
+        self.reasons = {str(name): _state.count(n) for name, n in values["reasons"].items()}
+        self.websockets = _state.count(values["websockets"])
+        if values["secrets"] is not None:
+            self.keys.bring(_state.secrets(values["secrets"]))
+        _state.load_sessions(self.sessions, values["sessions"])
+        for index, entry in values["connections"].items():
+            one = self._new(entry["tls"] is not None)
             if one.tls is not None:
-                _state.load_tls(one.tls, each["tls"])
-            _state.load_web(one.web, each["web"])
+                _state.load_tls(one.tls, entry["tls"])
+            _state.load_web(one.web, entry["web"])
             self.connections[int(index)] = one

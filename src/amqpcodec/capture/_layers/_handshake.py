@@ -27,22 +27,22 @@ class Messages:
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """(type, body) of each message that is complete; b"" where its body is not looked at."""
-        cut = min(self.skip, len(data))
-        self.skip -= cut
-        rest = data[cut:]
-        kept = self.buffer
-        kept += rest
+        skipped_bytes = min(self.skip, len(data))
+        self.skip -= skipped_bytes
+        new_bytes = data[skipped_bytes:]
+        buffer = self.buffer
+        buffer += new_bytes
         at = 0
-        while len(kept) - at >= 4:
-            kind, size = kept[at], int.from_bytes(kept[at + 1 : at + 4], "big")
+        while len(buffer) - at >= 4:
+            kind, size = buffer[at], int.from_bytes(buffer[at + 1 : at + 4], "big")
             reads = kind in READ and size <= LARGEST
-            if reads and len(kept) - at < 4 + size:
+            if reads and len(buffer) - at < 4 + size:
                 break
-            body = bytes(kept[at + 4 : at + 4 + size]) if reads else b""
+            body = bytes(buffer[at + 4 : at + 4 + size]) if reads else b""
             at += 4 + size
-            self.skip = max(at - len(kept), 0)
+            self.skip = max(at - len(buffer), 0)
             yield kind, body
-        del kept[:at]
+        del buffer[:at]
 
 
 class ClientHello(NamedTuple):
@@ -93,14 +93,14 @@ class _Reader:
         return self.take(self.number(size))
 
     def extensions(self) -> dict[int, bytes]:
-        found: dict[int, bytes] = {}
+        by_type: dict[int, bytes] = {}
         if self.at == len(self.data):
-            return found
-        rest = _Reader(self.vector(2))
-        while rest.at < len(rest.data):
-            kind = rest.number(2)
-            found[kind] = rest.vector(2)
-        return found
+            return by_type
+        reader = _Reader(self.vector(2))
+        while reader.at < len(reader.data):
+            kind = reader.number(2)
+            by_type[kind] = reader.vector(2)
+        return by_type
 
 
 def client_hello(body: bytes) -> ClientHello | None:

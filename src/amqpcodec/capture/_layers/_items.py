@@ -14,8 +14,10 @@ Items: TypeAlias = list[tuple[int, Item]]
 def joined(items: Items) -> Items:
     """The same, the bytes that follow each other in a direction in one piece."""
     out: Items = []
-    for (side, whole), group in groupby(items, lambda item: (item[0], isinstance(item[1], bytes))):
-        if whole:
+    for (side, is_bytes), group in groupby(
+        items, lambda item: (item[0], isinstance(item[1], bytes))
+    ):
+        if is_bytes:
             out.append((side, b"".join(item for _, item in group if isinstance(item, bytes))))
         else:
             out += group

@@ -163,8 +163,8 @@ class KeyLog:
 class Keys:
     """What a reader opens records with: the key log it was given, and those of its captures."""
 
-    def __init__(self, given: KeyLog | None = None) -> None:
-        self.given = KeyLog() if given is None else given
+    def __init__(self, keylog: KeyLog | None = None) -> None:
+        self.given = KeyLog() if keylog is None else keylog
         #: None: no capture brought one.
         self.brought: KeyLog | None = None
 

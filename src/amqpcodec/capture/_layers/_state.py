@@ -59,7 +59,7 @@ HELLO = (
 HALF = (
     Field("mode", int, _websocket.ENDED),
     Field("buffer", bytearray, HELD),
-    Field("left", int, _websocket.LARGEST_FRAME),
+    Field("remaining", int, _websocket.LARGEST_FRAME),
     Field("opcode", int, _websocket.PONG),
     Field("fin", bool),
     Field("mask", bytes, 4),
@@ -76,23 +76,23 @@ HALF = (
 
 
 def _dump(source: Any, fields: Sequence[Field]) -> list[Any]:
-    values = [getattr(source, each.name) for each in fields]
-    return [each.hex() if isinstance(each, bytes | bytearray) else each for each in values]
+    values = [getattr(source, field.name) for field in fields]
+    return [value.hex() if isinstance(value, bytes | bytearray) else value for value in values]
 
 
 def _values(fields: Sequence[Field], values: Any) -> dict[str, Any]:
     """The values by name. Raises ValueError where one is out of its range."""
     if not isinstance(values, list) or len(values) != len(fields):
         raise ValueError("not as many values as there are fields")
-    return {each.name: _value(each, value) for each, value in zip(fields, values, strict=True)}
+    return {field.name: _value(field, value) for field, value in zip(fields, values, strict=True)}
 
 
 def _value(of: Field, value: Any) -> Any:
     if of.kind in (bytes, bytearray):
-        found = bytes.fromhex(value)
-        if len(found) > of.limit:
+        data = bytes.fromhex(value)
+        if len(data) > of.limit:
             raise ValueError(f"{of.name} is too long")
-        return of.kind(found)
+        return of.kind(data)
     if not isinstance(value, int) or type(value) is not of.kind or not 0 <= value <= of.limit:
         raise ValueError(f"{of.name} is out of its range")
     return value
@@ -154,12 +154,12 @@ def load_tls(tls: _tls.Tls, values: Any) -> None:
 
 
 def _agreed(values: Any) -> _derived.Agreed:
-    found = _derived.Agreed(**_values(AGREED, values))
-    if found.suite not in SUITES or found.version not in (TLS12, TLS13):
+    agreement = _derived.Agreed(**_values(AGREED, values))
+    if agreement.suite not in SUITES or agreement.version not in (TLS12, TLS13):
         raise ValueError("no such cipher suite")
-    if (found.version == TLS13) != (found.suite >> 8 == 0x13):
+    if (agreement.version == TLS13) != (agreement.suite >> 8 == 0x13):
         raise ValueError("a cipher suite of another version")
-    return found
+    return agreement
 
 
 def dump_web(web: _websocket.WebSocket) -> list[Any]:
@@ -171,10 +171,10 @@ def dump_web(web: _websocket.WebSocket) -> list[Any]:
 def load_web(web: _websocket.WebSocket, values: Any) -> None:
     """Raises ValueError or TypeError where the values are not what dump_web() gives."""
     flags, halves = values[:4], values[4:]
-    if len(flags) != 4 or any(type(each) is not bool for each in flags):
+    if len(flags) != 4 or any(type(flag) is not bool for flag in flags):
         raise ValueError("flags are true or false")
     web.agreed, web.deflates, *web.takeover = flags
-    for half, each in zip(web.halves, halves, strict=True):
-        vars(half).update(_values(HALF, each))
+    for half, half_values in zip(web.halves, halves, strict=True):
+        vars(half).update(_values(HALF, half_values))
         if half.mask and len(half.mask) != 4:
             raise ValueError("a mask has four bytes")

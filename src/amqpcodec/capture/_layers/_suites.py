@@ -187,10 +187,10 @@ def opener12(
 
 def _expand12(secret: bytes, seed: bytes, size: int, prf: str) -> bytes:
     """The pseudorandom function of TLS 1.2. Spec: RFC 5246 §5."""
-    out, each = b"", seed
+    out, seed_hash = b"", seed
     while len(out) < size:
-        each = hmac.digest(secret, each, prf)
-        out += hmac.digest(secret, each + seed, prf)
+        seed_hash = hmac.digest(secret, seed_hash, prf)
+        out += hmac.digest(secret, seed_hash + seed, prf)
     return out
 
 

@@ -100,13 +100,13 @@ class Tls:
             return []
         out: Items = []
         one.trial_bytes += TRIAL_RATIO * len(data)
-        cut = min(one.skip, len(data))
-        one.skip -= cut
-        one.buffer += data[cut:] if cut else data
-        knew = self._known()
+        skipped_bytes = min(one.skip, len(data))
+        one.skip -= skipped_bytes
+        one.buffer += data[skipped_bytes:] if skipped_bytes else data
+        knew = self._milestones()
         self._read(side, out)
-        while self._known() != knew:
-            knew = self._known()
+        while self._milestones() != knew:
+            knew = self._milestones()
             side = 1 - side
             self._read(side, out)
         return joined(out)
@@ -121,15 +121,15 @@ class Tls:
         if one.skip >= count:
             one.skip -= count  # of bytes that were told of
             return []
-        rest = count - one.skip
-        gone = rest + len(one.buffer)
+        remainder = count - one.skip
+        gone = remainder + len(one.buffer)
         one.skip = 0
         if not one.lost and HEAD <= len(one.buffer) <= HEAD + LARGEST_RECORD:
             size = HEAD + int.from_bytes(one.buffer[3:5], "big") - len(one.buffer)
             one.sequence += one.stage != PLAIN
-            one.skip = max(size - rest, 0)
-            rest = max(rest - size, 1)
-        one.lost += rest
+            one.skip = max(size - remainder, 0)
+            remainder = max(remainder - size, 1)
+        one.lost += remainder
         one.buffer.clear()
         one.places = 0
         one.messages = handshake.Messages()
@@ -155,18 +155,18 @@ class Tls:
             return stop.reason
         return NO_KEY if side.opener is None else UNREADABLE
 
-    def _known(self) -> tuple[bool, bool, bool]:
+    def _milestones(self) -> tuple[bool, bool, bool]:
         return self.hello is not None, self.agreed is not None, self.accepts_early is not None
 
     def _stop(self, side: int, stop: Stop) -> Items:
         out: Items = []
-        for each in (side, 1 - side) if stop.both else (side,):
-            one = self.sides[each]
+        for direction in (side, 1 - side) if stop.both else (side,):
+            one = self.sides[direction]
             if not one.sealed:
                 one.sealed = True
                 one.buffer = bytearray()
                 self.tell(stop.reason)
-                out.append((each, None))
+                out.append((direction, None))
         return out
 
     # ---- records ----
@@ -322,8 +322,8 @@ class Tls:
         numbers = min(one.lost // SHORTEST + 2, TRIED_NUMBERS)
         buffer = bytes(one.buffer)
         at = 0
-        while (found := RECORD.search(buffer, at)) is not None:
-            at = found.start()
+        while (match := RECORD.search(buffer, at)) is not None:
+            at = match.start()
             size = int.from_bytes(buffer[at + 3 : at + 5], "big")
             if len(buffer) - at < HEAD + size:
                 break
@@ -384,37 +384,37 @@ class Tls:
             one.sequence = 0
 
     def _server_hello(self, body: bytes) -> None:
-        found = handshake.server_hello(body)
-        if found is None:
+        server = handshake.server_hello(body)
+        if server is None:
             raise Stop(NO_HANDSHAKE, True)
-        if found.retry:
+        if server.retry:
             return
-        if found.version < TLS12:
+        if server.version < TLS12:
             raise Stop(NO_VERSION, True)
-        if found.version > TLS13 or found.suite not in SUITES or found.compression:
+        if server.version > TLS13 or server.suite not in SUITES or server.compression:
             raise Stop(NO_CIPHER, True)
-        if (found.version == TLS13) != (found.suite >> 8 == 0x13):
+        if (server.version == TLS13) != (server.suite >> 8 == 0x13):
             raise Stop(NO_CIPHER, True)
         random = self.hello.random if self.hello is not None else b""
         self.agreed = Agreed(
-            random, found.random, random, found.version, found.suite, found.encrypt_then_mac
+            random, server.random, random, server.version, server.suite, server.encrypt_then_mac
         )
-        self._resumed(found)
+        self._resumed(server)
 
-    def _resumed(self, found: handshake.ServerHello) -> None:
+    def _resumed(self, server: handshake.ServerHello) -> None:
         """In TLS 1.2: of which handshake the session is."""
         hello, agreed = self.hello, self.agreed
         if hello is None or agreed is None or agreed.version != TLS12:
             return
-        again = hello.session_id and hello.session_id == found.session_id
+        again = hello.session_id and hello.session_id == server.session_id
         if again and not self.keys.find("CLIENT_RANDOM", hello.random):
             for name in (hello.ticket, hello.session_id):
-                known = self.sessions.find(name) if name else None
-                if known is not None:
-                    agreed.master = known
+                master = self.sessions.find(name) if name else None
+                if master is not None:
+                    agreed.master = master
                     break
-        if found.session_id:
-            self.sessions.remember(found.session_id, agreed.master)
+        if server.session_id:
+            self.sessions.remember(server.session_id, agreed.master)
 
     def _change(self, side: int) -> None:
         """In TLS 1.2: the keys that the newest hellos agreed on are used from here on."""

@@ -72,7 +72,7 @@ class Half:
 
     mode: int = UNKNOWN
     buffer: bytearray = field(default_factory=bytearray)
-    left: int = 0  # bytes of the frame's payload yet to come
+    remaining: int = 0  # bytes of the frame's payload yet to come
     opcode: int = BINARY
     fin: bool = True
     mask: bytes = b""  # of the next byte of the payload; b"" for none
@@ -143,15 +143,15 @@ class WebSocket:
             begun = bytes(half.buffer)
             half.buffer.clear()
             return [(side, begun), (side, count)] if begun else [(side, count)]
-        if exact and count <= half.left:
-            half.left -= count
+        if exact and count <= half.remaining:
+            half.remaining -= count
             if half.mask:
                 half.mask = _turned(half.mask, count)
             half.broken |= half.opcode <= BINARY
             items: Items = [(side, count)] if half.opcode <= BINARY else []
         else:
             items = [(side, count + len(half.buffer))]
-            half.left = half.look_at = 0
+            half.remaining = half.look_at = 0
             half.buffer.clear()
             half.searching = half.broken = True
         if half.broken and self.deflates and self.takeover[side]:
@@ -160,14 +160,14 @@ class WebSocket:
 
     def _stop(self, side: int, stop: Stop) -> Items:
         out: Items = []
-        for each in (side, 1 - side) if stop.both else (side,):
-            half = self.halves[each]
+        for direction in (side, 1 - side) if stop.both else (side,):
+            half = self.halves[direction]
             if half.mode != ENDED:
                 half.mode = ENDED
                 half.buffer, half.message, half.window = bytearray(), bytearray(), b""
                 half.inflater = None
                 self.tell(stop.reason)
-                out.append((each, None))
+                out.append((direction, None))
         return out
 
     def _read(self, side: int, out: Items) -> None:
@@ -220,8 +220,8 @@ class WebSocket:
         half.looked = max(0, len(half.buffer) - 3)
 
     def _agree(self, extensions: str) -> None:
-        for each in filter(None, (each.strip() for each in extensions.split(","))):
-            name, *parameters = (part.strip().lower() for part in each.split(";"))
+        for extension in filter(None, (text.strip() for text in extensions.split(","))):
+            name, *parameters = (part.strip().lower() for part in extension.split(";"))
             if name != "permessage-deflate":
                 raise Stop(EXTENSION, True)
             self.deflates = True
@@ -239,11 +239,11 @@ class WebSocket:
         parts: list[bytes] = []
         try:
             while half.mode == FRAMES:
-                if half.left:
-                    part = bytes(half.buffer[at : at + half.left])
+                if half.remaining:
+                    part = bytes(half.buffer[at : at + half.remaining])
                     at += len(part)
                     self._payload(half, part, parts)
-                    if half.left:
+                    if half.remaining:
                         break
                     self._end_of_frame(side, parts)
                     continue
@@ -252,7 +252,7 @@ class WebSocket:
                     break
                 at += head.length
                 self._begin_frame(half, head)
-                if not half.left:
+                if not half.remaining:
                     self._end_of_frame(side, parts)
         finally:
             if parts:
@@ -281,12 +281,12 @@ class WebSocket:
             half.message.clear()
             half.inflater = None
         half.opcode, half.fin = head.opcode, head.first & FIN != 0
-        half.left, half.mask = head.size, head.mask
+        half.remaining, half.mask = head.size, head.mask
         if not control:
             half.in_message = not half.fin
 
     def _payload(self, half: Half, part: bytes, parts: list[bytes]) -> None:
-        half.left -= len(part)
+        half.remaining -= len(part)
         if half.opcode > BINARY or not part:
             return
         if half.mask:
@@ -367,10 +367,10 @@ def _parsed(head: bytes) -> tuple[bytes, dict[str, str]]:
     file = io.BytesIO(head)
     line = file.readline()
     try:
-        found = parse_headers(file)
+        headers = parse_headers(file)
     except HTTPException:
         return line, {}
-    return line, {name.lower(): ", ".join(found.get_all(name, [])) for name in found}
+    return line, {name.lower(): ", ".join(headers.get_all(name, [])) for name in headers}
 
 
 def _frame_head(data: bytearray, at: int) -> Head | None:
@@ -393,8 +393,8 @@ def _frame_head(data: bytearray, at: int) -> Head | None:
 
 
 def _unmasked(part: bytes, mask: bytes) -> bytes:
-    whole = (mask * (len(part) // 4 + 1))[: len(part)]
-    number = int.from_bytes(part, "big") ^ int.from_bytes(whole, "big")
+    mask_bytes = (mask * (len(part) // 4 + 1))[: len(part)]
+    number = int.from_bytes(part, "big") ^ int.from_bytes(mask_bytes, "big")
     return number.to_bytes(len(part), "big")
 
 
