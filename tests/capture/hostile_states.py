@@ -16,7 +16,7 @@ from amqpcodec.capture._layers import KeyLog, Layers
 from tests.capture import mangle, v1_talk
 from tests.capture import recording as make
 from tests.paths import REPO
-from tests.support.tls_talk import CLIENT, SERVER, Talker, cut
+from tests.support.tls_talk import CLIENT, SERVER, Talker, split_segments
 
 LIMITS = (5, 6, 7, 8, 15, 16, 20, 26, 27, 30, 31, 32, 39, 40, 41, 56, 60, 62, 63)
 VALUES = sorted(
@@ -93,7 +93,7 @@ def recordings() -> list[bytes]:
         mangle.mixed_pcapng(parts[:90], 1),
         make.pcap(mangle.records(v1_talk.parts_of("rabbit")[:150])),
         make.pcap([]),
-        make.pcap(make.packets(cut(TALKER.talk(over_tls()), (300,)))),
+        make.pcap(make.packets(split_segments(TALKER.talk(over_tls()), (300,)))),
     ]
 
 

@@ -15,7 +15,7 @@ from amqpcodec.capture._layers._items import Item, Stop
 from amqpcodec.capture._layers._keylog import Keys
 from tests.capture.test_tls_unit import TALK, message
 from tests.capture.test_websocket_unit import EXTENSIONS, over_web
-from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, cut
+from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, split_segments
 
 pytest.importorskip("cryptography")
 
@@ -163,8 +163,8 @@ def conversations() -> list[tuple[Said, bytes]]:
         (ssl.TLSVersion.TLSv1_3, over_web(small, EXTENSIONS[1])),
     ):
         talker = Talker(version)
-        talks_with_keys.append((cut(talker.talk(talk), (90,)), talker.keys))
-    return [*talks_with_keys, (cut(over_web(small, EXTENSIONS[1]), (90,)), b"")]
+        talks_with_keys.append((split_segments(talker.talk(talk), (90,)), talker.keys))
+    return [*talks_with_keys, (split_segments(over_web(small, EXTENSIONS[1]), (90,)), b"")]
 
 
 CONVERSATIONS = conversations()

@@ -26,7 +26,7 @@ from tests.capture.recording import packets
 from tests.capture.test_tls_unit import SUITES12, TALK
 from tests.capture.test_tls_vectors import KEYS, OPENSSL_KEYS, RECORDING
 from tests.capture.test_tls_vectors import OPENSSL as OPENSSL_RECORDING
-from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, certificate, cut
+from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, certificate, split_segments
 
 pytest.importorskip("cryptography")
 
@@ -240,7 +240,7 @@ def test_tshark_finds_as_many_frames(tmp_path: Path, ciphers: str | None):
     version = ssl.TLSVersion.TLSv1_3 if ciphers is None else ssl.TLSVersion.TLSv1_2
     talker = Talker(version, ciphers)
     path, keys = tmp_path / "x.pcap", tmp_path / "keys.log"
-    path.write_bytes(make.pcap(packets(cut(talker.talk(TALK), (1400,)), port=5671)))
+    path.write_bytes(make.pcap(packets(split_segments(talker.talk(TALK), (1400,)), port=5671)))
     keys.write_bytes(talker.keys)
     as_many(path, keys)
 

@@ -25,7 +25,7 @@ from tests.capture import recording as make
 from tests.capture import v1_talk
 from tests.capture.recording import packets
 from tests.capture.rows import rows
-from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, cut
+from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, split_segments
 
 pytest.importorskip("cryptography")
 
@@ -78,7 +78,7 @@ EXPECTED = frames(make.pcap(packets(TALK)))
 @pytest.mark.parametrize("sizes", [(1 << 20,), (1448,), (7, 300)])
 def test_every_suite(ciphers: str | None, sizes: Sequence[int]):
     talker = Talker(TLS13 if ciphers is None else TLS12, ciphers)
-    octets = make.pcap(packets(cut(talker.talk(TALK), sizes)))
+    octets = make.pcap(packets(split_segments(talker.talk(TALK), sizes)))
     assert ciphers is None or talker.cipher == ciphers
     assert frames(octets, keylog=talker.keys) == EXPECTED
     counters = stats(octets, keylog=talker.keys)
@@ -111,7 +111,7 @@ def test_suites_are_those_of_the_registry():
 
 def test_rows_stand_where_the_last_packet_of_their_record_is():
     talker = Talker()
-    payloads = cut(talker.talk(TALK), (500,))
+    payloads = split_segments(talker.talk(TALK), (500,))
     octets = make.pcap(packets(payloads))
     frame_rows = rows(
         octets, keylog=talker.keys, fields=["packet", "direction", "frame", "timestamp_ns"]
@@ -178,7 +178,7 @@ def test_a_key_log_of_one_direction():
 def test_the_other_direction_comes_first(version: ssl.TLSVersion):
     """The server's packets stand before or after all of the client's, as of two taps."""
     talker = Talker(version)
-    payloads = cut(talker.talk(TALK), (900,))
+    payloads = split_segments(talker.talk(TALK), (900,))
     for side in (CLIENT, SERVER):
         turned = sorted(payloads, key=lambda payload: payload[0] != side)
         captured_frames = frames(make.pcap(packets(turned)), keylog=talker.keys)
@@ -187,7 +187,7 @@ def test_the_other_direction_comes_first(version: ssl.TLSVersion):
 
 def test_segments_out_of_order():
     talker = Talker()
-    sent = packets(cut(talker.talk(TALK), (700,)))
+    sent = packets(split_segments(talker.talk(TALK), (700,)))
     for at in range(2, len(sent) - 1, 2):
         sent[at], sent[at + 1] = sent[at + 1], sent[at]
     assert sorted(frames(make.pcap(sent), keylog=talker.keys)) == sorted(EXPECTED)
@@ -199,8 +199,8 @@ def test_what_is_after_a_gap(version: ssl.TLSVersion, seed: int):
     """One segment is missing: all messages but those that it holds come out."""
     heartbeats = [(CLIENT, message(300, f"k{number}")) for number in range(60)]
     talker = Talker(version)
-    payloads = cut(talker.talk(TALK[:1] + heartbeats, close=False), (1 << 20,))
-    sent = packets([segment for part in payloads for segment in cut([part], (211,))])
+    payloads = split_segments(talker.talk(TALK[:1] + heartbeats, close=False), (1 << 20,))
+    sent = packets([segment for part in payloads for segment in split_segments([part], (211,))])
     data = [at for at, segment in enumerate(sent) if len(segment) > 200]
     del sent[data[len(data) // 3 + 5 * seed]]
     frame_rows = rows(make.pcap(sent), keylog=talker.keys)
@@ -353,7 +353,7 @@ def test_tls_after_the_header_of_amqp_1_0():
     client, server = v1_talk.client_says(), v1_talk.server_says()
     payloads: Said = [(CLIENT, v1_talk.TLS), (SERVER, v1_talk.TLS)]
     payloads += talker.talk([(CLIENT, client), (SERVER, server)])
-    frame_rows = rows(make.pcap(packets(cut(payloads, (100,)))), keylog=talker.keys)
+    frame_rows = rows(make.pcap(packets(split_segments(payloads, (100,)))), keylog=talker.keys)
     assert [row["error"] for row in frame_rows if row["error"]] == []
     for direction, expected in (("client", client), ("server", server)):
         sent = [row["frame"] for row in frame_rows if row["direction"] == direction]
@@ -362,7 +362,7 @@ def test_tls_after_the_header_of_amqp_1_0():
 
 def test_credentials_are_hidden_inside():
     talker = Talker()
-    octets = make.pcap(packets(cut(talker.talk(TALK), (33,))))
+    octets = make.pcap(packets(split_segments(talker.talk(TALK), (33,))))
     assert b"sesame" in repr(rows(octets, keylog=talker.keys)).encode()
     assert b"sesame" not in repr(rows(octets, keylog=talker.keys, redact=True)).encode()
 
@@ -417,7 +417,7 @@ def capture_rows(batch: Any) -> list[tuple[str, bytes]]:
 def test_states(tmp_path: Path, ciphers: str | None):
     """Wherever the reading was interrupted, all goes on; and no key is in any state."""
     talker = Talker(TLS13 if ciphers is None else TLS12, ciphers)
-    sent = packets(cut(talker.talk(TALK[:3] + TALK[4:]), (180,)))
+    sent = packets(split_segments(talker.talk(TALK[:3] + TALK[4:]), (180,)))
     octets = make.pcap(sent)
     secret = [bytes.fromhex(line.split()[2].decode()) for line in talker.keys.splitlines()[1:]]
     expected = frames(make.pcap(packets(TALK[:3] + TALK[4:])))
@@ -433,7 +433,7 @@ def test_states(tmp_path: Path, ciphers: str | None):
 
 def test_a_state_without_the_key_log(tmp_path: Path):
     talker = Talker()
-    sent = packets(cut(talker.talk(TALK), (500,)))
+    sent = packets(split_segments(talker.talk(TALK), (500,)))
     path = tmp_path / "x.pcap"
     path.write_bytes(make.pcap(sent))
     reader = capture.Reader(path, keylog=talker.keys)
@@ -450,7 +450,7 @@ def test_a_state_without_the_key_log(tmp_path: Path):
 
 def with_secrets(talker: Talker, port: int, sizes: Sequence[int]) -> tuple[bytes, list[int]]:
     """A pcapng that brings its secrets, and where its blocks end."""
-    sent = packets(cut(talker.talk(TALK[:3] + TALK[4:]), sizes), port=port)
+    sent = packets(split_segments(talker.talk(TALK[:3] + TALK[4:]), sizes), port=port)
     blocks = [make.section("<"), make.interface("<", 1), secrets(talker.keys)]
     blocks += [make.enhanced("<", 0, 10**9 + at, packet) for at, packet in enumerate(sent)]
     return b"".join(blocks), list(accumulate(map(len, blocks)))
@@ -652,7 +652,7 @@ def test_after_a_proxy(size: int):
     """A balancer says whom it speaks for before TLS begins."""
     talker = Talker()
     line = b"PROXY TCP4 192.0.2.7 10.0.0.2 55000 5671\r\n"
-    octets = make.pcap(packets(cut([(CLIENT, line), *talker.talk(TALK)], (size,))))
+    octets = make.pcap(packets(split_segments([(CLIENT, line), *talker.talk(TALK)], (size,))))
     assert frames(octets, keylog=talker.keys) == EXPECTED
     assert stats(octets, keylog=talker.keys)["proxied_connections"] == 1
 
@@ -660,7 +660,7 @@ def test_after_a_proxy(size: int):
 def test_columns_that_threads_make(tmp_path: Path):
     talker = Talker()
     path = tmp_path / "x.pcap"
-    path.write_bytes(make.pcap(packets(cut(talker.talk(TALK), (700,)))))
+    path.write_bytes(make.pcap(packets(split_segments(talker.talk(TALK), (700,)))))
     options: dict[str, Any] = {"keylog": talker.keys, "redact": False, "batch_rows": 2}
     reader = capture.read(path, workers=3, fields=["direction", "frame", "error"], **options)
     assert [row for batch in reader for row in capture_rows(batch)] == EXPECTED
@@ -669,7 +669,7 @@ def test_columns_that_threads_make(tmp_path: Path):
 def test_two_taps(tmp_path: Path):
     """Each misses what the other one has; both have their own order."""
     talker = Talker()
-    sent = make.records(packets(cut(talker.talk(TALK), (300,))))
+    sent = make.records(packets(split_segments(talker.talk(TALK), (300,))))
     paths = [tmp_path / "1.pcap", tmp_path / "2.pcap"]
     for number, path in enumerate(paths):
         path.write_bytes(

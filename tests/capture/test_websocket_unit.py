@@ -20,7 +20,7 @@ from tests.capture import v1_talk
 from tests.capture.recording import packets
 from tests.capture.rows import rows
 from tests.capture.test_tls_unit import EXPECTED, TALK, frames, in_two, message, stats
-from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, cut
+from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, split_segments
 
 REQUEST = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -100,7 +100,7 @@ EXTENSIONS = [
 @pytest.mark.parametrize("size", [1 << 20, 700, 11, 1])
 @pytest.mark.parametrize("pieces", [1, 3])
 def test_web_socket(extension: bytes, size: int, pieces: int):
-    octets = make.pcap(packets(cut(over_web(TALK, extension, pieces), (size,))))
+    octets = make.pcap(packets(split_segments(over_web(TALK, extension, pieces), (size,))))
     assert frames(octets) == EXPECTED
     counters = stats(octets)
     assert (counters["websockets"], counters["other_protocols"], counters["skipped_bytes"]) == (
@@ -114,7 +114,7 @@ def test_web_socket(extension: bytes, size: int, pieces: int):
 def test_web_socket_over_tls():
     pytest.importorskip("cryptography")
     talker = Talker()
-    octets = make.pcap(packets(cut(talker.talk(over_web(TALK)), (500,)), port=443))
+    octets = make.pcap(packets(split_segments(talker.talk(over_web(TALK)), (500,)), port=443))
     assert frames(octets, keylog=talker.keys, ports=(443,)) == EXPECTED
     counters = stats(octets, keylog=talker.keys, ports=(443,))
     assert (counters["websockets"], counters["tls_decrypted"]) == (1, 1)
@@ -122,7 +122,7 @@ def test_web_socket_over_tls():
 
 def test_the_largest_frames_have_64_bits():
     talk = [TALK[0], (CLIENT, message(70_000))]
-    octets = make.pcap(packets(cut(over_web(talk), (30_000,))))
+    octets = make.pcap(packets(split_segments(over_web(talk), (30_000,))))
     assert [len(data) for _, data in frames(octets)][-1] == 70_008
 
 
@@ -130,7 +130,7 @@ def test_states(tmp_path: Path):
     """Wherever the reading was interrupted, all goes on: in compressed messages too."""
     for extension in EXTENSIONS:
         talk = [*TALK[:3], (CLIENT, message(2000)), *TALK[4:]]
-        sent = packets(cut(over_web(talk, extension, 2), (90,)))
+        sent = packets(split_segments(over_web(talk, extension, 2), (90,)))
         expected = frames(make.pcap(packets(talk)))
         at = 24
         for number, packet in enumerate(sent):
@@ -152,7 +152,9 @@ def test_the_other_direction_comes_first():
 def test_what_is_after_a_gap(missing: int):
     many = [(CLIENT, message(400, f"k{number}")) for number in range(40)]
     sent = packets(
-        segment for part in over_web(TALK[:1] + many)[:-2] for segment in cut([part], (150,))
+        segment
+        for part in over_web(TALK[:1] + many)[:-2]
+        for segment in split_segments([part], (150,))
     )
     del sent[missing]
     frame_rows = rows(make.pcap(sent))
@@ -201,7 +203,7 @@ NOT_TEXT = [
 )
 def test_what_is_no_web_socket(payloads: Said, reasons: dict[str, int]):
     for size in (60_000, 1000):
-        counters = stats(make.pcap(packets(cut(payloads, (size,)))))
+        counters = stats(make.pcap(packets(split_segments(payloads, (size,)))))
         assert counters["tls_reasons"] == reasons
         assert counters["skipped_bytes"] > 0
         assert counters["errors"] == 0
@@ -216,7 +218,7 @@ def test_compressed_messages_that_are_too_large_or_damaged(body: bytes):
         (SERVER, ANSWER % (DEFLATE % b"")),
         (SERVER, frame(SERVER, body, rsv1=True)),
     ]
-    counters = stats(make.pcap(packets(cut(payloads, (1400,)))))
+    counters = stats(make.pcap(packets(split_segments(payloads, (1400,)))))
     assert counters["tls_reasons"] == {_websocket.PACKED: 1}
 
 
@@ -291,9 +293,9 @@ def test_answers_before_the_one_that_counts():
     payloads = over_web(TALK)
     payloads[1] = (SERVER, before + payloads[1][1])
     for size in (1 << 20, 10):
-        assert frames(make.pcap(packets(cut(payloads, (size,))))) == EXPECTED
+        assert frames(make.pcap(packets(split_segments(payloads, (size,))))) == EXPECTED
     payloads[1] = (SERVER, before * 3000 + payloads[1][1])
-    assert stats(make.pcap(packets(cut(payloads, (60_000,)))))["websockets"] == 1
+    assert stats(make.pcap(packets(split_segments(payloads, (60_000,)))))["websockets"] == 1
 
 
 @pytest.mark.parametrize(

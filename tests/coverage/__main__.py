@@ -61,11 +61,11 @@ def read() -> dict[str, Counts]:
     sources: dict[str, Counts] = defaultdict(Counter)
     for notes in sorted(CACHE.glob("build/**/*.gcno")):
         command = [os.environ.get("GCOV", "gcov"), "--json-format", "--stdout", str(notes)]
-        done = subprocess.run(command, cwd=CACHE, capture_output=True, text=True, check=True)
-        for text in done.stdout.splitlines():
-            for each in json.loads(text)["files"]:
-                path = Path(each["file"])
-                counts = {line["line_number"]: line["count"] for line in each["lines"]}
+        process = subprocess.run(command, cwd=CACHE, capture_output=True, text=True, check=True)
+        for text in process.stdout.splitlines():
+            for file in json.loads(text)["files"]:
+                path = Path(file["file"])
+                counts = {line["line_number"]: line["count"] for line in file["lines"]}
                 if path.parent == PACKAGE and path.suffix == ".c":
                     add_module(sources, CACHE / path, counts)
                 elif path.is_relative_to(PACKAGE):
@@ -84,12 +84,12 @@ def add_module(sources: dict[str, Counts], c_file: Path, counts: dict[int, int])
 def headers(text: list[str], line: int) -> str:
     """The lines before it that begin the blocks it is in, the innermost first."""
     out = []
-    left = len(text[line]) - len(text[line].lstrip())
-    for each in reversed(text[1:line]):
-        indent = len(each) - len(each.lstrip())
-        if each.strip() and indent < left:
-            out.append(each)
-            left = indent
+    block_indent = len(text[line]) - len(text[line].lstrip())
+    for line_text in reversed(text[1:line]):
+        indent = len(line_text) - len(line_text.lstrip())
+        if line_text.strip() and indent < block_indent:
+            out.append(line_text)
+            block_indent = indent
     return "\n".join(out)
 
 
@@ -103,7 +103,7 @@ def named_lines(
     entries: list[dict[str, str]], name: str, text: list[str], missed: list[int]
 ) -> dict[int, str]:
     """Missed lines of a file that an entry of a list names, with the reason."""
-    named = {}
+    reasons_by_line = {}
     for line in missed:
         for entry in entries:
             if (
@@ -112,9 +112,9 @@ def named_lines(
                 and re.search(entry.get("after", ""), text[line - 1])
                 and re.search(entry.get("under", ""), headers(text, line))
             ):
-                named[line] = entry["reason"]
+                reasons_by_line[line] = entry["reason"]
                 break
-    return named
+    return reasons_by_line
 
 
 def report(least: float) -> int:
@@ -123,11 +123,11 @@ def report(least: float) -> int:
     for name, counts in read().items():
         text = ["", *(REPO / PACKAGE / name).read_text(encoding="utf-8").splitlines()]
         missed = sorted(line for line, count in counts.items() if not count)
-        named = reasons(name, text, missed)
+        reasons_by_line = reasons(name, text, missed)
         for line in missed:
-            if line not in named:
+            if line not in reasons_by_line:
                 print(f"{name}:{line}: {text[line].strip()}")
-        table.add(name.split("/")[-2], len(counts), len(missed), len(named))
+        table.add(name.split("/")[-2], len(counts), len(missed), len(reasons_by_line))
     table.print()
     _, without, out = table.rows["all"]
     return int(without > out or table.percent() < least)

@@ -66,7 +66,10 @@ def read() -> dict[str, Any]:
     path = CACHE / "report.json"
     subprocess.run([*coverage, "json", settings, "-q", "-o", str(path)], cwd=REPO, check=True)
     files = json.loads(path.read_text(encoding="utf-8"))["files"]
-    return {Path(name).relative_to(PACKAGE).as_posix(): found for name, found in files.items()}
+    return {
+        Path(name).relative_to(PACKAGE).as_posix(): file_report
+        for name, file_report in files.items()
+    }
 
 
 def report(least: float) -> int:
@@ -77,9 +80,13 @@ def report(least: float) -> int:
         text = ["", *(REPO / PACKAGE / name).read_text(encoding="utf-8").splitlines()]
         branches = [tuple(map(abs, branch)) for branch in file["missing_branches"]]
         lines = file["missing_lines"]
-        named = named_lines(entries, name, text, sorted({*lines, *(a for a, _ in branches)}))
-        missed = [line for line in lines if line not in named]
-        partial = [(a, b) for a, b in branches if a not in named and b not in named]
+        reasons_by_line = named_lines(
+            entries, name, text, sorted({*lines, *(a for a, _ in branches)})
+        )
+        missed = [line for line in lines if line not in reasons_by_line]
+        partial = [
+            (a, b) for a, b in branches if a not in reasons_by_line and b not in reasons_by_line
+        ]
         for line in missed:
             print(f"{name}:{line}: {text[line].strip()}")
         for line, target in partial:

@@ -96,12 +96,12 @@ def test_python_that_is_left_out_does_not_count(
     source = "if a:\n    raise NotImplementedError\nif b:\n    c()\nd()\n"
     (package / "cli" / "x.py").write_text(source)
     monkeypatch.setattr(python, "REPO", tmp_path)
-    found = {
+    file_report = {
         "missing_lines": [2],
         "missing_branches": [[1, 2], [3, 5]],
         "summary": {"num_statements": 5, "num_branches": 4},
     }
-    monkeypatch.setattr(python, "read", lambda: {"cli/x.py": found})
+    monkeypatch.setattr(python, "read", lambda: {"cli/x.py": file_report})
     assert python.report(least=80) == 0
     assert python.report(least=90) == 1
     first, _, _, row, _ = capsys.readouterr().out.splitlines()[:5]

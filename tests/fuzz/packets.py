@@ -14,7 +14,7 @@ from tests.fuzz import mutators, talks, v1_model, v1_mutators
 from tests.fuzz.mutators import below, edit, lead
 from tests.fuzz.target import Mutator
 from tests.support import amqp091_gen as gen
-from tests.support.tls_talk import Said, cut
+from tests.support.tls_talk import Said, split_segments
 
 #: Of all calls: a capture of its own, and changes of bytes without regard to what they are.
 FRESH, BYTES = 0.12, 0.12
@@ -85,7 +85,9 @@ def segments(rng: Random, messages: Said, client: int, port: int) -> list[Part]:
         if rng.random() < 0.9:
             add(1, make.SYN | make.ACK, back=1)
     if rng.random() < 0.5:
-        messages = cut(messages, rng.choices(SEGMENT_SIZES, (1, 2, 4, 4, 4, 3), k=2))[:120]
+        messages = split_segments(messages, rng.choices(SEGMENT_SIZES, (1, 2, 4, 4, 4, 3), k=2))[
+            :120
+        ]
     for side, data in messages:
         add(side, make.ACK, data)
     if rng.random() < 0.4:

@@ -35,8 +35,12 @@ def build(count: int, seed: int) -> Build:
         "AMQPCODEC_OPTIMIZE": "1",
         "CFLAGS": f"{sysconfig.get_config_var('CFLAGS')} -include {header}",
     }
-    known = folder / REFUSED
-    names = set(known.read_text(encoding="utf-8").splitlines()) if known.is_file() else set()
+    refused_path = folder / REFUSED
+    names = (
+        set(refused_path.read_text(encoding="utf-8").splitlines())
+        if refused_path.is_file()
+        else set()
+    )
     refused = {site for sites in rooms.values() for site in sites if str(site) in names}
     for _ in range(ROUNDS):
         sites = sample(rooms, count, seed, refused)
@@ -53,7 +57,7 @@ def build(count: int, seed: int) -> Build:
         for number in wrong:
             print(f"does not compile: {sites[number]}", file=sys.stderr, flush=True)
         refused |= {sites[number] for number in wrong}
-        known.write_text("".join(f"{site}\n" for site in refused), encoding="utf-8")
+        refused_path.write_text("".join(f"{site}\n" for site in refused), encoding="utf-8")
     raise BuildError(f"still a mutant that does not compile after {ROUNDS} rounds")
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tests.mutation.change import Change, Piece, edits, told
+from tests.mutation.change import Change, Piece, describe_change, edits
 
 TOKEN = re.compile(
     r"->|\+\+|--|<<=?|>>=?|[-+*/|&^=!<>]=|&&|\|\||'(?:\\.|[^'])*'|[A-Za-z_]\w*|\d\w*|\S"
@@ -38,25 +38,27 @@ def changes(text: str) -> Iterator[Change]:
 
 def _of_function(text: str, code: str, function: Function) -> Iterator[Change]:
     body = (function.begin, function.end)
-    for found in CONDITION.finditer(code, *body):
-        end = _closing(code, found.end())
-        yield from _of_expression(text, code, function, found.end() + 1, end)
+    for match in CONDITION.finditer(code, *body):
+        end = _closing(code, match.end())
+        yield from _of_expression(text, code, function, match.end() + 1, end)
         if LEAVES.match(code, end + 1):
-            yield _change(text, function, (found.end() + 1, end), (found.end() + 1, end, "0"))
+            yield _change(text, function, (match.end() + 1, end), (match.end() + 1, end, "0"))
     for pattern in (LOOP, RETURN, ASSIGN):
-        for found in pattern.finditer(code, *body):
-            yield from _of_expression(text, code, function, *found.span(1))
-    for found in COUNT.finditer(code, *body):
-        begin, end = found.span(1)
+        for match in pattern.finditer(code, *body):
+            yield from _of_expression(text, code, function, *match.span(1))
+    for match in COUNT.finditer(code, *body):
+        begin, end = match.span(1)
         template = f"if (!mutant(@mutant@)) {text[begin:end]}"
         line = text.count("\n", 0, begin) + 1
-        yield Change(line, function.name, told(text, begin, end, ""), begin, end, template)
+        yield Change(
+            line, function.name, describe_change(text, begin, end, ""), begin, end, template
+        )
 
 
 def _of_expression(
     text: str, code: str, function: Function, begin: int, end: int
 ) -> Iterator[Change]:
-    pieces = [Piece(each[0], *each.span()) for each in TOKEN.finditer(code, begin, end)]
+    pieces = [Piece(match[0], *match.span()) for match in TOKEN.finditer(code, begin, end)]
     for edit in edits(text, pieces):
         yield _change(text, function, (begin, end), edit)
 
@@ -68,15 +70,15 @@ def _change(
     changed = text[begin:at] + new + text[to:end]
     template = f"mutant(@mutant@) ? ({changed}) : ({text[begin:end]})"
     line = text.count("\n", 0, at) + 1
-    return Change(line, function.name, told(text, at, to, new), begin, end, template)
+    return Change(line, function.name, describe_change(text, at, to, new), begin, end, template)
 
 
 def _blank(text: str) -> str:
     """The same length without comments, texts, and lines of the preprocessor."""
     pattern = r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\n])*\"|^#(?:[^\n]*\\\n)*[^\n]*"
 
-    def blank(found: re.Match[str]) -> str:
-        return re.sub(r"[^\n]", " ", found[0])
+    def blank(match: re.Match[str]) -> str:
+        return re.sub(r"[^\n]", " ", match[0])
 
     return re.sub(pattern, blank, text, flags=re.M | re.S)
 
@@ -84,15 +86,15 @@ def _blank(text: str) -> str:
 def _functions(code: str) -> Iterator[Function]:
     """What stands in braces after a closing bracket, at file level."""
     depth, begin, name = 0, 0, ""
-    for found in re.finditer(r"[{}]", code):
-        if found[0] == "{":
+    for match in re.finditer(r"[{}]", code):
+        if match[0] == "{":
             if not depth:
-                begin, name = found.end(), _name(code[: found.start()].rstrip())
+                begin, name = match.end(), _name(code[: match.start()].rstrip())
             depth += 1
         else:
             depth -= 1
             if not depth and name:
-                yield Function(name, begin, found.start())
+                yield Function(name, begin, match.start())
 
 
 def _name(head: str) -> str:
@@ -101,8 +103,8 @@ def _name(head: str) -> str:
     while at and (depth or at == len(head)) and head[-1] == ")":
         at -= 1
         depth += (head[at] == ")") - (head[at] == "(")
-    found = re.search(r"(\w+)$", head[:at])
-    return found[1] if found and at < len(head) else ""
+    match = re.search(r"(\w+)$", head[:at])
+    return match[1] if match and at < len(head) else ""
 
 
 def _closing(code: str, opening: int) -> int:

@@ -70,7 +70,7 @@ def line_of(text: str, at: int) -> tuple[int, int]:
     return text.rfind("\n", 0, at) + 1, len(text) if end < 0 else end
 
 
-def told(text: str, at: int, end: int, new: str) -> str:
+def describe_change(text: str, at: int, end: int, new: str) -> str:
     """The line with the change, as it is and as it becomes."""
     begin, stop = line_of(text, at)
     stop = max(stop, line_of(text, end)[1])

@@ -64,9 +64,9 @@ def run(suite: Suite, built: Build, numbers: list[int], options: argparse.Namesp
         "AMQPCODEC_HYPOTHESIS": "amqpcodec-mutants",
         **suite.environment,
     }
-    done = subprocess.run(command, cwd=REPO, env=environment, stdout=subprocess.PIPE, text=True)
-    if done.returncode not in (0, 5):
-        raise BuildError(f"pytest ended with {done.returncode}:\n{done.stdout[-4000:]}")
+    process = subprocess.run(command, cwd=REPO, env=environment, stdout=subprocess.PIPE, text=True)
+    if process.returncode not in (0, 5):
+        raise BuildError(f"pytest ended with {process.returncode}:\n{process.stdout[-4000:]}")
 
 
 def arguments(equivalent: Path) -> dict[tuple[str, str, str], str]:
@@ -82,12 +82,12 @@ def report(suite: Suite, built: Build, numbers: list[int], least: float) -> int:
     lines = (built.folder / RESULTS).read_text().splitlines()
     results = {result["number"]: result for result in map(json.loads, lines)}
     numbers = [number for number in numbers if number in results]
-    known = arguments(suite.equivalent)
+    reasons = arguments(suite.equivalent)
     sites = {number: built.sites[number] for number in numbers}
     alive = {number: site for number, site in sites.items() if not results[number]["killed"]}
-    unargued = [number for number, site in alive.items() if site.key not in known]
+    unargued = [number for number, site in alive.items() if site.key not in reasons]
     for number, site in alive.items():
-        _show(number, site, results[number], known.get(site.key))
+        _show(number, site, results[number], reasons.get(site.key))
     print(f"\n{'room':<12}{'sampled':>9}{'killed':>9}{'survived':>10}{'argued':>9}{'no test':>9}")
     total: Counter[str] = Counter()
     for room in sorted({site.room for site in sites.values()}):
@@ -96,7 +96,7 @@ def report(suite: Suite, built: Build, numbers: list[int], least: float) -> int:
             if site.room == room:
                 row["sampled"] += 1
                 row["killed"] += number not in alive
-                row["argued"] += number in alive and site.key in known
+                row["argued"] += number in alive and site.key in reasons
                 row["no test"] += not results[number]["reached"] and number in alive
         _row(room, row)
         total += row

@@ -8,7 +8,7 @@ import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tests.mutation.change import Change, Piece, edits, told
+from tests.mutation.change import Change, Piece, describe_change, edits
 
 DEFINES = {"def", "cdef", "cpdef"}
 NO_FUNCTION = {"class", "enum", "struct", "union", "extern"}
@@ -53,8 +53,8 @@ def _of_line(text: str, line: Line, inside: str) -> Iterator[Change]:
         condition = pieces[1:-1]
         yield from _of_expression(text, line, condition, CONDITION)
         if head != "while" and inside in LEAVES:
-            whole = (condition[0].begin, condition[-1].end, "False")
-            yield _change(text, line, condition, whole, CONDITION)
+            edit = (condition[0].begin, condition[-1].end, "False")
+            yield _change(text, line, condition, edit, CONDITION)
         return
     at = _assignment(pieces)
     if head in DEFINES:  # a declaration, which no block can hold
@@ -84,7 +84,7 @@ def _change(
     changed = text[begin:at] + new + text[to:end]
     template = template.format(changed, text[begin:end])
     row = text.count("\n", 0, at) + 1
-    return Change(row, line.function, told(text, at, to, new), begin, end, template)
+    return Change(row, line.function, describe_change(text, at, to, new), begin, end, template)
 
 
 def _statement(text: str, line: Line, at: int, to: int, new: str) -> Change:
@@ -96,22 +96,22 @@ def _statement(text: str, line: Line, at: int, to: int, new: str) -> Change:
         f"if mutant(@mutant@):\n{indent}    {changed}\n{indent}else:\n{indent}    {text[begin:end]}"
     )
     row = text.count("\n", 0, at) + 1
-    return Change(row, line.function, told(text, at, to, new), begin, end, template)
+    return Change(row, line.function, describe_change(text, at, to, new), begin, end, template)
 
 
-def _outside(pieces: list[Piece], wanted: set[str]) -> list[int]:
+def _outside(pieces: list[Piece], texts: set[str]) -> list[int]:
     """Which tokens are of these and in no brackets."""
-    depth, found = 0, []
+    depth, positions = 0, []
     for i, piece in enumerate(pieces):
         depth += (piece.text in "([{") - (piece.text in ")]}")
-        if not depth and piece.text in wanted:
-            found.append(i)
-    return found
+        if not depth and piece.text in texts:
+            positions.append(i)
+    return positions
 
 
 def _assignment(pieces: list[Piece]) -> int | None:
-    found = _outside(pieces, ASSIGNS)
-    return found[0] if len(found) == 1 else None
+    positions = _outside(pieces, ASSIGNS)
+    return positions[0] if len(positions) == 1 else None
 
 
 def _listed(pieces: list[Piece]) -> bool:

@@ -55,7 +55,7 @@ class Core:
             for name in MODULES
         ]
         self.seen = [
-            (ctypes.c_ubyte * count).in_dll(each, "mutant_seen") for each in self.libraries
+            (ctypes.c_ubyte * count).in_dll(library, "mutant_seen") for library in self.libraries
         ]
 
     def record(self) -> None:
@@ -79,11 +79,11 @@ class Core:
 
     def take_seen(self) -> list[int]:
         """The sites reached since the last call."""
-        found: set[int] = set()
-        for seen in self.seen:
-            found.update(k for k, reached in enumerate(bytes(seen)) if reached)
-            ctypes.memset(seen, 0, len(seen))
-        return sorted(found)
+        sites: set[int] = set()
+        for flags in self.seen:
+            sites.update(k for k, reached in enumerate(bytes(flags)) if reached)
+            ctypes.memset(flags, 0, len(flags))
+        return sorted(sites)
 
 
 class Mutants:
@@ -167,8 +167,8 @@ class Mutants:
             if self.learnt.get(nodeid, {}).get("sum") != self.sums[item.path]:
                 files[item.path].append(item)
         for path, items in files.items():
-            found = list(self.in_child(-1, items, learning=True))
-            for line in found:
+            lines = list(self.in_child(-1, items, learning=True))
+            for line in lines:
                 if line["passed"]:
                     self.learnt[line["test"]] = {**line, "sum": self.sums[path]}
             _say(f"{path.name}: {len(items)} tests")
@@ -180,7 +180,7 @@ class Mutants:
         """Which test kills it. passed: tests that did not, with the sums of their files."""
         reaching = self.in_order(self.reaching[number], self.plan["rooms"][str(number)])
         result = {"number": number, "killed": "", "sum": "", "reached": len(reaching), "unrun": 0}
-        passed = {each: at for each, at in passed.items() if at == self.sum_of(each)}
+        passed = {test: at for test, at in passed.items() if at == self.sum_of(test)}
         spent, items = 0.0, []
         for nodeid in reaching:
             if nodeid not in passed:
@@ -214,7 +214,7 @@ class Mutants:
         cost = defaultdict(float)
         for late, _, file, nodeid in order:
             cost[late, file] += self.cost(nodeid)
-        order.sort(key=lambda each: (*each[:2], cost[each[0], each[2]], each[2]))
+        order.sort(key=lambda entry: (*entry[:2], cost[entry[0], entry[2]], entry[2]))
         return [nodeid for *_, nodeid in order]
 
     def is_sound(self, nodeid: str) -> bool:
@@ -231,7 +231,7 @@ class Mutants:
     def run_anew(self, number: int) -> str:
         """The quick tests of the room in a new process: the import runs the mutant."""
         folder = self.plan["rooms"][str(number)]
-        of_room = [each for each in self.items if each.startswith(f"{folder}/")]
+        of_room = [test for test in self.items if test.startswith(f"{folder}/")]
         spent, chosen = 0.0, []
         for nodeid in self.in_order(of_room, folder):
             spent += self.cost(nodeid)
@@ -241,10 +241,10 @@ class Mutants:
         environment = {**os.environ, "AMQPCODEC_MUTANT": str(number)}
         try:
             self.core.place(number)
-            done = subprocess.run(command, env=environment, capture_output=True, timeout=300)
+            process = subprocess.run(command, env=environment, capture_output=True, timeout=300)
         except subprocess.TimeoutExpired:
             return f"{folder} (hangs)"
-        return folder if done.returncode else ""
+        return folder if process.returncode else ""
 
     def in_child(
         self, number: int, items: list[pytest.Item], learning: bool = False
@@ -261,22 +261,26 @@ class Mutants:
             os.close(reading)
             _leave(lambda: self.run_items(number, items, writing, learning))
         os.close(writing)
-        rest = b""
-        left = [item.nodeid for item in items]
+        partial_line = b""
+        pending_tests = [item.nodeid for item in items]
         try:
-            while left:
+            while pending_tests:
                 limit = (
-                    10 * (self.plan["seconds"] + SLOWER * (0 if learning else self.cost(left[0])))
+                    10
+                    * (
+                        self.plan["seconds"]
+                        + SLOWER * (0 if learning else self.cost(pending_tests[0]))
+                    )
                     + 600 * learning
                 )
                 if not select.select([reading], [], [], limit)[0] or not (
                     got := os.read(reading, 65536)
                 ):
-                    yield {"test": left[0], "passed": False, "seconds": 0, "sites": []}
+                    yield {"test": pending_tests[0], "passed": False, "seconds": 0, "sites": []}
                     return
-                *lines, rest = (rest + got).split(b"\n")
+                *lines, partial_line = (partial_line + got).split(b"\n")
                 for line in map(json.loads, lines):
-                    left.remove(line["test"])
+                    pending_tests.remove(line["test"])
                     yield line
                     if not (line["passed"] or learning):
                         return

@@ -143,7 +143,7 @@ class PythonCode:
         while pending:
             code = pending.pop()
             codes[_key(code)].append(code)
-            pending += [each for each in code.co_consts if isinstance(each, CodeType)]
+            pending += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
         return dict(codes)
 
     def loaded(self) -> dict[Path, dict[CodeKey, list[FunctionType]]]:
@@ -192,6 +192,6 @@ def _key(code: CodeType) -> CodeKey:
 
 def _own(code: CodeType) -> tuple[Any, ...]:
     """A code without that of the functions in it."""
-    constants = [each for each in code.co_consts if not isinstance(each, CodeType)]
-    kinds = [(type(each), each) for each in constants]
+    constants = [constant for constant in code.co_consts if not isinstance(constant, CodeType)]
+    kinds = [(type(constant), constant) for constant in constants]
     return code.co_code, repr(kinds), code.co_names, code.co_varnames, code.co_exceptiontable

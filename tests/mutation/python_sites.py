@@ -16,7 +16,7 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator
 from parso.tree import BaseNode, NodeOrLeaf, search_ancestor
 
-from tests.mutation.change import Change, line_of, told
+from tests.mutation.change import Change, describe_change, line_of
 from tests.mutation.sites import Site
 
 #: Below src/amqpcodec: sessions, captures with their states, replay, and what a Spark stream keeps.
@@ -103,7 +103,7 @@ def with_line(text: str, changed: str, site: Site) -> Site:
     same = _same_at_end(old[row:], new[row:])
     tail = sum(map(len, old[len(old) - same :])) if same else 0
     end = len(text) - tail
-    line = told(text, before, end - 1, changed[before : len(changed) - tail - 1])
+    line = describe_change(text, before, end - 1, changed[before : len(changed) - tail - 1])
     line = line.replace("( ", "(").replace("[ ", "[")  # cosmic-ray sets a space before a number
     change = Change(
         site.change.line, site.change.function, line, site.change.begin, site.change.end, ""

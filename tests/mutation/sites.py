@@ -72,13 +72,13 @@ def all_sites(package: Path) -> dict[str, list[Site]]:
 def shares(sizes: dict[str, int], count: int) -> dict[str, int]:
     """How many of `count` each room gives: LEAST, and the rest by size."""
     least = {room: min(LEAST, size) for room, size in sizes.items()}
-    rest = max(0, count - sum(least.values()))
-    exact = {room: rest * size / sum(sizes.values()) for room, size in sizes.items()}
-    given = {room: int(share) for room, share in exact.items()}
-    by_remainder = sorted(exact, key=lambda room: given[room] - exact[room])
-    for room in by_remainder[: rest - sum(given.values())]:
-        given[room] += 1
-    return {room: least[room] + given[room] for room in sizes}
+    remainder = max(0, count - sum(least.values()))
+    exact = {room: remainder * size / sum(sizes.values()) for room, size in sizes.items()}
+    extra = {room: int(share) for room, share in exact.items()}
+    by_remainder = sorted(exact, key=lambda room: extra[room] - exact[room])
+    for room in by_remainder[: remainder - sum(extra.values())]:
+        extra[room] += 1
+    return {room: least[room] + extra[room] for room in sizes}
 
 
 def sample(rooms: dict[str, list[Site]], count: int, seed: int, refused: set[Site]) -> list[Site]:
@@ -101,12 +101,12 @@ def sample(rooms: dict[str, list[Site]], count: int, seed: int, refused: set[Sit
 
 
 def _apart(sites: list[Site], count: int, refused: set[Site]) -> Iterator[Site]:
-    taken: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    spans: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for site in sites:
         begin, end = site.change.begin, site.change.end
-        if site in refused or any(begin < to and at < end for at, to in taken[site.path]):
+        if site in refused or any(begin < to and at < end for at, to in spans[site.path]):
             continue
-        taken[site.path].append((begin, end))
+        spans[site.path].append((begin, end))
         yield site
         count -= 1
         if not count:
@@ -132,7 +132,7 @@ def rewrite(text: str, sites: dict[int, Site]) -> tuple[str, dict[int, range]]:
 
 def blamed(output: str, package: Path, lines: dict[str, dict[int, range]]) -> set[int]:
     """The sites that errors of a compiler point at, in the sources or in C made from them."""
-    found = set()
+    numbers = set()
     for path, line in {(path, int(line)) for path, line in re.findall(PROBLEM, output, re.M)}:
         source = (path, line)
         if path.endswith(".c"):
@@ -141,5 +141,5 @@ def blamed(output: str, package: Path, lines: dict[str, dict[int, range]]) -> se
                     source = (name, number)
         for number, span in lines.get(source[0], {}).items():
             if source[1] in span:
-                found.add(number)
-    return found
+                numbers.add(number)
+    return numbers

@@ -44,9 +44,9 @@ def texts(changes: list[Change]) -> list[str]:
 
 
 def test_changes_of_cython() -> None:
-    found = list(cython_sites.changes(CYTHON))
-    assert {change.function for change in found} == {"take"}
-    assert texts(found) == [
+    changes = list(cython_sites.changes(CYTHON))
+    assert {change.function for change in changes} == {"take"}
+    assert texts(changes) == [
         "cdef uint32_t size = <uint32_t>p[0] - 4",
         "cdef uint32_t size = <uint32_t>p[0] + 5",
         "if n <= 5: # not n > 5",
@@ -61,13 +61,13 @@ def test_changes_of_cython() -> None:
         "return size if n != 0 or not p[1] else 0",
         "return size if n != 0 and p[1] else 0",
     ]
-    assert [change.line for change in found] == [6, 6, 7, 7, 7, 9, 9, 9, 10, 12, 12, 12, 12]
+    assert [change.line for change in changes] == [6, 6, 7, 7, 7, 9, 9, 9, 10, 12, 12, 12, 12]
 
 
 def test_changes_of_a_header() -> None:
-    found = list(c_sites.changes(HEADER))
-    assert {change.function for change in found} == {"take"}
-    assert texts(found) == [
+    changes = list(c_sites.changes(HEADER))
+    assert {change.function for change in changes} == {"take"}
+    assert texts(changes) == [
         "if (AMQP_UNLIKELY(n <= 5)) return 0;",
         "if (AMQP_UNLIKELY(n < 6)) return 0;",
         "if (0) return 0;",
@@ -92,7 +92,7 @@ def test_rewritten_source_holds_both() -> None:
 
 
 def test_rooms_give_by_size() -> None:
-    given = shares({"small": 4, "middle": 100, "large": 900}, 100)
-    assert sum(given.values()) == 100
-    assert given["small"] == 4
-    assert LEAST < given["middle"] < given["large"]
+    room_shares = shares({"small": 4, "middle": 100, "large": 900}, 100)
+    assert sum(room_shares.values()) == 100
+    assert room_shares["small"] == 4
+    assert LEAST < room_shares["middle"] < room_shares["large"]

@@ -84,7 +84,7 @@ def test_variables_of_the_machine(name: str, passed_on: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "taken"),
+    ("line", "is_match"),
     [
         ('Acquire::http::Proxy "http://proxy.example:3128";', True),
         ('Acquire::Check-Valid-Until "false";', True),
@@ -92,8 +92,8 @@ def test_variables_of_the_machine(name: str, passed_on: bool) -> None:
         ('DPkg::Post-Invoke:: "rm -f /var/cache/apt/*.bin || true";', False),
     ],
 )
-def test_settings_of_apt(line: str, taken: bool) -> None:
-    assert bool(debian_suite.REACHES.match(line)) is taken
+def test_settings_of_apt(line: str, is_match: bool) -> None:
+    assert bool(debian_suite.REACHES.match(line)) is is_match
 
 
 @pytest.mark.parametrize("step", debian_suite.STEPS)

@@ -50,8 +50,8 @@ def test_file_missing_in_wheel(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["METADATA", "entry_points.txt", "licenses/LICENSE"])
 def test_metadata_missing_in_wheel(name: str) -> None:
-    found = list(dist_check.wheel_faults(WHEEL - {f"{INFO}/{name}"}, WANTED))
-    assert found == [f"{name.rpartition('/')[2]} is missing"]
+    faults = list(dist_check.wheel_faults(WHEEL - {f"{INFO}/{name}"}, WANTED))
+    assert faults == [f"{name.rpartition('/')[2]} is missing"]
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,6 @@ def test_wheel_without_its_core() -> None:
 
 def test_version_is_written_once() -> None:
     """In the package; a second place could disagree."""
-    told = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))
-    assert told["project"]["dynamic"] == ["version"]
-    assert told["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "amqpcodec.__version__"}
+    project = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "amqpcodec.__version__"}

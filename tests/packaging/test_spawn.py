@@ -32,14 +32,14 @@ def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str
 
 
 def test_a_worker_that_imports_setup_builds_nothing() -> None:
-    done = run_python(f"NAME = '__mp_main__'{IMPORT_AS_WORKER}")
-    assert (done.returncode, done.stderr) == (0, "")
+    process = run_python(f"NAME = '__mp_main__'{IMPORT_AS_WORKER}")
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 def test_setup_builds_as_a_program() -> None:
     """The code above notices a build."""
-    done = run_python(f"NAME = '__main__'{IMPORT_AS_WORKER}")
-    assert "the build starts again" in done.stderr
+    process = run_python(f"NAME = '__main__'{IMPORT_AS_WORKER}")
+    assert "the build starts again" in process.stderr
 
 
 def test_the_setting_of_ci_starts_workers_by_spawn() -> None:

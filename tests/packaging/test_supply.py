@@ -29,7 +29,9 @@ def test_actions_are_pinned_by_commit() -> None:
     ]
     assert used
     loose = [
-        each for each in used if not re.search(r"uses: [\w./-]+@[0-9a-f]{40} # v[\d.]+$", each[1])
+        entry
+        for entry in used
+        if not re.search(r"uses: [\w./-]+@[0-9a-f]{40} # v[\d.]+$", entry[1])
     ]
     assert loose == []
 
@@ -38,10 +40,10 @@ def pins(name: str) -> dict[str, tuple[str, int]]:
     """Package to version and number of hashes, out of a file of pinned requirements."""
     text = (PINNED / name).read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
-    found = [re.match(r"([\w.-]+)==([\w.]+)", line) for line in lines]
+    matches = [re.match(r"([\w.-]+)==([\w.]+)", line) for line in lines]
     return {
         match[1].lower(): (match[2], line.count("--hash=sha256:"))
-        for line, match in zip(lines, found, strict=True)
+        for line, match in zip(lines, matches, strict=True)
         if match
     }
 
@@ -49,18 +51,18 @@ def pins(name: str) -> dict[str, tuple[str, int]]:
 @pytest.mark.parametrize("name", ["build.txt", "release.txt"])
 def test_every_requirement_has_a_version_and_hashes(name: str) -> None:
     lines = (PINNED / name).read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
-    wanted = [line for line in lines if line and not line.lstrip().startswith("#")]
-    found = pins(name)
-    assert len(found) == len(wanted) > 0
-    assert all(hashes for _, hashes in found.values())
+    requirement_lines = [line for line in lines if line and not line.lstrip().startswith("#")]
+    versions = pins(name)
+    assert len(versions) == len(requirement_lines) > 0
+    assert all(hashes for _, hashes in versions.values())
 
 
 def test_pinned_tools_are_those_that_pyproject_asks_for() -> None:
     packaging = pytest.importorskip("packaging.requirements")
-    found = pins("build.txt")
+    versions = pins("build.txt")
     for text in setup_requirements.requirements([]):
-        wanted = packaging.Requirement(text)
-        assert wanted.specifier.contains(found[wanted.name][0]), text
+        requirement = packaging.Requirement(text)
+        assert requirement.specifier.contains(versions[requirement.name][0]), text
 
 
 def archive(mtime: int, names: tuple[str, ...], uname: str) -> bytes:
@@ -79,7 +81,7 @@ def test_archives_of_the_same_files_are_the_same_bytes() -> None:
     assert one == two
     with tarfile.open(fileobj=io.BytesIO(one)) as tar:
         members = tar.getmembers()
-        assert [(each.name, each.mtime, each.mode) for each in members] == [
+        assert [(member.name, member.mtime, member.mode) for member in members] == [
             ("p/a", 1_700_000_000, 0o644),
             ("p/b", 1_700_000_000, 0o644),
         ]

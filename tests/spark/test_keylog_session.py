@@ -14,7 +14,7 @@ from amqpcodec import spark as amqp
 from tests.capture import recording as make
 from tests.capture.recording import packets
 from tests.capture.test_tls_unit import EXPECTED, TALK, secrets
-from tests.support.tls_talk import Talker, cut
+from tests.support.tls_talk import Talker, split_segments
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A capture on the port of TLS, and its key log."""
     talker = Talker()
     folder = tmp_path_factory.mktemp("tls")
-    segments = cut(talker.talk(TALK), (700,))
+    segments = split_segments(talker.talk(TALK), (700,))
     (folder / "tls.pcap").write_bytes(make.pcap(packets(segments, port=5671)))
     (folder / "keys.log").write_bytes(talker.keys)
     return folder / "tls.pcap", folder / "keys.log"
@@ -67,7 +67,7 @@ def test_ranges_of_a_capture_that_brings_its_secrets(spark, tmp_path):
     """They are in its first range alone."""
     amqp.register(spark)
     talker = Talker()
-    sent = packets(cut(talker.talk(TALK), (700,)), port=5671)
+    sent = packets(split_segments(talker.talk(TALK), (700,)), port=5671)
     blocks = [make.enhanced("<", 0, 10**9 + at, packet) for at, packet in enumerate(sent)]
     head = [make.section("<"), make.interface("<", 1), secrets(talker.keys)]
     path, states = tmp_path / "tls.pcapng", tmp_path / "states"

@@ -151,7 +151,7 @@ def _set(rng: Random, data: bytearray) -> None:
     data[rng.randrange(len(data))] = rng.choice((0, 1, 0x7F, 0x80, 0xCE, 0xFE, 0xFF))
 
 
-def _cut(rng: Random, data: bytearray) -> None:
+def _delete_range(rng: Random, data: bytearray) -> None:
     start = rng.randrange(len(data))
     del data[start : start + rng.randrange(1, 9)]
 
@@ -179,7 +179,7 @@ def _truncate(rng: Random, data: bytearray) -> None:
 
 
 _WAYS: tuple[Callable[[Random, bytearray], None], ...] = (
-    _flip, _flip, _set, _cut, _insert, _splice, _number, _truncate,
+    _flip, _flip, _set, _delete_range, _insert, _splice, _number, _truncate,
 )  # fmt: skip
 
 
@@ -194,22 +194,22 @@ def spoil(rng: Random, data: bytes, times: int | None = None) -> bytes:
 
 def frames(data: bytes) -> list[bytes]:
     """The frames of a stream; what is no whole frame comes last."""
-    found, place = [], 0
+    frame_list, place = [], 0
     while place < len(data):
         size = 8
         if data[place : place + 4] != b"AMQP":
             size += int.from_bytes(data[place + 3 : place + 7])
-        found.append(data[place : place + size])
+        frame_list.append(data[place : place + size])
         place += size
-    return found
+    return frame_list
 
 
 def spoil_inside(rng: Random, data: bytes) -> bytes:
     """Change payloads only, sizes kept true, so that the framing holds and readers see it."""
-    whole = frames(data)
+    frame_list = frames(data)
     for _ in range(rng.randrange(1, 4)):
-        place = rng.randrange(len(whole))
-        kind, raw = whole[place][0], whole[place]
+        place = rng.randrange(len(frame_list))
+        kind, raw = frame_list[place][0], frame_list[place]
         if raw[:4] == b"AMQP":
             continue
         payload = bytearray(raw[7:-1])
@@ -221,10 +221,10 @@ def spoil_inside(rng: Random, data: bytes) -> bytes:
         elif rng.random() < 0.5:
             del payload[max(first, len(payload) - rng.randrange(1, 4)) :]
         else:
-            cut = rng.randrange(first, len(payload) + 1) if len(payload) >= first else 0
-            payload[cut:cut] = octets(rng, rng.randrange(1, 4))
-        whole[place] = w.frame(kind, struct.unpack_from(">H", raw, 1)[0], bytes(payload))
-    return b"".join(whole)
+            position = rng.randrange(first, len(payload) + 1) if len(payload) >= first else 0
+            payload[position:position] = octets(rng, rng.randrange(1, 4))
+        frame_list[place] = w.frame(kind, struct.unpack_from(">H", raw, 1)[0], bytes(payload))
+    return b"".join(frame_list)
 
 
 def chunks(rng: Random, data: bytes) -> list[bytes]:

@@ -26,5 +26,5 @@ def key_of(value: Any) -> Any:
     return (kind.__name__, value)
 
 
-def same(left: Any, right: Any) -> bool:
-    return bool(key_of(left) == key_of(right))
+def same(first: Any, second: Any) -> bool:
+    return bool(key_of(first) == key_of(second))

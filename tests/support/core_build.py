@@ -50,8 +50,8 @@ def compile_tree(folder: Path, **environment: str) -> str:
     command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
     command += ["--parallel", str(os.cpu_count() or 1)]
     variables = {**os.environ, "AMQPCODEC_WERROR": "", **environment}
-    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
-    return done.stdout + done.stderr if done.returncode else ""
+    process = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
+    return process.stdout + process.stderr if process.returncode else ""
 
 
 def statements(c_file: Path) -> Iterator[tuple[range, str, int]]:
@@ -62,12 +62,12 @@ def statements(c_file: Path) -> Iterator[tuple[range, str, int]]:
     name, source, begin = "", 0, 0
     lines = c_file.read_text(encoding="utf-8").splitlines()
     for number, line in enumerate([*lines, "__pyx_L:;"], 1):
-        found = STATEMENT.match(line)
-        if name and (found or LABEL.match(line)):
+        match = STATEMENT.match(line)
+        if name and (match or LABEL.match(line)):
             yield range(begin, number), name, source
             name = ""
-        if found:
-            name, source, begin = found[1], int(found[2]), number
+        if match:
+            name, source, begin = match[1], int(match[2]), number
 
 
 def room_tests() -> list[str]:

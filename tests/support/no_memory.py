@@ -48,7 +48,7 @@ def check(module: str, case: str, folder: Path, *, python: bool = True) -> None:
         pytest.skip(f"no {compiler}")
     assert built.returncode == 0, built.stderr
     paths = [str(REPO), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tests.support.no_memory", module, case, *kinds],
         env={**os.environ, "LD_PRELOAD": str(library), "PYTHONPATH": os.pathsep.join(paths)},
         cwd=REPO,
@@ -56,16 +56,16 @@ def check(module: str, case: str, folder: Path, *, python: bool = True) -> None:
         text=True,
         timeout=600,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert sum(int(line.split()[1]) for line in done.stdout.splitlines()) > 0, done.stdout
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert sum(int(line.split()[1]) for line in process.stdout.splitlines()) > 0, process.stdout
 
 
 def modules() -> Iterator[tuple[int, int]]:
     """Where the code of the core's modules is."""
     for line in Path("/proc/self/maps").read_text().splitlines():
-        found = re.match(r"(\w+)-(\w+) r-xp .*/amqpcodec/_\w+\.[^/]*so$", line)
-        if found:
-            yield int(found[1], 16), int(found[2], 16)
+        match = re.match(r"(\w+)-(\w+) r-xp .*/amqpcodec/_\w+\.[^/]*so$", line)
+        if match:
+            yield int(match[1], 16), int(match[2], 16)
 
 
 def run_out(call: Callable[[], Any], expected: Any, library: Any, kind: int) -> int:
@@ -73,14 +73,14 @@ def run_out(call: Callable[[], Any], expected: Any, library: Any, kind: int) -> 
     for after in range(MOST):
         try:
             library.no_memory_begin(kind, after)
-            found = call()
+            result = call()
         except MemoryError:
-            found = MemoryError
+            result = MemoryError
         finally:
             failed = library.no_memory_end(kind)
-        assert found is MemoryError or found == expected, after
+        assert result is MemoryError or result == expected, after
         if not failed:
-            assert found is not MemoryError
+            assert result is not MemoryError
             return after
         if after % 16 == 0:
             assert call() == expected, after

@@ -22,25 +22,25 @@ def check_error(error: amqpcodec.DecodeError, start: int, stop: int) -> None:
     assert f"(offset {error.offset})" in str(error)
 
 
-def check_frames(amqp: Any, data: bytes, options: dict[str, Any], seen: Counter[str]) -> None:
+def check_frames(amqp: Any, data: bytes, options: dict[str, Any], counts: Counter[str]) -> None:
     """Frame by frame of 0-x: the very bytes back, also after reading, copying and pickling.
 
-    options: of decode, dialect, tables and copy. seen: counts what came out.
+    options: of decode, dialect, tables and copy. counts: how often each result occurred.
     """
     offset = 0
     while True:
         try:
             result = amqp.decode(data, offset, **options)
         except amqpcodec.DecodeError as error:
-            seen[type(error).__name__] += 1
+            counts[type(error).__name__] += 1
             check_error(error, offset, len(data))
             return
         if result is None:
-            seen["need more"] += 1
+            counts["need more"] += 1
             return
         consumed, channel, frame = result
         raw = data[offset : offset + consumed]
-        seen[type(frame).__name__] += 1
+        counts[type(frame).__name__] += 1
         for other in (frame, copy.copy(frame)):
             assert amqp.encode(channel, other, dialect=options["dialect"]) == raw
             assert key_of(other) == key_of(frame)
@@ -68,22 +68,22 @@ def outcome(decoder: Any, pieces: list[bytes], shown: Callable[[Any], Any] = sho
 
     Each piece is overwritten once it was fed, so that nothing may be kept of it.
     """
-    told: list[Any] = []
+    events: list[Any] = []
     for piece in pieces:
         buffer = bytearray(piece)
         for _ in range(10_000):
             try:
-                found = decoder.feed(buffer)
+                frames = decoder.feed(buffer)
                 buffer[:] = b"\xee" * len(buffer)
                 buffer.clear()
-                for channel, frame in found:
-                    told.append((channel, shown(frame)))
+                for channel, frame in frames:
+                    events.append((channel, shown(frame)))
                 break
             except amqpcodec.DecodeError as error:
                 condition = getattr(error, "condition", None)
-                told.append((type(error), str(error), error.scope, condition))
+                events.append((type(error), str(error), error.scope, condition))
                 if error.scope == "connection":
-                    return told
+                    return events
         else:
             raise AssertionError("no progress")
-    return [*told, decoder.pending]
+    return [*events, decoder.pending]

@@ -11,11 +11,11 @@ from amqpcodec.capture._ranges import RangeFile
 
 def asked_ranges(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Start and size in bytes of each range that any file asks for from now on."""
-    asked: list[tuple[int, int]] = []
+    requested_ranges: list[tuple[int, int]] = []
 
-    def load(*given: Any, plain: Any = RangeFile._load) -> None:
-        asked.append(given[1:3])
-        plain(*given)
+    def load(*arguments: Any, plain: Any = RangeFile._load) -> None:
+        requested_ranges.append(arguments[1:3])
+        plain(*arguments)
 
     monkeypatch.setattr(RangeFile, "_load", load)
-    return asked
+    return requested_ranges

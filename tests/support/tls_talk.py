@@ -27,7 +27,7 @@ def certificate() -> str:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "throw-away")])
     now = dt.datetime.now(dt.UTC)
-    made = (
+    x509_certificate = (
         x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
         .not_valid_before(now - dt.timedelta(days=1))
         .not_valid_after(now + dt.timedelta(days=1))
@@ -37,7 +37,7 @@ def certificate() -> str:
     encoding, none = serialization.Encoding.PEM, serialization.NoEncryption()
     pem = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, none)
     path = Path(tempfile.mkdtemp()) / "throw-away.pem"
-    path.write_bytes(made.public_bytes(encoding) + pem)
+    path.write_bytes(x509_certificate.public_bytes(encoding) + pem)
     return str(path)
 
 
@@ -75,7 +75,7 @@ class Talker:
 
     def talk(self, messages: Iterable[tuple[int, bytes]], close: bool = True) -> Said:
         """What both sides send where they say these messages, one after the other."""
-        said: Said = []
+        payloads: Said = []
         reads, writes = (ssl.MemoryBIO(), ssl.MemoryBIO()), (ssl.MemoryBIO(), ssl.MemoryBIO())
         ends = (
             self.contexts[0].wrap_bio(
@@ -87,15 +87,15 @@ class Talker:
         def carry(side: int) -> None:
             data = writes[side].read()
             if data:
-                said.append((side, data))
+                payloads.append((side, data))
                 reads[1 - side].write(data)
 
-        done = [False, False]
-        while not all(done):
+        handshake_flags = [False, False]
+        while not all(handshake_flags):
             for side, end in enumerate(ends):
                 try:
                     end.do_handshake()
-                    done[side] = True
+                    handshake_flags[side] = True
                 except ssl.SSLWantReadError:
                     pass
                 carry(side)
@@ -117,21 +117,21 @@ class Talker:
                 except ssl.SSLError:
                     pass
                 carry(side)
-        return said
+        return payloads
 
 
-def joined(said: Iterable[tuple[int, bytes]]) -> tuple[bytes, bytes]:
+def joined(payloads: Iterable[tuple[int, bytes]]) -> tuple[bytes, bytes]:
     """All that each side said."""
-    found = [b"", b""]
-    for side, data in said:
-        found[side] += data
-    return found[0], found[1]
+    streams = [b"", b""]
+    for side, data in payloads:
+        streams[side] += data
+    return streams[0], streams[1]
 
 
-def cut(said: Iterable[tuple[int, bytes]], sizes: Sequence[int]) -> Said:
+def split_segments(payloads: Iterable[tuple[int, bytes]], sizes: Sequence[int]) -> Said:
     """The same in segments of these sizes, in turn."""
     out: Said = []
-    for side, data in said:
+    for side, data in payloads:
         at = 0
         while at < len(data):
             size = sizes[len(out) % len(sizes)]

@@ -72,19 +72,19 @@ def special(rng: Random, requires: tuple[str, ...]) -> Any:
 
 
 def composite(rng: Random, name: str) -> Any:
-    given = {
+    fields = {
         entry[0]: value(rng, entry)
         for entry in TYPES[name]["fields"]
         if entry[2] & MANDATORY or rng.random() < 0.5
     }
-    return getattr(amqp, TYPES[name]["python"])(**given)
+    return getattr(amqp, TYPES[name]["python"])(**fields)
 
 
 def frame(rng: Random) -> bytes:
     """A performative; a transfer has a payload, as most have."""
-    made = composite(rng, rng.choice(PERFORMATIVES))
-    payload = rng.randbytes(rng.randrange(40)) if isinstance(made, amqp.Transfer) else b""
-    return amqp.encode(rng.choice([0, 1, 65535]), made, payload)
+    performative = composite(rng, rng.choice(PERFORMATIVES))
+    payload = rng.randbytes(rng.randrange(40)) if isinstance(performative, amqp.Transfer) else b""
+    return amqp.encode(rng.choice([0, 1, 65535]), performative, payload)
 
 
 def message(rng: Random) -> bytes:
@@ -102,5 +102,5 @@ def message(rng: Random) -> bytes:
         {"sequences": [[plain(rng) for _ in range(rng.randrange(4))] for _ in range(2)]},
         {"value": rng.choice([plain(rng), [plain(rng)], {"k": plain(rng)}])},
     ]
-    kept = {name: made for name, made in sections.items() if rng.random() < 0.5}
-    return amqp.Message(**kept, **rng.choice(bodies)).encode()
+    selected_sections = {name: section for name, section in sections.items() if rng.random() < 0.5}
+    return amqp.Message(**selected_sections, **rng.choice(bodies)).encode()

@@ -85,8 +85,8 @@ def test_classes(name: str) -> None:
     assert bases == [base.__name__ for base in cls.__bases__]
     if issubclass(cls, enum.Enum):
         rows = {ast.unparse(i.targets[0]): i.value for i in node.body if isinstance(i, ast.Assign)}
-        parameter_names = {key: ast.literal_eval(value) for key, value in rows.items()}
-        assert parameter_names == {m.name: m.value for m in cls}
+        enum_values = {key: ast.literal_eval(value) for key, value in rows.items()}
+        assert enum_values == {m.name: m.value for m in cls}
         return
     if not hasattr(cls, "FIELDS"):
         return  # a decoder

@@ -23,7 +23,7 @@ from tests.capture.test_websocket_unit import over_web as web
 from tests.fuzz import corpus, mutators, packets
 from tests.fuzz.target import Choices, Target
 from tests.support import amqp091_wire as w
-from tests.support.tls_talk import CLIENT, SERVER, cut
+from tests.support.tls_talk import CLIENT, SERVER, split_segments
 
 HEAD = 4
 #: Bytes of columns for each byte of a capture, and for nothing.
@@ -354,7 +354,7 @@ def over_web() -> bytes:
     publish = w.method_frame("basic.publish", exchange="e", routing_key="k")
     messages = [(CLIENT, b"AMQP\0\0\x09\x01"), (CLIENT, publish + w.content(1, b"body"))]
     messages += [(SERVER, w.method_frame("basic.deliver", delivery_tag=5) + w.content(1, b"body"))]
-    return make.pcap(make.packets(cut(web(messages, EXTENSIONS[1], 2), (40,))))
+    return make.pcap(make.packets(split_segments(web(messages, EXTENSIONS[1], 2), (40,))))
 
 
 def versions() -> bytes:
@@ -365,7 +365,7 @@ def versions() -> bytes:
         messages = zip(
             (CLIENT, SERVER), test_versions_unit.session(amqp, headers[number]), strict=True
         )
-        connections.append(make.packets(cut(messages, (30,)), client=40000 + number))
+        connections.append(make.packets(split_segments(messages, (30,)), client=40000 + number))
     turns = zip_longest(*connections)
     return make.pcap([packet for turn in turns for packet in turn if packet is not None])
 
