@@ -15,7 +15,7 @@ import pytest
 import amqpcodec
 from amqpcodec import cli
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as made
+from tests.capture import recording as builder
 
 #: Argument bytes end inside of a shortstr: the frame is bad, and the next one is not.
 BAD = bytes.fromhex("01 0001 00000006 003c 003c c8 61 ce")
@@ -41,18 +41,18 @@ TALK = [
 
 def packets(talk: list[tuple[str, bytes]]) -> list[bytes]:
     at = {"client": 1001, "server": 5001}
-    found = made.opening()
+    frames = builder.opening()
     for who, octets in talk:
-        found.append((made.client if who == "client" else made.server)(at[who], octets))
+        frames.append((builder.client if who == "client" else builder.server)(at[who], octets))
         at[who] += len(octets)
-    return found
+    return frames
 
 
 @pytest.fixture
 def good(tmp_path: Path) -> Path:
     """12 frames, nothing wrong."""
     path = tmp_path / "good.pcap"
-    path.write_bytes(made.pcap(packets(TALK)))
+    path.write_bytes(builder.pcap(packets(TALK)))
     return path
 
 
@@ -60,12 +60,12 @@ def good(tmp_path: Path) -> Path:
 def bad(tmp_path: Path) -> Path:
     """The same with a bad frame behind the first four."""
     path = tmp_path / "bad.pcap"
-    path.write_bytes(made.pcap(packets([*TALK[:4], ("client", BAD), *TALK[4:]])))
+    path.write_bytes(builder.pcap(packets([*TALK[:4], ("client", BAD), *TALK[4:]])))
     return path
 
 
 @pytest.fixture
-def cut(good: Path) -> Path:
+def truncated_file(good: Path) -> Path:
     """Its last packet ends in the middle."""
     path = good.with_name("cut.pcap")
     path.write_bytes(good.read_bytes()[:-5])
@@ -94,7 +94,7 @@ def run(capfd: pytest.CaptureFixture[str]) -> Callable[..., Result]:
 
 
 @pytest.fixture
-def asked(run: Callable[..., Result]) -> Callable[..., list[dict]]:
+def query(run: Callable[..., Result]) -> Callable[..., list[dict]]:
     """The rows of an answer; all commands end with 0 here, and are quiet."""
 
     def ask(*arguments: object) -> list[dict]:
@@ -108,8 +108,10 @@ def asked(run: Callable[..., Result]) -> Callable[..., list[dict]]:
 def environment() -> dict[str, str]:
     source = str(Path(amqpcodec.__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
-    kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")}
-    return {**kept, "PYTHONPATH": path, "TERM": "xterm-256color"}
+    variables = {
+        key: value for key, value in os.environ.items() if key not in ("COLUMNS", "NO_COLOR")
+    }
+    return {**variables, "PYTHONPATH": path, "TERM": "xterm-256color"}
 
 
 def started(*arguments: object, **more) -> subprocess.Popen:

@@ -90,7 +90,7 @@ class Broker:
                 self.logins[-1] = (*self.logins[-1][:2], name)
                 session.accept_open()
             case Requested(channel=channel, request=request) if channel is not None:
-                if self._asked(channel, request.method):
+                if self._handle_request(channel, request.method):
                     request.respond(request.method.RESPONSES[0]())
             case Requested(request=request):
                 request.respond(request.method.RESPONSES[0]())
@@ -105,7 +105,7 @@ class Broker:
                     return False
         return True
 
-    def _asked(self, channel: Any, method: Any) -> bool:
+    def _handle_request(self, channel: Any, method: Any) -> bool:
         """Whether a request is to be answered by its reply."""
         name = getattr(method, "exchange", "") or getattr(method, "queue", "")
         if getattr(method, "passive", False):
@@ -152,8 +152,8 @@ class Broker:
 @contextlib.contextmanager
 def brokers(context: ssl.SSLContext | None = None) -> Iterator[Broker]:
     """One, for the time of a test."""
-    made = Broker(context)
+    broker = Broker(context)
     try:
-        yield made
+        yield broker
     finally:
-        made.listener.close()
+        broker.listener.close()

@@ -9,7 +9,7 @@ pytest.importorskip("rich")
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.cli.questions import latency, messages, routes, traffic
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import packets
 
 B, Q = amqp.Basic, amqp.Queue
@@ -36,23 +36,23 @@ def two(tmp_path):
         *(("client", amqp.encode(1, B.Ack(delivery_tag=tag))) for tag in (1, 2)),
     ]
     path = tmp_path / "two.pcap"
-    path.write_bytes(made.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(packets(talk)))
     return path
 
 
-def test_times_of_publications_are_forgotten_oldest_first(asked, two, monkeypatch):
-    def known() -> list[bool]:
-        rows = asked("messages", two)
+def test_times_of_publications_are_forgotten_oldest_first(query, two, monkeypatch):
+    def have_times() -> list[bool]:
+        rows = query("messages", two)
         return [row["after_ms"] is not None for row in rows if row["event"] == "deliver"]
 
-    assert known() == [True, True]
+    assert have_times() == [True, True]
     monkeypatch.setattr(messages, "MOST_IDS", 1)
-    assert known() == [False, True]
+    assert have_times() == [False, True]
 
 
-def test_bindings_beyond_the_most_are_not_followed(asked, two, monkeypatch):
+def test_bindings_beyond_the_most_are_not_followed(query, two, monkeypatch):
     def route() -> object:
-        return next(row["route"] for row in asked("messages", two) if row["event"] == "publish")
+        return next(row["route"] for row in query("messages", two) if row["event"] == "publish")
 
     assert route() == ["eu"]
     monkeypatch.setattr(routes, "MOST_BINDINGS", 0)
@@ -66,7 +66,7 @@ def test_messages_that_wait_beyond_the_most_are_left_out_and_counted(run, two, m
     assert "more than 1 messages waited for an answer: 3 of them are left out" in result.err
 
 
-def test_names_beyond_the_most_share_a_row(asked, two, monkeypatch):
+def test_names_beyond_the_most_share_a_row(query, two, monkeypatch):
     monkeypatch.setattr(latency, "MOST_KEYS", 1)
-    rows = asked("latency", two)
+    rows = query("latency", two)
     assert "(others)" in {row["queue"] for row in rows}

@@ -10,7 +10,7 @@ import pytest
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec._names import split_names
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import TALK, packets
 
 pa = pytest.importorskip("pyarrow")
@@ -29,7 +29,7 @@ def shop(tmp_path: Path) -> Path:
         properties = amqp.Basic.Properties(headers={"price": price})
         deliver = amqp.Basic.Deliver("t", 1, False, "", "q")
         talk.append(("server", amqp.encode_message(1, deliver, properties, b"x")))
-    path.write_bytes(made.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(packets(talk)))
     return path
 
 

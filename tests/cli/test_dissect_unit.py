@@ -12,7 +12,7 @@ import pytest
 
 from amqpcodec import capture, cli
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import BAD, TALK, packets
 
 pa = pytest.importorskip("pyarrow")
@@ -47,7 +47,7 @@ def test_json_holds_every_frame_and_column(run, good):
     for row in rows:
         sent[row["direction"]] += base64.b64decode(row["frame"])
     for who, octets in sent.items():
-        assert octets == b"".join(said for sender, said in TALK if sender == who)
+        assert octets == b"".join(data for sender, data in TALK if sender == who)
     publish = rows[4]
     assert publish["arguments"]["exchange"] == "orders"
     assert publish["src"] == "10.0.0.1:40000"
@@ -196,23 +196,23 @@ def test_bad_frame_is_told_of_where_nobody_asks(run, bad):
 
 def test_lost_octets_are_a_row(run, good):
     """The packet with both messages was not captured."""
-    from tests.capture import recording as made
+    from tests.capture import recording as builder
     from tests.cli.conftest import packets
 
     path = good.with_name("gap.pcap")
     sent = packets(TALK)
-    path.write_bytes(made.pcap([*sent[:6], *sent[7:]]))
+    path.write_bytes(builder.pcap([*sent[:6], *sent[7:]]))
     result = run("dissect", path, "--format", "json", "--where", "flags == gap")
     assert result.status == 1
     (lost,) = (row for row in objects(result) if row["error"])
     assert lost["direction"] == "client"
     assert str(len(TALK[4][1])) in lost["error"]
-    found = kinds(objects(run("dissect", path, "--format", "json", "--where", "not error")))
-    assert sorted(found) == sorted([*KINDS[:4], "basic.ack", "heartbeat"])
+    row_kinds = kinds(objects(run("dissect", path, "--format", "json", "--where", "not error")))
+    assert sorted(row_kinds) == sorted([*KINDS[:4], "basic.ack", "heartbeat"])
 
 
-def test_cut_file_shows_what_came_before(run, cut):
-    result = run("dissect", cut, "--format", "json")
+def test_cut_file_shows_what_came_before(run, truncated_file):
+    result = run("dissect", truncated_file, "--format", "json")
     assert result.status == 1
     assert kinds(objects(result)) == KINDS[:-1]
     assert "cut.pcap" in result.err
@@ -231,16 +231,16 @@ def test_cut_gzip_shows_what_came_before(run, good):
 def test_what_a_packed_file_becomes_is_bounded(run, good):
     path = good.with_name("large.pcap.gz")
     path.write_bytes(gzip.compress(good.read_bytes()))
-    told = "larger than max_decompressed_bytes=700 allows, after byte"
+    message = "larger than max_decompressed_bytes=700 allows, after byte"
     result = run("dissect", path, "--format", "json", "--max-decompressed-bytes", 700)
     assert result.status == 1
     assert kinds(objects(result)) == KINDS[: len(result.lines)]
     assert 0 < len(result.lines) < len(KINDS)
-    assert told in result.err
+    assert message in result.err
     assert result.err.count("\n") == 1
     for command in ("stats", "connections"):
         result = run(command, path, "--max-decompressed-bytes", 700)
-        assert (result.status, told in result.err) == (1, True)
+        assert (result.status, message in result.err) == (1, True)
         assert (
             run(command, path, "--max-compression-ratio", 0, "--max-decompressed-bytes", 0).status
             == 0
@@ -248,9 +248,9 @@ def test_what_a_packed_file_becomes_is_bounded(run, good):
     assert run("dissect", path, "--max-compression-ratio", "-1").status == 2
 
 
-def test_parquet_of_a_cut_file_can_be_read(run, cut, tmp_path):
+def test_parquet_of_a_cut_file_can_be_read(run, truncated_file, tmp_path):
     out = tmp_path / "out.parquet"
-    assert run("dissect", cut, "-o", out).status == 1
+    assert run("dissect", truncated_file, "-o", out).status == 1
     assert pq.read_table(out).num_rows == 11
 
 
@@ -334,10 +334,10 @@ def test_missing_extra_is_named(run, good, monkeypatch):
 
     real = builtins.__import__
 
-    def without(name, *rest, **more):
+    def without(name, *arguments, **more):
         if name == "rich":
             raise ImportError("No module named 'rich'", name="rich")
-        return real(name, *rest, **more)
+        return real(name, *arguments, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
     result = run("dissect", good)
@@ -350,12 +350,12 @@ def test_missing_extra_is_named(run, good, monkeypatch):
 
 @pytest.fixture
 def login(tmp_path) -> Path:
-    from tests.capture import recording as made
+    from tests.capture import recording as builder
     from tests.cli.conftest import packets
 
     start = amqp.Connection.StartOk(mechanism="PLAIN", response=b"\0guest\0s3cret", locale="en_US")
     path = tmp_path / "login.pcap"
-    path.write_bytes(made.pcap(packets([TALK[0], ("client", amqp.encode(0, start))])))
+    path.write_bytes(builder.pcap(packets([TALK[0], ("client", amqp.encode(0, start))])))
     return path
 
 
@@ -391,12 +391,12 @@ messages = pytest.mark.skipif(not reads_messages(), reason="captures have no mes
 def test_messages(run, good):
     result = run("dissect", good, "--level", "message", "--format", "json")
     assert result.status == 0
-    found = [row for row in objects(result) if row["method"] == "basic.publish"]
-    assert [(row["exchange"], row["routing_key"]) for row in found] == [
+    publications = [row for row in objects(result) if row["method"] == "basic.publish"]
+    assert [(row["exchange"], row["routing_key"]) for row in publications] == [
         ("orders", "eu.de"),
         ("orders", "us"),
     ]
-    assert [base64.b64decode(row["body"]) for row in found] == [b"first", b"\x00\xff\x1b[2J"]
+    assert [base64.b64decode(row["body"]) for row in publications] == [b"first", b"\x00\xff\x1b[2J"]
 
 
 @messages
@@ -418,12 +418,12 @@ def test_main_is_the_module(monkeypatch):
 @pytest.fixture
 def numbered(tmp_path: Path) -> Path:
     """Messages c, a, b with the header n of 10, 9 and 100, and other kinds of t."""
-    found = amqp.PROTOCOL_HEADER
+    stream = amqp.PROTOCOL_HEADER
     for name, n, t in (("c", 10, {"a": 2}), ("a", 9, "x"), ("b", 100, {"a": 1})):
         properties = amqp.Basic.Properties(message_id=name, headers={"n": n, "t": t})
-        found += amqp.encode_message(1, amqp.Basic.Publish("x", "k"), properties, b"")
+        stream += amqp.encode_message(1, amqp.Basic.Publish("x", "k"), properties, b"")
     path = tmp_path / "numbered.pcap"
-    path.write_bytes(made.pcap(packets([("client", found)])))
+    path.write_bytes(builder.pcap(packets([("client", stream)])))
     return path
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec import v1_0 as v1
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import TALK, packets
 
 pa = pytest.importorskip("pyarrow")
@@ -41,7 +41,7 @@ def with_timestamp(seconds: int) -> bytes:
 @pytest.fixture
 def far(tmp_path: Path) -> Path:
     path = tmp_path / "far.pcap"
-    path.write_bytes(made.pcap(packets([*TALK[:4], ("server", with_timestamp(FAR))])))
+    path.write_bytes(builder.pcap(packets([*TALK[:4], ("server", with_timestamp(FAR))])))
     return path
 
 
@@ -108,7 +108,7 @@ def test_amqp_1_0(run, tmp_path, form):
         ),
     ]
     path = tmp_path / "v1.pcap"
-    path.write_bytes(made.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(packets(talk)))
     words = ("--protocol", "1.0", "--level", "message", "--format", form)
     for fields in ("performative,properties", "performative,properties.creation_time"):
         result = run("dissect", path, *words, "--fields", fields)
@@ -119,10 +119,10 @@ def test_amqp_1_0(run, tmp_path, form):
 @pytest.fixture
 def late(tmp_path: Path) -> Path:
     """A recording whose packets claim times beyond the calendar: rows have none then."""
-    seconds = made.option("<", 9, b"\0")  # if_tsresol: 10^-0
-    blocks = [made.section(), made.interface("<", 1, 0, seconds)]
+    seconds = builder.option("<", 9, b"\0")  # if_tsresol: 10^-0
+    blocks = [builder.section(), builder.interface("<", 1, 0, seconds)]
     for number, packet in enumerate(packets(TALK)):
-        blocks.append(made.enhanced("<", 0, FAR_CAPTURE + number, packet))
+        blocks.append(builder.enhanced("<", 0, FAR_CAPTURE + number, packet))
     path = tmp_path / "late.pcapng"
     path.write_bytes(b"".join(blocks))
     return path

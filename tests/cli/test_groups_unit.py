@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from amqpcodec.cli.groups import grouped
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import TALK, packets
 from tests.paths import REPO
 
@@ -26,19 +26,19 @@ def rotation(tmp_path: Path) -> list[Path]:
     import gzip
 
     head = sum(len(octets) for who, octets in TALK[:MESSAGE] if who == "client")
-    sent = made.records(packets(TALK))
+    sent = builder.records(packets(TALK))
     octets = TALK[MESSAGE][1]
     halves = [
-        made.Record(made.client(1001 + head, octets[:30]), sent[6].time_ns),
-        made.Record(made.client(1001 + head + 30, octets[30:]), sent[6].time_ns),
+        builder.Record(builder.client(1001 + head, octets[:30]), sent[6].time_ns),
+        builder.Record(builder.client(1001 + head + 30, octets[30:]), sent[6].time_ns),
     ]
     files = {
-        "cap": made.pcap([*sent[:6], halves[0]]),
-        "cap1": made.pcap([halves[1], sent[7]]),
-        "cap2.gz": gzip.compress(made.pcap(sent[8:])),
+        "cap": builder.pcap([*sent[:6], halves[0]]),
+        "cap1": builder.pcap([halves[1], sent[7]]),
+        "cap2.gz": gzip.compress(builder.pcap(sent[8:])),
     }
-    for name, each in files.items():
-        (tmp_path / name).write_bytes(each)
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
     return [tmp_path / name for name in ("cap1", "cap2.gz", "cap")]
 
 
@@ -54,11 +54,11 @@ def test_a_rotation_is_one_recording(run, rotation):
 def test_each_alone(run, rotation):
     result = run("dissect", *rotation, "--files", "separate", "--format", "json")
     assert result.status == 1
-    said = result.err.splitlines()
-    [told] = [line.partition(": ")[2] for line in said if "in the middle" in line]
+    lines = result.err.splitlines()
+    [message] = [line.partition(": ")[2] for line in lines if "in the middle" in line]
     count = "3 directions begin in the middle of 2 of 3 files"
-    assert told == f"--files separate: {count}: what was sent before is not there"
-    assert len(said) == 3
+    assert message == f"--files separate: {count}: what was sent before is not there"
+    assert len(lines) == 3
     assert "with an error" in result.err
     assert run("stats", *rotation).status == 0
     apart = run("stats", *rotation, "--files", "separate")
@@ -71,15 +71,15 @@ def test_taps_are_joined(run, tmp_path):
     taps = []
     for side in ("client", "server"):
         mine = [
-            p for p in made.records(sent) if (p.data[36:38] == b"\x16\x28") == (side == "client")
+            p for p in builder.records(sent) if (p.data[36:38] == b"\x16\x28") == (side == "client")
         ]
         taps.append(tmp_path / f"{side}.pcap")
-        taps[-1].write_bytes(made.pcap(mine))
-    (whole := tmp_path / "whole.pcap").write_bytes(made.pcap(sent))
+        taps[-1].write_bytes(builder.pcap(mine))
+    (complete := tmp_path / "whole.pcap").write_bytes(builder.pcap(sent))
     columns = ("--fields", "time,from,kind,size", "--format", "json")
     joined = run("dissect", *taps, "--files", "taps", *columns)
     assert (joined.status, joined.err) == (0, "")
-    assert joined.lines == run("dissect", whole, *columns).lines
+    assert joined.lines == run("dissect", complete, *columns).lines
     assert run("stats", *taps, "--files", "taps").status == 0
 
 
@@ -141,11 +141,11 @@ def test_unreadable_files_of_a_rotation_do_not_keep_others_from_being_read(run, 
 
 
 def test_files_of_two_recordings_are_told(run, tmp_path):
-    sent = made.records(packets(TALK))
-    late = [made.Record(data, time + 10**10 * (i > 3)) for i, (data, time, _) in enumerate(sent)]
-    other = [made.Record(data, time + 10**9) for data, time, _ in sent]
-    for name, each in (("host1", late), ("host2", other)):
-        (tmp_path / name).write_bytes(made.pcap(each))
+    sent = builder.records(packets(TALK))
+    late = [builder.Record(data, time + 10**10 * (i > 3)) for i, (data, time, _) in enumerate(sent)]
+    other = [builder.Record(data, time + 10**9) for data, time, _ in sent]
+    for name, records in (("host1", late), ("host2", other)):
+        (tmp_path / name).write_bytes(builder.pcap(records))
     result = run("dissect", tmp_path / "host1", tmp_path / "host2", "--format", "json")
     assert "read alone, its packets are of the same time" in result.err
     assert "host2" in result.err

@@ -50,11 +50,12 @@ def test_text_of_other_columns_is_not_json() -> None:
 
 def test_absent_parts_of_a_struct_are_left_out() -> None:
     kind = pa.struct([("headers", pa.string()), ("priority", pa.uint8()), ("type", pa.string())])
-    given = [{"headers": '{"a":1}', "priority": 0, "type": None}, {}, None]
-    found = [
-        json.loads(line)["p"] for line in jsonl.lines(pa.record_batch({"p": pa.array(given, kind)}))
+    structs = [{"headers": '{"a":1}', "priority": 0, "type": None}, {}, None]
+    values = [
+        json.loads(line)["p"]
+        for line in jsonl.lines(pa.record_batch({"p": pa.array(structs, kind)}))
     ]
-    assert found == [{"headers": {"a": 1}, "priority": 0}, {}, None]
+    assert values == [{"headers": {"a": 1}, "priority": 0}, {}, None]
 
 
 def test_one_line_a_row_whatever_the_text() -> None:
@@ -91,6 +92,6 @@ def test_rows_of_a_slice() -> None:
             "timestamp": pa.array([datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2, 3)]),
         }
     )
-    whole = list(jsonl.lines(batch))
-    assert list(jsonl.lines(batch.slice(1))) == whole[1:]
-    assert [base64.b64decode(json.loads(line)["frame"]) for line in whole] == [b"a", b"b", b"c"]
+    lines = list(jsonl.lines(batch))
+    assert list(jsonl.lines(batch.slice(1))) == lines[1:]
+    assert [base64.b64decode(json.loads(line)["frame"]) for line in lines] == [b"a", b"b", b"c"]

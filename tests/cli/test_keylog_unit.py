@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.capture.recording import packets
 from tests.capture.test_tls_unit import TALK
 from tests.support.tls_talk import Talker
@@ -22,7 +22,7 @@ def recorded(tmp_path: Path) -> tuple[Path, Path]:
     talker = Talker()
     first, second = talker.talk(TALK), talker.talk(TALK)
     path, keys = tmp_path / "tls.pcap", tmp_path / "keys.log"
-    path.write_bytes(made.pcap(packets(first) + packets(second, port=5671, client=40001)))
+    path.write_bytes(builder.pcap(packets(first) + packets(second, port=5671, client=40001)))
     keys.write_bytes(talker.keys)
     return path, keys
 

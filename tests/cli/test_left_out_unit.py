@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import TALK, packets
 
 pytest.importorskip("pyarrow")
@@ -20,10 +20,10 @@ TEXT = "9 packets were left out, of link types that are not read (IEEE802_11_RAD
 
 def mixed() -> bytes:
     """The packets of a talk, of two interfaces: Ethernet, and a link type that is not read."""
-    blocks = [made.section(), made.interface("<", 1), made.interface("<", 127)]
+    blocks = [builder.section(), builder.interface("<", 1), builder.interface("<", 127)]
     for number, packet in enumerate(packets(TALK)):
-        blocks.append(made.enhanced("<", 0, number, packet))
-        blocks.append(made.enhanced("<", 1, number, bytes(40)))
+        blocks.append(builder.enhanced("<", 0, number, packet))
+        blocks.append(builder.enhanced("<", 1, number, bytes(40)))
     return b"".join(blocks)
 
 
@@ -49,7 +49,7 @@ def test_packets_of_link_types_that_are_not_read(run, tmp_path, command):
 @pytest.mark.parametrize("command", ["dissect", "stats", "connections", "report"])
 def test_nothing_on_the_ports(run, tmp_path, command):
     path = tmp_path / "other.pcap"
-    path.write_bytes(made.pcap(made.packets([(0, amqp.PROTOCOL_HEADER)], port=5673)))
+    path.write_bytes(builder.pcap(builder.packets([(0, amqp.PROTOCOL_HEADER)], port=5673)))
     result = run(*arguments(command, path, tmp_path))
     assert f"{path}: no frame of AMQP" in result.err
     assert "--ports 5673" in result.err
@@ -67,8 +67,8 @@ def test_nothing_on_the_ports(run, tmp_path, command):
 def test_a_file_that_is_not_read_to_the_end(run, tmp_path, words, reason):
     """It is said, with what was left out until then, and how many files were not opened."""
     path, other = tmp_path / "mixed.pcapng", tmp_path / "other.pcapng"
-    for each in (path, other):
-        each.write_bytes(mixed())
+    for file in (path, other):
+        file.write_bytes(mixed())
     result = run(*words, path)
     assert f"amqpcodec: {path}: not read to the end ({reason} was reached)\n" in result.err
     assert f"{path}: 9 packets were left out, of link types that are not read" in result.err

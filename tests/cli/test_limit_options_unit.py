@@ -21,26 +21,26 @@ def test_commands(run, tmp_path: Path, name: str, command: str) -> None:
     path.write_bytes(octets)
     option = f"--{name.replace('_', '-')}"
     form = ["--format", "json", *(["--level", level] if command == "dissect" else [])]
-    whole = run(command, path, *form, option, enough)
-    assert whole.lines
+    unlimited = run(command, path, *form, option, enough)
+    assert unlimited.lines
     less = run(command, path, *form, option, too_few)
     if (command, level) == ("stats", "message"):
-        assert less == whole  # frames are counted, no messages
+        assert less == unlimited  # frames are counted, no messages
         return
-    assert less.out != whole.out
+    assert less.out != unlimited.out
     if command == "dissect":
-        assert (whole.status, less.status) in {(0, 1), (0, 0)}
+        assert (unlimited.status, less.status) in {(0, 1), (0, 0)}
 
 
 def test_they_are_the_limits_of_captures() -> None:
-    assert [each.replace("-", "_") for each in LIMITS] == list(CASES)
+    assert [name.replace("-", "_") for name in LIMITS] == list(CASES)
 
 
 def test_their_help_says_the_defaults() -> None:
-    for name, told in LIMITS.items():
+    for name, help_text in LIMITS.items():
         default = getattr(Limits(), name.replace("-", "_"))
-        said = told.split("default: ")[1].split(";")[0]
-        assert said == (str(default) if default else "any number"), name
+        default_text = help_text.split("default: ")[1].split(";")[0]
+        assert default_text == (str(default) if default else "any number"), name
 
 
 @EACH

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import TALK, packets, started
 
 pytestmark = pytest.mark.skipif(
@@ -30,14 +30,14 @@ PATIENCE = 30.0
 
 def pieces() -> tuple[bytes, list[bytes]]:
     """The head of a recording, and each of its packets."""
-    whole = made.pcap(packets(TALK))
-    head, rest = whole[:24], whole[24:]
-    found = []
-    while rest:
-        size = 16 + int.from_bytes(rest[8:12], "little")
-        found.append(rest[:size])
-        rest = rest[size:]
-    return head, found
+    data = builder.pcap(packets(TALK))
+    head, remainder = data[:24], data[24:]
+    records = []
+    while remainder:
+        size = 16 + int.from_bytes(remainder[8:12], "little")
+        records.append(remainder[:size])
+        remainder = remainder[size:]
+    return head, records
 
 
 class Reader:
@@ -49,8 +49,8 @@ class Reader:
     def lines(self, count: int, seconds: float) -> tuple[list[str], float]:
         begun = time.monotonic()
         while self.rest.count(b"\n") < count:
-            left = begun + seconds - time.monotonic()
-            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
+            remaining_seconds = begun + seconds - time.monotonic()
+            if remaining_seconds <= 0 or not select.select([self.fd], [], [], remaining_seconds)[0]:
                 break
             try:
                 more = os.read(self.fd, 65536)
@@ -70,20 +70,20 @@ def fed(process: subprocess.Popen, reader: Reader, expected: list[int]) -> list[
     pipe = process.stdin
     pipe.write(head + b"".join(sent[:2]))  # the opening of TCP
     pipe.flush()
-    found: list[str] = []
+    rows: list[str] = []
     times = []
     for packet, count in zip(sent[2:], expected, strict=True):
         pipe.write(packet)
         pipe.flush()
-        first = not found
+        first = not rows
         lines, took = reader.lines(count, PATIENCE)
-        assert len(lines) == count, (found, lines)
+        assert len(lines) == count, (rows, lines)
         if not first:
             times.append(took)
-        found += lines
+        rows += lines
     # However busy the machine is: nothing in between waits for so long.
     assert min(times) < SOON
-    return found
+    return rows
 
 
 def drained(process: subprocess.Popen) -> None:
@@ -113,8 +113,8 @@ def test_rows_come_with_their_packets(form):
     expected = counts()
     if form != "json":
         expected[0] += 1  # the head
-    found = fed(process, Reader(process.stdout.fileno()), expected)
-    assert len(found) == sum(expected)
+    lines = fed(process, Reader(process.stdout.fileno()), expected)
+    assert len(lines) == sum(expected)
     assert process.poll() is None
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, b"", b"")
@@ -129,8 +129,10 @@ def test_interrupt_shows_what_was_read():
     fed(process, Reader(process.stdout.fileno()), expected)
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
-    said = process.stderr.read().decode()
-    assert said == f"amqpcodec: interrupted: {sum(expected)} rows, none with an error, 12 shown\n"
+    message = process.stderr.read().decode()
+    assert (
+        message == f"amqpcodec: interrupted: {sum(expected)} rows, none with an error, 12 shown\n"
+    )
     for stream in (process.stdin, process.stdout, process.stderr):
         stream.close()
 
@@ -192,9 +194,9 @@ def test_on_a_terminal():
     os.close(theirs)
     expected = counts()
     expected[0] += 2  # the head and the day
-    found = fed(process, Reader(ours), expected)
-    assert "kind" in found[0]
-    assert any("basic.publish" in line for line in found)
+    rows = fed(process, Reader(ours), expected)
+    assert "kind" in rows[0]
+    assert any("basic.publish" in line for line in rows)
     process.send_signal(signal.SIGINT)
     lines, _ = Reader(ours).lines(1, 30)
     assert process.wait(30) == 130
@@ -212,8 +214,8 @@ def test_follow_a_file(tmp_path):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     reader = Reader(process.stdout.fileno())
-    found, _ = reader.lines(1, 30)
-    assert len(found) == 1
+    first_rows, _ = reader.lines(1, 30)
+    assert len(first_rows) == 1
     with open(path, "ab", buffering=0) as file:
         for packet, count in zip(sent[3:], counts()[1:], strict=True):
             # A record may be written in two pieces.
@@ -233,25 +235,27 @@ def recorder(tmp_path, monkeypatch):
     """A tcpdump that sends a recording, says what it was asked for, and waits to be ended."""
 
     def install(*, name: str = "tcpdump", fails: bool = False) -> Path:
-        recording, asked = tmp_path / "sent.pcap", tmp_path / "asked"
-        recording.write_bytes(made.pcap(packets(TALK)))
+        recording, arguments_file = tmp_path / "sent.pcap", tmp_path / "asked"
+        recording.write_bytes(builder.pcap(packets(TALK)))
         folder = tmp_path / "bin"
         folder.mkdir()
         program = folder / name
         last = "echo 'eth9: No such device exists' >&2; exit 1" if fails else "exec sleep 60"
-        program.write_text(f'#!/bin/sh\necho "$@" > {asked}\n/bin/cat {recording}\n{last}\n')
+        program.write_text(
+            f'#!/bin/sh\necho "$@" > {arguments_file}\n/bin/cat {recording}\n{last}\n'
+        )
         program.chmod(0o755)
         sleep = folder / "sleep"
         sleep.symlink_to("/bin/sleep")
         monkeypatch.setenv("PATH", str(folder))
-        return asked
+        return arguments_file
 
     return install
 
 
 @pytest.mark.parametrize("name", ["tcpdump", "dumpcap"])
 def test_interface(recorder, name):
-    asked = recorder(name=name)
+    arguments_file = recorder(name=name)
     process = started(
         "dissect", "--interface", "any", "--ports", "5672,5673", "--format", "json",
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -262,7 +266,7 @@ def test_interface(recorder, name):
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert b"interrupted: 12 rows" in err
-    words = asked.read_text()
+    words = arguments_file.read_text()
     assert "-i any" in words
     assert "tcp port 5672 or tcp port 5673" in words
 
@@ -313,16 +317,16 @@ class Followed:
 @pytest.fixture
 def followed(tmp_path: Path):
     path = tmp_path / "live.pcap"
-    path.write_bytes(made.pcap(packets(TALK)))
+    path.write_bytes(builder.pcap(packets(TALK)))
     process = Followed(path)
     yield process
     process.process.kill()
     process.process.communicate()
 
 
-SHORT = made.pcap(packets(TALK[:4]))  # four frames
-SHORTER = made.pcap(packets(TALK[:3]))
-LONG = made.pcap(packets([*TALK, *TALK[4:], *TALK[4:]]), nano=True)  # 28 frames
+SHORT = builder.pcap(packets(TALK[:4]))  # four frames
+SHORTER = builder.pcap(packets(TALK[:3]))
+LONG = builder.pcap(packets([*TALK, *TALK[4:], *TALK[4:]]), nano=True)  # 28 frames
 
 
 def replaced(path: Path, content: bytes) -> None:
@@ -360,7 +364,7 @@ def test_a_followed_file_that_is_replaced(followed, change, content, why):
 
 def test_what_was_written_before_a_rename_is_read_first(followed):
     followed.rows(12)
-    more = made.pcap([*packets(TALK), *packets([*TALK, *TALK[4:]])[-3:]])
+    more = builder.pcap([*packets(TALK), *packets([*TALK, *TALK[4:]])[-3:]])
     with open(followed.path, "ab") as file:
         file.write(more[followed.path.stat().st_size :])
     replaced(followed.path, SHORT)

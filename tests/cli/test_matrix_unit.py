@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from amqpcodec.cli.arguments import EXAMPLES
 from amqpcodec.cli.questions import QUESTIONS
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.capture.v1_talk import path_of
 from tests.cli.conftest import packets
 from tests.cli.test_questions_unit import SHOP
@@ -34,7 +34,7 @@ def family(request, tmp_path):
     if request.param == "1.0":
         return (path_of("tx"), "--ports", "5681")
     path = tmp_path / "shop.pcap"
-    path.write_bytes(made.pcap(packets(SHOP)))
+    path.write_bytes(builder.pcap(packets(SHOP)))
     return (path,)
 
 
@@ -51,13 +51,13 @@ def headings(run, command) -> list[str]:
     return lines[0].split()
 
 
-def test_every_form_says_the_same(run, asked, command, tmp_path):
-    found = asked(*command)
+def test_every_form_says_the_same(run, query, command, tmp_path):
+    rows = query(*command)
     out = tmp_path / "out.csv"
     assert run(*command, "-o", out).status == 0
     listed = list(csv.DictReader(io.StringIO(out.read_text())))
-    assert len(listed) == len(found)
-    for plain, row in zip(listed, found, strict=True):
+    assert len(listed) == len(rows)
+    for plain, row in zip(listed, rows, strict=True):
         assert list(plain) == list(row)
         for name, value in row.items():
             if isinstance(value, str | int) and not isinstance(value, bool):
@@ -65,26 +65,26 @@ def test_every_form_says_the_same(run, asked, command, tmp_path):
     out = tmp_path / "out.parquet"
     assert run(*command, "-o", out).status == 0
     table = pq.read_table(out)
-    assert table.num_rows == len(found)
-    assert set(table.column_names) >= {name for row in found for name in row}
+    assert table.num_rows == len(rows)
+    assert set(table.column_names) >= {name for row in rows for name in row}
     out = tmp_path / "out.json"
     assert run(*command, "-o", out).status == 0
-    assert [json.loads(line) for line in out.read_text().splitlines()] == found
+    assert [json.loads(line) for line in out.read_text().splitlines()] == rows
     result = run(*command)
-    assert len(result.lines) >= len(found)
+    assert len(result.lines) >= len(rows)
     assert run(*command, "-o", tmp_path / "out.doc").status == 2
     assert not (tmp_path / "out.doc").exists()
 
 
-def test_headings_are_names(run, asked, command):
+def test_headings_are_names(run, query, command):
     names = headings(run, command)
     assert names
     for name in names:
         only = ("--where", name, "--sort", name, "--fields", name)
-        found = asked(*command, *only)
-        whole = [row[name] for row in asked(*command, "--fields", name)]
-        missing = sum(value is None or value is False or value == [] for value in whole)
-        assert len(found) == len(whole) - missing
+        rows = query(*command, *only)
+        values = [row[name] for row in query(*command, "--fields", name)]
+        missing = sum(value is None or value is False or value == [] for value in values)
+        assert len(rows) == len(values) - missing
     wrong = f"{names[-1]}x"
     for option in ("--where", "--fields", "--sort"):
         result = run(*command, option, wrong)
@@ -92,35 +92,35 @@ def test_headings_are_names(run, asked, command):
         assert f"{option}: there is no column {wrong!r}; did you mean {names[-1]!r}?" in result.err
 
 
-def test_limit_and_sort(run, asked, command):
+def test_limit_and_sort(run, query, command):
     name = headings(run, command)[0]
-    found = asked(*command, "--fields", name)
-    assert asked(*command, "--fields", name, "--limit", 2) == found[:2]
+    rows = query(*command, "--fields", name)
+    assert query(*command, "--fields", name, "--limit", 2) == rows[:2]
     up, down = (
-        asked(*command, "--fields", name, "--sort", f"{name}{how}") for how in ("", ":desc")
+        query(*command, "--fields", name, "--sort", f"{name}{how}") for how in ("", ":desc")
     )
     values = [row[name] for row in up]
-    assert values == sorted(row[name] for row in found)
+    assert values == sorted(row[name] for row in rows)
     assert [row[name] for row in down] == values[::-1]
-    assert asked(*command, "--fields", name, "--sort", f"-{name}", "--limit", 1) == down[:1]
+    assert query(*command, "--fields", name, "--sort", f"-{name}", "--limit", 1) == down[:1]
 
 
-def test_a_part_of_the_time(run, asked, command):
+def test_a_part_of_the_time(run, query, command):
     if command[0] == "show":
         assert run(*command, "--since", "+1s").status == 2
         return
-    assert asked(*command, "--since", "+0s", "--until", "+1000h") == asked(*command)
+    assert query(*command, "--since", "+0s", "--until", "+1000h") == query(*command)
     late = run(*command, "--since", "+1000h", "--format", "json")
     assert late.status == 0
-    kept = {"unacked", "topology", "connections"}  # what is still so then
-    assert late.out == "" or command[0] in kept
+    commands_with_state = {"unacked", "topology", "connections"}  # what is still so then
+    assert late.out == "" or command[0] in commands_with_state
 
 
-def test_clocks(run, asked, command):
-    plain = asked(*command)
-    assert asked(*command, "--utc") == plain
+def test_clocks(run, query, command):
+    plain = query(*command)
+    assert query(*command, "--utc") == plain
     for clock in ("--local", "--relative"):
-        other = asked(*command, clock)
+        other = query(*command, clock)
         assert len(other) == len(plain)
         times = {
             name

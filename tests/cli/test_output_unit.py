@@ -17,7 +17,7 @@ pytest.importorskip("rich")
 import pyarrow.parquet as pq
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import TALK, packets, started
 
 
@@ -69,7 +69,7 @@ def test_columns_of_other_commands_are_none_here(run, good):
 
 
 @pytest.mark.parametrize(
-    ("where", "found"),
+    ("where", "row_count"),
     [
         ("payload ~ irst", 1),
         ("payload ~ '^f[a-z]+t$'", 1),
@@ -82,19 +82,19 @@ def test_columns_of_other_commands_are_none_here(run, good):
         ("arguments.heartbeat", 2),
     ],
 )
-def test_bytes_are_searched(run, good, where, found):
-    assert len(rows(run, "dissect", good, "--where", where)) == found
+def test_bytes_are_searched(run, good, where, row_count):
+    assert len(rows(run, "dissect", good, "--where", where)) == row_count
 
 
 def test_bodies_are_searched(run, good):
-    found = rows(run, "dissect", good, "--level", "message", "--where", "body ~ irst")
-    assert [row["routing_key"] for row in found] == ["eu.de"]
+    messages = rows(run, "dissect", good, "--level", "message", "--where", "body ~ irst")
+    assert [row["routing_key"] for row in messages] == ["eu.de"]
 
 
 def test_text_is_searched_in_bytes_as_utf8(run, tmp_path):
     body = amqp.encode_message(1, amqp.Basic.Publish(), None, "größer".encode())
     path = tmp_path / "umlaut.pcap"
-    path.write_bytes(made.pcap(packets([*TALK[:4], ("client", body)])))
+    path.write_bytes(builder.pcap(packets([*TALK[:4], ("client", body)])))
     assert len(rows(run, "dissect", path, "--where", "payload ~ größe")) == 1
 
 
@@ -143,12 +143,12 @@ def test_unknown_endings_are_refused(run, good, command, tmp_path):
 
 
 def test_relative_times(run, good, tmp_path):
-    found = rows(run, "dissect", good, "--relative", "--fields", "time", "--limit", 3)
-    assert [row["time"] for row in found] == [0.0, 0.001, 0.002]
+    frames = rows(run, "dissect", good, "--relative", "--fields", "time", "--limit", 3)
+    assert [row["time"] for row in frames] == [0.0, 0.001, 0.002]
     out = tmp_path / "x.parquet"
     assert run("dissect", good, "--relative", "--fields", "time", "-o", out).status == 0
-    found = pq.read_table(out).column("time").to_pylist()
-    assert [each.total_seconds() for each in found][:3] == [0.0, 0.001, 0.002]
+    times = pq.read_table(out).column("time").to_pylist()
+    assert [time.total_seconds() for time in times][:3] == [0.0, 0.001, 0.002]
 
 
 @pytest.mark.parametrize("ending", ["json", "csv", "parquet"])
@@ -159,7 +159,7 @@ def test_a_file_has_its_name_when_it_is_whole(tmp_path, ending):
     process = started("dissect", "-", "-o", out, stdin=reader, stderr=subprocess.PIPE)
     os.close(reader)
     with os.fdopen(writer, "wb") as pipe:
-        pipe.write(made.pcap(packets(TALK)))
+        pipe.write(builder.pcap(packets(TALK)))
         pipe.flush()
         deadline = 200
         while not list(tmp_path.glob(".out.*.part")) and deadline and process.poll() is None:

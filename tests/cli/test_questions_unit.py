@@ -15,7 +15,7 @@ from amqpcodec import v1_0 as v1
 from amqpcodec.cli.questions import QUESTIONS
 from amqpcodec.cli.questions.links import meant
 from amqpcodec.cli.questions.percentiles import Durations
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.capture.v1_talk import path_of
 from tests.cli.conftest import packets
 
@@ -78,7 +78,7 @@ SHOP = [
 @pytest.fixture
 def shop(tmp_path):
     path = tmp_path / "shop.pcap"
-    path.write_bytes(made.pcap(packets(SHOP)))
+    path.write_bytes(builder.pcap(packets(SHOP)))
     return path
 
 
@@ -86,21 +86,21 @@ def part(rows: list[dict], *names: str) -> list[tuple]:
     return [tuple(row[name] for name in names) for row in rows]
 
 
-def test_connections(asked, shop):
-    (row,) = asked("connections", shop)
-    told = {"user": "eve", "vhost": "shop", "product": "shop 2.1", "version": "0-9-1"}
-    told |= {"channels": 2, "ended": "open", "heartbeat": 60.0, "name": "till 4", "conn": 0}
-    assert {name: row[name] for name in told} == told
+def test_connections(query, shop):
+    (row,) = query("connections", shop)
+    expected = {"user": "eve", "vhost": "shop", "product": "shop 2.1", "version": "0-9-1"}
+    expected |= {"channels": 2, "ended": "open", "heartbeat": 60.0, "name": "till 4", "conn": 0}
+    assert {name: row[name] for name in expected} == expected
     assert row["client"] == "10.0.0.1:40000"
     assert row["since"].startswith("2023-11-14T22:13:20.")
 
 
-def test_connections_through_a_proxy(asked, tmp_path):
+def test_connections_through_a_proxy(query, tmp_path):
     path = tmp_path / "proxied.pcap"
-    (first, header), *rest = SHOP
+    (first, header), *remainder = SHOP
     line = b"PROXY TCP4 192.0.2.7 10.0.0.2 51234 5672\r\n"
-    path.write_bytes(made.pcap(packets([(first, line + header), *rest])))
-    (row,) = asked("connections", path)
+    path.write_bytes(builder.pcap(packets([(first, line + header), *remainder])))
+    (row,) = query("connections", path)
     assert (row["peer"], row["client"], row["user"]) == ("192.0.2.7:51234", "10.0.0.1:40000", "eve")
 
 
@@ -113,18 +113,18 @@ def test_no_question_shows_a_password(run, shop, tmp_path, form, more):
         assert b"s3cret" not in out.read_bytes()
 
 
-def test_connection_that_is_refused_and_one_that_is_closed(asked, tmp_path):
+def test_connection_that_is_refused_and_one_that_is_closed(query, tmp_path):
     close = amqp.Connection.Close(403, "ACCESS_REFUSED - Login was refused", 0, 0)
     path = tmp_path / "refused.pcap"
-    path.write_bytes(made.pcap(packets([*SHOP[:3], ("server", sent(0, close))])))
-    (row,) = asked("connections", path)
+    path.write_bytes(builder.pcap(packets([*SHOP[:3], ("server", sent(0, close))])))
+    (row,) = query("connections", path)
     assert (row["ended"], row["by"], row["code"]) == ("refused", "server", "403")
     assert row["reason"] == "ACCESS_REFUSED - Login was refused"
-    (row,) = asked("errors", path)
+    (row,) = query("errors", path)
     assert (row["what"], row["code"], row["text"]) == ("login refused", "403", close.reply_text)
     bye = sent(0, amqp.Connection.Close(200, "bye", 0, 0))
-    path.write_bytes(made.pcap(packets([*SHOP[:7], ("client", bye)])))
-    (row,) = asked("connections", path)
+    path.write_bytes(builder.pcap(packets([*SHOP[:7], ("client", bye)])))
+    (row,) = query("connections", path)
     assert (row["ended"], row["by"], row["code"], row["reason"]) == (
         "closed",
         "client",
@@ -133,11 +133,11 @@ def test_connection_that_is_refused_and_one_that_is_closed(asked, tmp_path):
     )
 
 
-def test_topology(asked, shop):
-    rows = asked("topology", shop)
+def test_topology(query, shop):
+    rows = query("topology", shop)
     assert {row["vhost"] for row in rows} == {"shop"}
-    found = part(rows, "kind", "name", "source", "routing_key", "state", "messages")
-    assert found == [
+    entities = part(rows, "kind", "name", "source", "routing_key", "state", "messages")
+    assert entities == [
         ("exchange", "orders", None, None, "exists", 3),
         ("queue", "eu", None, None, "exists", None),
         ("queue", "none", None, None, "refused", None),
@@ -147,13 +147,13 @@ def test_topology(asked, shop):
     assert rows[0]["type"] == "topic"
     assert rows[1]["arguments"] == {"x-max-length": 5}
     assert rows[2]["reason"] == "404 NOT_FOUND - no queue 'none'"
-    assert part(asked("topology", shop, "--where", "arguments.x-max-length >= 5"), "name") == [
+    assert part(query("topology", shop, "--where", "arguments.x-max-length >= 5"), "name") == [
         ("eu",)
     ]
 
 
-def test_messages_follow_one(asked, shop):
-    rows = asked("messages", shop, "--follow", "m-1")
+def test_messages_follow_one(query, shop):
+    rows = query("messages", shop, "--follow", "m-1")
     assert part(rows, "event", "outcome", "queue", "redelivered") == [
         ("publish", None, None, None),
         ("confirm", "ack", None, None),
@@ -164,7 +164,7 @@ def test_messages_follow_one(asked, shop):
     ]
     assert rows[0]["route"] == ["eu"]
     assert [row["after_ms"] for row in rows] == [0, 2, 3, 5, 7, 8]
-    returned = asked("messages", shop, "--follow", "m-2")
+    returned = query("messages", shop, "--follow", "m-2")
     assert part(returned, "event", "outcome") == [
         ("publish", None),
         ("return", "312 NO_ROUTE"),
@@ -173,10 +173,10 @@ def test_messages_follow_one(asked, shop):
     assert returned[0]["route"] == []
 
 
-def test_messages_follow_one_without_an_id(asked, shop):
-    delivered = asked("messages", shop, "--where", "event == deliver and queue == eu")[0]
+def test_messages_follow_one_without_an_id(query, shop):
+    delivered = query("messages", shop, "--where", "event == deliver and queue == eu")[0]
     place = tuple(delivered[name] for name in ("conn", "ch", "tag"))
-    rows = asked("messages", shop, "--follow", ":".join(map(str, place)))
+    rows = query("messages", shop, "--follow", ":".join(map(str, place)))
     assert delivered in rows
     assert {tuple(row[name] for name in ("conn", "ch", "tag")) for row in rows} == {place}
     assert "settle" in {row["event"] for row in rows}
@@ -190,8 +190,8 @@ def test_messages_that_no_one_sent(run, shop):
     assert "no message has the id 'm-9'; 7 have a message id" in result.err
 
 
-def test_latency(asked, shop):
-    rows = {row["what"]: row for row in asked("latency", shop)}
+def test_latency(query, shop):
+    rows = {row["what"]: row for row in query("latency", shop)}
     assert set(rows) == {"publish-confirm", "deliver-settle"}
     settled = rows["deliver-settle"]
     assert (settled["queue"], settled["count"], settled["exchange"]) == ("eu", 2, None)
@@ -200,7 +200,7 @@ def test_latency(asked, shop):
     assert (confirmed["exchange"], confirmed["count"], confirmed["max_ms"]) == ("orders", 2, 5.0)
 
 
-def test_latency_of_gets_and_replies(asked, tmp_path):
+def test_latency_of_gets_and_replies(query, tmp_path):
     path = tmp_path / "rpc.pcap"
     asks = ids(correlation_id="7", reply_to="answers", message_id="q")
     replies = ids(correlation_id="7")
@@ -217,8 +217,8 @@ def test_latency_of_gets_and_replies(asked, tmp_path):
         ("client", sent(1, B.Get(queue="work"))),
         ("server", sent(1, B.GetEmpty())),
     ]
-    path.write_bytes(made.pcap(packets(talk)))
-    rows = part(asked("latency", path), "what", "queue", "count", "max_ms")
+    path.write_bytes(builder.pcap(packets(talk)))
+    rows = part(query("latency", path), "what", "queue", "count", "max_ms")
     assert rows == [
         ("get-settle", "work", 1, 2.0),
         ("get-to-get-empty", "work", 1, 1.0),
@@ -227,8 +227,8 @@ def test_latency_of_gets_and_replies(asked, tmp_path):
     ]
 
 
-def test_errors(asked, shop):
-    rows = part(asked("errors", shop), "what", "code", "ch", "from", "method")
+def test_errors(query, shop):
+    rows = part(query("errors", shop), "what", "code", "ch", "from", "method")
     assert rows == [
         ("return", "312", 1, "server", "basic.publish"),
         ("nack", None, 1, "client", None),
@@ -241,22 +241,22 @@ def test_errors_are_never_cut_off(run, tmp_path):
     text = "PRECONDITION_FAILED - " + "inequivalent arg " * 14
     path = tmp_path / "long.pcap"
     close = sent(1, amqp.Channel.Close(406, text[:255], 50, 10))
-    path.write_bytes(made.pcap(packets([*SHOP[:8], ("server", close)])))
+    path.write_bytes(builder.pcap(packets([*SHOP[:8], ("server", close)])))
     assert text[:255].rstrip() in run("errors", path).out
 
 
-def test_missed_heartbeats(asked, tmp_path):
+def test_missed_heartbeats(query, tmp_path):
     second = 10**9
-    at = made.START_NS
+    at = builder.START_NS
     records = []
     tick = sent(0, amqp.Heartbeat())
     talk = [*SHOP[:4], ("client", sent(0, amqp.Connection.TuneOk(heartbeat=5))), *SHOP[5:7]]
     for n, packet in enumerate(packets([*talk, ("client", tick), ("client", tick)])):
         late = {9: 9, 10: 20}.get(n, 0)
-        records.append(made.Record(packet, at + late * second))
+        records.append(builder.Record(packet, at + late * second))
     path = tmp_path / "silent.pcap"
-    path.write_bytes(made.pcap(records))
-    rows = asked("errors", path)
+    path.write_bytes(builder.pcap(records))
+    rows = query("errors", path)
     assert part(rows, "what", "from", "text") == [
         ("missed heartbeat", "client", "11.0 s of silence, 10 s are allowed"),
         (
@@ -275,14 +275,14 @@ def test_damage_is_an_error(run, bad):
     assert "shortstr needs 200 bytes" in row["text"]
 
 
-def test_unacked(asked, shop, tmp_path):
-    (row,) = asked("unacked", shop)
+def test_unacked(query, shop, tmp_path):
+    (row,) = query("unacked", shop)
     assert (row["message_id"], row["tag"], row["queue"]) == ("m-3", 3, "eu")
     assert (row["state"], row["age_s"], row["size"]) == ("waiting", 0.003, 5)
     ended = tmp_path / "ended.pcap"
     close = sent(1, amqp.Channel.Close(200, "", 0, 0))
-    ended.write_bytes(made.pcap(packets([*SHOP, ("client", close)])))
-    (row,) = asked("unacked", ended)
+    ended.write_bytes(builder.pcap(packets([*SHOP, ("client", close)])))
+    (row,) = query("unacked", ended)
     assert row["state"] == "requeued: channel.close"
 
 
@@ -290,34 +290,34 @@ def test_unacked_of_consumers_from_before_the_recording(run, tmp_path):
     deliver = B.Deliver("c0", 1, False, "orders", "eu")
     path = tmp_path / "middle.pcap"
     talk = [*SHOP[:8], ("server", sent(1, deliver, ids(), b"x"))]
-    path.write_bytes(made.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(packets(talk)))
     result = run("unacked", path, "--format", "json")
     assert (result.status, result.out) == (0, "")
     assert "1 deliveries are left out: their consumers began before" in result.err
 
 
-def test_top(asked, shop):
-    rows = asked("top", shop, "--by", "exchange,queue")
+def test_top(query, shop):
+    rows = query("top", shop, "--by", "exchange,queue")
     assert part(rows, "by", "name", "messages", "published", "delivered", "bytes") == [
         ("exchange", "orders", 6, 3, 3, 31),
         ("queue", "eu", 3, 0, 3, 15),
     ]
     assert sum(rows[0]["over_time"]) == 6
-    pieces = asked("top", shop, "--by", "exchange", "--per", "4ms", "--sort", "time")
+    pieces = query("top", shop, "--by", "exchange", "--per", "4ms", "--sort", "time")
     assert sum(row["messages"] for row in pieces) == 6
     assert len(pieces) == 4
 
 
-def test_window_limit_and_order(asked, shop):
-    rows = asked("messages", shop)
+def test_window_limit_and_order(query, shop):
+    rows = query("messages", shop)
     times = [row["time"] for row in rows]
-    later = asked("messages", shop, "--since", times[3], "--until", times[6])
+    later = query("messages", shop, "--since", times[3], "--until", times[6])
     assert [row["time"] for row in later] == [t for t in times if times[3] <= t < times[6]]
-    assert asked("messages", shop, "--limit", 2) == rows[:2]
-    largest = asked("messages", shop, "--sort", "-size", "--limit", 1)
+    assert query("messages", shop, "--limit", 2) == rows[:2]
+    largest = query("messages", shop, "--sort", "-size", "--limit", 1)
     assert largest[0]["size"] == 6
     by_size = sorted(rows, key=lambda row: (row["size"], row["time"]))
-    assert asked("messages", shop, "--sort", "size,time:asc") == by_size
+    assert query("messages", shop, "--sort", "size,time:asc") == by_size
 
 
 def test_clocks(run, shop, monkeypatch):
@@ -352,22 +352,22 @@ def test_several_recordings_say_which(run, shop, tmp_path):
     assert [line.split()[0] for line in result.lines] == ["file", str(shop), str(other)]
 
 
-def test_version_1_0(asked):
+def test_version_1_0(query):
     file = path_of("tx")
     more = ("--ports", "5681")
-    (row,) = asked("connections", file, *more)
+    (row,) = query("connections", file, *more)
     assert (row["version"], row["user"], row["ended"]) == ("1.0", "(ANONYMOUS)", "closed")
-    rows = asked("messages", file, "--follow", "12345", *more)
+    rows = query("messages", file, "--follow", "12345", *more)
     assert part(rows, "event", "outcome") == [
         *[("publish", None)] * 2,
         *[("confirm", "accepted")] * 2,
         *[("deliver", None), ("settle", "accepted")] * 2,
     ]
-    rows = asked("latency", file, *more, "--where", "what == deliver-settle")
+    rows = query("latency", file, *more, "--where", "what == deliver-settle")
     assert part(rows, "queue", "count") == [("q1", 5)]
-    assert part(asked("errors", file, *more), "what") == [("reject",), ("modified",), ("released",)]
-    assert ("producer", "q1") in part(asked("topology", file, *more), "kind", "type")
-    rows = asked("top", file, *more, "--by", "queue")
+    assert part(query("errors", file, *more), "what") == [("reject",), ("modified",), ("released",)]
+    assert ("producer", "q1") in part(query("topology", file, *more), "kind", "type")
+    rows = query("top", file, *more, "--by", "queue")
     assert part(rows, "name", "published", "delivered")[0] == ("q1", 8, 5)
 
 
@@ -380,14 +380,14 @@ def test_damaged_messages_are_no_messages(run, bad):
 
 
 @pytest.mark.parametrize("by", ["client", "server"])
-def test_tcp_resets(asked, tmp_path, by):
+def test_tcp_resets(query, tmp_path, by):
     sent_by_client = sum(len(octets) for who, octets in SHOP if who == "client")
     at = {"client": 1001 + sent_by_client}
     at["server"] = 5001 + sum(len(octets) for who, octets in SHOP if who == "server")
-    reset = getattr(made, by)(at[by], b"", made.RST)
+    reset = getattr(builder, by)(at[by], b"", builder.RST)
     path = tmp_path / "reset.pcap"
-    path.write_bytes(made.pcap([*packets(SHOP), reset]))
-    rows = asked("errors", path, "--where", "what == 'tcp reset'")
+    path.write_bytes(builder.pcap([*packets(SHOP), reset]))
+    rows = query("errors", path, "--where", "what == 'tcp reset'")
     assert part(rows, "from", "text", "client") == [
         (by, "the connection was reset, and not closed before", "10.0.0.1:40000")
     ]
@@ -395,8 +395,10 @@ def test_tcp_resets(asked, tmp_path, by):
     # After an orderly close it says nothing.
     close = sent(0, amqp.Connection.Close(200, "bye", 0, 0))
     talk = packets([*SHOP, ("client", close)])
-    path.write_bytes(made.pcap([*talk, made.client(at["client"] + len(close), b"", made.RST)]))
-    assert asked("errors", path, "--where", "what == 'tcp reset'") == []
+    path.write_bytes(
+        builder.pcap([*talk, builder.client(at["client"] + len(close), b"", builder.RST)])
+    )
+    assert query("errors", path, "--where", "what == 'tcp reset'") == []
 
 
 def test_many_different_durations_are_rounded() -> None:
@@ -408,8 +410,8 @@ def test_many_different_durations_are_rounded() -> None:
         rounded.add(value)
     assert exact.at(0.5, 0.99, 1) == [4999, 9899, 9999]
     assert len(rounded.counts) < 10_000
-    for share, found in zip((0.1, 0.5, 0.99), rounded.at(0.1, 0.5, 0.99), strict=True):
-        assert abs(found - share * 3_000_000) < 0.01 * share * 3_000_000
+    for share, duration in zip((0.1, 0.5, 0.99), rounded.at(0.1, 0.5, 0.99), strict=True):
+        assert abs(duration - share * 3_000_000) < 0.01 * share * 3_000_000
     assert (rounded.n, rounded.smallest, rounded.largest) == (30_000, 0, 2_999_900)
     assert rounded.at(1) == [2_999_900] or abs(rounded.at(1)[0] - 2_999_900) < 30_000
     before = Durations()
@@ -441,7 +443,7 @@ def test_addresses_of_rabbitmq(
     assert meant(address) == (exchange, key, queue)
 
 
-def test_errors_of_each_kind(asked, tmp_path) -> None:
+def test_errors_of_each_kind(query, tmp_path) -> None:
     """What ends a connection is told by where it ended; the broker's own words are told too."""
     close = amqp.Connection.Close
     login = [("client", amqp.PROTOCOL_HEADER), ("client", sent(0, START))]
@@ -474,8 +476,8 @@ def test_errors_of_each_kind(asked, tmp_path) -> None:
     }
     for what, talk in talks.items():
         path = tmp_path / "talk.pcap"
-        path.write_bytes(made.pcap(packets(talk)))
-        rows = asked("errors", path)
+        path.write_bytes(builder.pcap(packets(talk)))
+        rows = query("errors", path)
         assert [row["what"] for row in rows] == ([] if what is None else [what]), what
         if what == "blocked":
             assert rows[0]["text"] == "low on memory"
@@ -483,7 +485,7 @@ def test_errors_of_each_kind(asked, tmp_path) -> None:
             assert rows[0]["text"] == "consumer_tag=ctag"
 
 
-def test_errors_of_amqp_1_0(asked, tmp_path) -> None:
+def test_errors_of_amqp_1_0(query, tmp_path) -> None:
     error = v1.Error("amqp:not-allowed", "no")
     login = [("client", v1.SASL_HEADER), ("client", v1.encode(0, v1.SaslInit("PLAIN")))]
     opened = [
@@ -500,6 +502,6 @@ def test_errors_of_amqp_1_0(asked, tmp_path) -> None:
     }
     for expected, talk in talks.items():
         path = tmp_path / "talk.pcap"
-        path.write_bytes(made.pcap(packets(talk)))
-        rows = asked("errors", path)
+        path.write_bytes(builder.pcap(packets(talk)))
+        rows = query("errors", path)
         assert part(rows, "what", "code") == [expected]

@@ -29,8 +29,8 @@ BLOCKS = [
 
 def commands(block: str) -> list[tuple[str, str]]:
     """Each command of a block, and the text below it."""
-    found = re.split(r"^\$ ", block, flags=re.M)[1:]
-    return [tuple(each.split("\n", 1)) for each in found]
+    blocks = re.split(r"^\$ ", block, flags=re.M)[1:]
+    return [tuple(text.split("\n", 1)) for text in blocks]
 
 
 SHOWN = [pair for block in BLOCKS for pair in commands(block)]

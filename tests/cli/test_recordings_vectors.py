@@ -55,7 +55,7 @@ def test_frames_of_the_oracle(run, name):
     capture = shared / "captures" / f"{name}.gz"
     result = run("dissect", capture, "--format", "json", "--fields", "frame", "--show-secrets")
     assert result.status == 0
-    found = collections.Counter(
+    frames = collections.Counter(
         base64.b64decode(json.loads(line)["frame"]) for line in result.lines
     )
-    assert found == expected
+    assert frames == expected

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import TALK, message, packets
 from tests.cli.replay_server import Broker, brokers
 
@@ -55,7 +55,7 @@ def recording(tmp_path: Path) -> Path:
     """60 publications."""
     sent = [("client", message(f"k.{n}", b"%d" % n)) for n in range(60)]
     path = tmp_path / "recording.pcap"
-    path.write_bytes(made.pcap(packets([*TALK[:4], *sent])))
+    path.write_bytes(builder.pcap(packets([*TALK[:4], *sent])))
     return path
 
 
@@ -315,15 +315,15 @@ def test_names_of_files_count_where_rows_are_chosen_by_them(recording, tmp_path)
 
 def test_each_secret_of_a_key_log_counts(recording, tmp_path):
     keys = tmp_path / "keys.log"
-    found = []
+    identities = []
     for line in (
         "",
         f"CLIENT_RANDOM {'a' * 64} {'b' * 96}\n",
         f"CLIENT_RANDOM {'a' * 64} {'c' * 96}\n",
     ):
         keys.write_text(line)
-        found.append(identity(recording, "--to", "amqp://h/", "--keylog", keys)["keylog"])
-    assert len({None, *found}) == 4
+        identities.append(identity(recording, "--to", "amqp://h/", "--keylog", keys)["keylog"])
+    assert len({None, *identities}) == 4
 
 
 def test_a_journal_of_another_selection_is_refused(run, recording, broker, tmp_path):
@@ -332,7 +332,7 @@ def test_a_journal_of_another_selection_is_refused(run, recording, broker, tmp_p
     keys.write_text("# no secrets\n")
     assert replay(run, recording, broker, path).status == 0
     before = path.read_bytes()
-    for words, named in (
+    for words, options in (
         (["--keylog", keys], "--keylog"),
         (["--files", "taps"], "--files"),
         (["--frame-bytes", 1000], "--frame-bytes"),
@@ -341,7 +341,7 @@ def test_a_journal_of_another_selection_is_refused(run, recording, broker, tmp_p
     ):
         result = replay(run, recording, broker, path, *words)
         assert result.status == 2
-        assert f"is of another replay, with other values of {named}: " in result.err
+        assert f"is of another replay, with other values of {options}: " in result.err
         assert path.read_bytes() == before
     assert len(broker.taken) == 60
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import TALK, packets
 from tests.cli.replay_server import Broker, brokers
 
@@ -38,7 +38,7 @@ def published(exchange: str, key: str, body: bytes = b"x", **properties: Any) ->
 
 def captured(tmp_path: Path, talk: list[tuple[str, bytes]]) -> Path:
     path = tmp_path / "recording.pcap"
-    path.write_bytes(made.pcap(packets([*TALK[:4], *talk])))
+    path.write_bytes(builder.pcap(packets([*TALK[:4], *talk])))
     return path
 
 
@@ -88,22 +88,24 @@ def test_rules_for_keys_are_rules_for_cc_and_bcc(run, tmp_path, broker):
     plan = run("replay", path, "--to", HOST, "--dry-run", *rules)
     assert plan.lines[1].endswith("'test.a', CC 'test.b', BCC 'test.b', BCC 'test.c'")
     assert run("replay", path, "--to", target(broker), "--fast", *rules).status == 0
-    [taken] = broker.taken
-    assert taken.method.routing_key == "test.a"
-    assert taken.properties.headers == {
+    [publication] = broker.taken
+    assert publication.method.routing_key == "test.a"
+    assert publication.properties.headers == {
         "CC": ["test.b"],
         "n": 5,
         "BCC": ["test.b", "test.c", 7],
     }
-    assert b"\x01nI\x00\x00\x00\x05" in taken.properties.raw_headers, "others stay as they are"
+    assert b"\x01nI\x00\x00\x00\x05" in publication.properties.raw_headers, (
+        "others stay as they are"
+    )
 
 
 def test_a_rule_is_applied_once(run, tmp_path, broker):
     path = of_messages(tmp_path, published("", "a", headers={"CC": ["a", "b"]}))
     rules = ("--map", "key:a=b", "--map", "key:b=a")
     assert run("replay", path, "--to", target(broker), "--fast", *rules).status == 0
-    [taken] = broker.taken
-    assert taken.properties.headers == {"CC": ["b", "a"]}
+    [publication] = broker.taken
+    assert publication.properties.headers == {"CC": ["b", "a"]}
 
 
 @pytest.mark.parametrize("header", ["CC", "BCC"])
@@ -123,7 +125,7 @@ def test_a_copy_that_no_rule_fits_is_refused_before_anything_is_sent(
     assert f"{header} 'vic" in plan.out
     allowed = (*rules, "--map", "key:*=*")
     assert run("replay", path, "--to", target(broker), "--fast", *allowed).status == 0
-    assert [bytes(each.body) for each in broker.taken] == [b"x", b"x"]
+    assert [bytes(publication.body) for publication in broker.taken] == [b"x", b"x"]
 
 
 def test_rules_for_exchanges_alone_need_none_for_copies(run, tmp_path, broker):
@@ -144,7 +146,9 @@ def test_a_header_that_stands_twice_is_not_sent(run, tmp_path, broker, header):
     assert result.status == 1
     assert result.out == "2 sent, 2 confirmed, 1 left out, as CC or BCC stands twice\n"
     assert f"message 1 cannot be sent: its headers name {header.decode()} 2 times" in result.err
-    assert [each.properties.headers[header.decode()] for each in broker.taken] == [["safe"]] * 2
+    assert [publication.properties.headers[header.decode()] for publication in broker.taken] == [
+        ["safe"]
+    ] * 2
     plan = run("replay", path, "--to", HOST, "--dry-run", "--map", "key:a=safe")
     assert plan.status == 1
     assert "victim" not in plan.out
@@ -250,37 +254,37 @@ def test_more_routes_than_a_plan_tells_apart(run, tmp_path, broker, monkeypatch)
 def declaring(tmp_path: Path) -> Path:
     """A recording that declares, binds and publishes."""
 
-    def said(method: Any) -> tuple[str, bytes]:
+    def encoded(method: Any) -> tuple[str, bytes]:
         side = "server" if method.NAME.endswith("-ok") else "client"
         return side, amqp.encode(1, method)
 
     E, Q = amqp.Exchange, amqp.Queue
     talk = [
-        said(E.Declare(exchange="spare", type="fanout", durable=True)),
-        said(E.DeclareOk()),
-        said(
+        encoded(E.Declare(exchange="spare", type="fanout", durable=True)),
+        encoded(E.DeclareOk()),
+        encoded(
             E.Declare(
                 exchange="shop", type="topic", durable=True,
                 arguments={"alternate-exchange": "spare"},
             )
         ),
-        said(E.DeclareOk()),
-        said(Q.Declare(queue="eu", durable=True, arguments={
+        encoded(E.DeclareOk()),
+        encoded(Q.Declare(queue="eu", durable=True, arguments={
             "x-dead-letter-exchange": "dead", "x-max-length": 5, "x-queue-type": "quorum",
         })),
-        said(Q.DeclareOk(queue="eu")),
-        said(Q.Declare(queue="mine", exclusive=True)),
-        said(Q.DeclareOk(queue="mine")),
-        said(Q.Declare(queue="")),
-        said(Q.DeclareOk(queue="amq.gen-1")),
-        said(Q.Declare(queue="asked", passive=True)),
-        said(Q.DeclareOk(queue="asked")),
-        said(Q.Bind(queue="eu", exchange="shop", routing_key="eu.#")),
-        said(Q.BindOk()),
-        said(Q.Bind(queue="mine", exchange="shop", routing_key="#")),
-        said(Q.BindOk()),
-        said(E.Bind(destination="spare", source="shop", routing_key="us.*")),
-        said(E.BindOk()),
+        encoded(Q.DeclareOk(queue="eu")),
+        encoded(Q.Declare(queue="mine", exclusive=True)),
+        encoded(Q.DeclareOk(queue="mine")),
+        encoded(Q.Declare(queue="")),
+        encoded(Q.DeclareOk(queue="amq.gen-1")),
+        encoded(Q.Declare(queue="asked", passive=True)),
+        encoded(Q.DeclareOk(queue="asked")),
+        encoded(Q.Bind(queue="eu", exchange="shop", routing_key="eu.#")),
+        encoded(Q.BindOk()),
+        encoded(Q.Bind(queue="mine", exchange="shop", routing_key="#")),
+        encoded(Q.BindOk()),
+        encoded(E.Bind(destination="spare", source="shop", routing_key="us.*")),
+        encoded(E.BindOk()),
         ("client", published("shop", "eu.de", headers={"CC": ["us.ny"]})),
         ("client", published("", "eu")),
     ]  # fmt: skip

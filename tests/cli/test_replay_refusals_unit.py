@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import TALK, packets
 from tests.cli.replay_server import Broker, brokers
 
@@ -35,7 +35,7 @@ def recorded(tmp_path: Path, count: int, **of_numbers: dict[str, Any]) -> Path:
         method = amqp.Basic.Publish(exchange="orders", routing_key=f"k.{number}")
         talk.append(("client", amqp.encode_message(1, method, properties, b"%d" % number)))
     path = tmp_path / "recording.pcap"
-    path.write_bytes(made.pcap(packets([*TALK[:4], *talk])))
+    path.write_bytes(builder.pcap(packets([*TALK[:4], *talk])))
     return path
 
 
@@ -57,10 +57,10 @@ def test_refused_messages_are_found_and_passed(run, tmp_path, broker, window, po
     assert result.out == f"60 sent, {len(good)} confirmed, {len(poison)} refused\n"
     assert numbers(broker) == good, "what was confirmed is not sent again"
     for number in sorted(poison)[:20]:
-        told = (
+        message = (
             f"message {number} was refused: 406 no {number} (exchange 'orders', key 'k.{number}')"
         )
-        assert told in result.err
+        assert message in result.err
 
 
 def test_what_was_not_confirmed_yet_is_sent_again(run, tmp_path, broker):
@@ -154,7 +154,9 @@ def test_bodies_that_wait_for_confirms_are_bounded(run, tmp_path, broker, monkey
         nonlocal most
         sent = send(self, *arguments)
         most = max(most, self._unsettled_bytes)
-        assert self._unsettled_bytes == sum(len(each.body) for each in self._unsettled.values())
+        assert self._unsettled_bytes == sum(
+            len(publication.body) for publication in self._unsettled.values()
+        )
         return sent
 
     monkeypatch.setattr(player.Player, "_send", watched)

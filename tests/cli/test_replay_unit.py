@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import BAD, PROPERTIES, TALK, message, packets
 from tests.cli.replay_server import Broker, brokers
 from tests.cli.test_terminal_unit import on_terminal
@@ -32,8 +32,8 @@ from amqpcodec.cli.replay.target import Target  # noqa: E402
 
 @pytest.fixture
 def broker() -> Iterator[Broker]:
-    with brokers() as found:
-        yield found
+    with brokers() as server:
+        yield server
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def many(tmp_path: Path) -> Path:
         sent = b"".join(message(f"k.{n}", b"%d" % n) for n in range(at, at + 10))
         talk.append(("client", sent))
     path = tmp_path / "many.pcap"
-    path.write_bytes(made.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(packets(talk)))
     return path
 
 
@@ -53,7 +53,7 @@ def url(broker: Broker, login: str = "", path: str = "/") -> str:
 
 
 def bodies(broker: Broker) -> list[bytes]:
-    return [bytes(each.body) for each in broker.taken]
+    return [bytes(publication.body) for publication in broker.taken]
 
 
 # --- what is sent ---------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ def test_credentials_of_the_recording_are_not_used(run, tmp_path, broker, monkey
     start_ok = amqp.Connection.StartOk(mechanism="PLAIN", response=b"\0eve\0hunter2")
     talk = [TALK[0], ("client", amqp.encode(0, start_ok)), *TALK[1:]]
     path = tmp_path / "login.pcap"
-    path.write_bytes(made.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(packets(talk)))
     assert run("replay", path, "--to", url(broker), "--fast").status == 0
     monkeypatch.setenv("AMQPCODEC_PASSWORD", "of the environment")
     assert run("replay", path, "--to", url(broker, "me@"), "--fast").status == 0
@@ -92,7 +92,7 @@ def test_a_broker_that_was_recorded_is_refused(run, tmp_path, broker):
         )
         for packet in packets(TALK)
     ]
-    path.write_bytes(made.pcap(here))
+    path.write_bytes(builder.pcap(here))
     common = ("replay", path, "--to", url(broker), "--fast", "--ports", broker.port)
     result = run(*common)
     assert result.status == 2
@@ -110,9 +110,9 @@ def test_where_and_map(run, many, broker):
         *("--map", "orders=copy", "--map", "key:k.1*=new.*.1", "--map", "key:*=never"),
     )
     assert result.out == "11 sent, 11 confirmed\n"
-    keys = [each.method.routing_key for each in broker.taken]
+    keys = [publication.method.routing_key for publication in broker.taken]
     assert keys == ["new..1", *(f"new.{n}.1" for n in range(10))]
-    assert {each.method.exchange for each in broker.taken} == {"copy"}
+    assert {publication.method.exchange for publication in broker.taken} == {"copy"}
 
 
 def test_bad_rows_are_left_out_and_said(run, bad, broker):
@@ -167,7 +167,7 @@ def test_user_id_of_somebody_else(run, tmp_path, broker):
     columns = {"exchange": ["orders"] * 2, "routing_key": ["k"] * 2}
     pq.write_table(pa.table({**columns, "properties.user_id": ["eve", "guest"]}), table)
     result = run("replay", table, "--to", url(broker), "--fast")
-    assert [each.properties.user_id for each in broker.taken] == [None, "guest"]
+    assert [publication.properties.user_id for publication in broker.taken] == [None, "guest"]
     assert "user-id was taken off 1 messages" in result.err
 
 
@@ -263,7 +263,7 @@ def test_a_broker_that_speaks_something_else(run, good):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--to", "http://x"], "--to wants amqp://"),
         (["--to", "amqp://u:sesame@h:port/"], "cannot be read"),
@@ -281,10 +281,10 @@ def test_a_broker_that_speaks_something_else(run, good):
         ([], "--to"),
     ],
 )
-def test_wrong_usage(run, good, words, said):
+def test_wrong_usage(run, good, words, message):
     result = run("replay", good, *words)
     assert result.status == 2
-    assert said in result.err
+    assert message in result.err
     assert "sesame" not in result.err
 
 
@@ -319,8 +319,8 @@ def test_as_recorded(run, tmp_path, broker):
     columns = {"exchange": ["orders"] * 4, "routing_key": list("abcd"), "timestamp": times}
     pq.write_table(pa.table(columns), table)
     assert run("replay", table, "--to", url(broker)).status == 0
-    assert [each.method.routing_key for each in broker.taken] == list("abcd")
-    at = [each - broker.times[0] for each in broker.times]
+    assert [publication.method.routing_key for publication in broker.taken] == list("abcd")
+    at = [publication - broker.times[0] for publication in broker.times]
     assert at[1] == pytest.approx(0.3, abs=0.15)
     assert at[2] == pytest.approx(at[1], abs=0.15), "a time that runs back is no wait"
     assert at[3] == pytest.approx(0.5, abs=0.15)
@@ -440,16 +440,16 @@ def test_a_journal_with_a_torn_line(tmp_path):
 
 
 def test_numbers_that_are_done():
-    done, known = Done(), set()
+    numbers, expected = Done(), set()
     for first, last in ((5, 9), (0, 2), (20, 20), (3, 3), (8, 12), (4, 4), (0, 30), (40, 41)):
-        done.add(first, last)
-        known.update(range(first, last + 1))
-        assert {n for n in range(60) if n in done} == known
-        assert len(done) == len(known)
-    done.add(10**15, 10**18)  # what a damaged journal claims
-    assert 10**16 in done
-    assert 42 not in done
-    assert len(done) == len(known) + 10**18 - 10**15 + 1
+        numbers.add(first, last)
+        expected.update(range(first, last + 1))
+        assert {n for n in range(60) if n in numbers} == expected
+        assert len(numbers) == len(expected)
+    numbers.add(10**15, 10**18)  # what a damaged journal claims
+    assert 10**16 in numbers
+    assert 42 not in numbers
+    assert len(numbers) == len(expected) + 10**18 - 10**15 + 1
 
 
 # --- pieces ---------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ pytest.importorskip("plotly")
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.cli.report.series import OTHERS, Series
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import packets
 from tests.cli.test_questions_unit import SHOP, ids, sent
 
@@ -46,7 +46,7 @@ def hostile() -> list[tuple[str, bytes]]:
 @pytest.fixture
 def page(tmp_path, run):
     recording, out = tmp_path / "a&b<i>.pcap", tmp_path / "page.html"
-    recording.write_bytes(made.pcap(packets(hostile())))
+    recording.write_bytes(builder.pcap(packets(hostile())))
     assert run("report", recording, "-o", out).status == 1  # a bad frame is in it
     return out
 
@@ -84,7 +84,7 @@ def test_wrong_use(run, good, tmp_path):
 
 def test_recording_without_frames(run, tmp_path):
     path, out = tmp_path / "empty.pcap", tmp_path / "x.html"
-    path.write_bytes(made.pcap([]))
+    path.write_bytes(builder.pcap([]))
     result = run("report", path, "-o", out)
     assert (result.status, result.out, len(result.err.splitlines())) == (0, "", 1)
     assert "There is nothing to show" in out.read_text()
@@ -158,12 +158,12 @@ def test_in_a_browser(browser, page, width):
     # Nothing of the wire was run, nothing went wrong, nothing was asked of a network.
     assert browser.execute_script("return window.evil") is None
     assert browser.get_log("browser") == []
-    asked = {
+    urls = {
         message["params"]["request"]["url"]
         for message in (json.loads(e["message"])["message"] for e in browser.get_log("performance"))
         if message["method"] == "Network.requestWillBeSent"
     }
-    assert {url.partition(":")[0] for url in asked} <= {"file", "data", "blob"}
+    assert {url.partition(":")[0] for url in urls} <= {"file", "data", "blob"}
     # Every figure is drawn, and fits.
     for name in FIGURES:
         box = browser.execute_script(

@@ -29,24 +29,24 @@ def parts(run, *arguments: object) -> dict[str, dict]:
 
 
 def test_method(run, good):
-    found = parts(run, 5, good)
-    told = {name: (row["offset"], row["length"], row["text"]) for name, row in found.items()}
-    assert told["type"] == (0, 1, "1")
-    assert told["class_id"] == (7, 2, "60")
-    assert found["method_id"]["note"] == "basic.publish"
-    assert told["exchange"] == (13, 7, "orders")
-    assert told["routing_key"] == (20, 6, "eu.de")
-    assert told["mandatory"] == (26, 1, "false")
-    assert told["frame_end"] == (27, 1, "0xce")
+    fields = parts(run, 5, good)
+    texts = {name: (row["offset"], row["length"], row["text"]) for name, row in fields.items()}
+    assert texts["type"] == (0, 1, "1")
+    assert texts["class_id"] == (7, 2, "60")
+    assert fields["method_id"]["note"] == "basic.publish"
+    assert texts["exchange"] == (13, 7, "orders")
+    assert texts["routing_key"] == (20, 6, "eu.de")
+    assert texts["mandatory"] == (26, 1, "false")
+    assert texts["frame_end"] == (27, 1, "0xce")
 
 
 def test_content_header(run, good):
-    found = parts(run, 6, good)
-    assert found["property_flags"]["note"] == "content_type headers"
-    assert (found["headers"]["type"], found["headers"]["text"]) == ("table", "2 entries")
-    assert (found["n"]["type"], found["n"]["text"]) == ("I int32", "5")
-    assert found["who"]["depth"] == found["headers"]["depth"] + 1
-    assert found["body_size"]["text"] == "5"
+    fields = parts(run, 6, good)
+    assert fields["property_flags"]["note"] == "content_type headers"
+    assert (fields["headers"]["type"], fields["headers"]["text"]) == ("table", "2 entries")
+    assert (fields["n"]["type"], fields["n"]["text"]) == ("I int32", "5")
+    assert fields["who"]["depth"] == fields["headers"]["depth"] + 1
+    assert fields["body_size"]["text"] == "5"
 
 
 def test_tree_and_bytes_in_a_pipe(run, good):
@@ -82,8 +82,8 @@ def test_place_instead_of_a_number(run, good):
             *("--fields", "packet_offset,position,payload"),
         ).lines,
     )
-    found = parts(run, f"{row['packet_offset']}:{row['position']}", good)
-    assert found["body"]["text"] == "first"
+    fields = parts(run, f"{row['packet_offset']}:{row['position']}", good)
+    assert fields["body"]["text"] == "first"
 
 
 def test_no_such_frame(run, good):
@@ -96,12 +96,12 @@ def test_no_such_frame(run, good):
 
 
 def test_credentials_are_hidden(run, tmp_path):
-    from tests.capture import recording as made
+    from tests.capture import recording as builder
     from tests.cli.conftest import packets
     from tests.cli.test_questions_unit import SHOP
 
     path = tmp_path / "login.pcap"
-    path.write_bytes(made.pcap(packets(SHOP)))
+    path.write_bytes(builder.pcap(packets(SHOP)))
     result = run("show", 3, path)
     assert "response: ****" in result.out
     assert "s3cret" not in result.out
@@ -119,11 +119,11 @@ def leaves(walk) -> list[tuple[int, int]]:
     nodes = list(walk)
     if not nodes:
         return []
-    found = []
+    places = []
     for node, after in zip(nodes, [*nodes[1:], None], strict=True):
         if after is None or after.depth <= node.depth:
-            found.append((node.offset, node.offset + node.length))
-    return found
+            places.append((node.offset, node.offset + node.length))
+    return places
 
 
 def check(octets: bytes, walk) -> None:
@@ -222,8 +222,8 @@ def test_shell_completion(words, expected, tmp_path):
     subprocess.run(
         [sys.executable, "-c", program], env={**environment(), **asks}, timeout=60, check=False
     )
-    found = {line.split("\t")[0].strip() for line in out.read_text().splitlines()}
-    assert expected in found
+    completions = {line.split("\t")[0].strip() for line in out.read_text().splitlines()}
+    assert expected in completions
 
 
 def test_completion_scripts(run):

@@ -9,7 +9,7 @@ import pytest
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec import v1_0 as v1
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import TALK, packets
 
 pytest.importorskip("pyarrow")
@@ -36,12 +36,12 @@ def test_table_is_a_line_a_number(run, good):
         assert shown[name.replace("_", " ").replace("octets", "bytes")] == f"{value:,}"
 
 
-def test_bad_frames_and_cuts_give_a_status(run, bad, cut):
+def test_bad_frames_and_cuts_give_a_status(run, bad, truncated_file):
     assert run("stats", bad).status == 1
-    result = run("stats", cut)
+    result = run("stats", truncated_file)
     assert result.status == 1
-    assert result.lines[0] == str(cut)
-    assert result.err.startswith(f"amqpcodec: {cut}: ")
+    assert result.lines[0] == str(truncated_file)
+    assert result.err.startswith(f"amqpcodec: {truncated_file}: ")
 
 
 def test_unreadable_files_do_not_keep_others_from_being_counted(run, good, tmp_path):
@@ -50,16 +50,16 @@ def test_unreadable_files_do_not_keep_others_from_being_counted(run, good, tmp_p
     result = run("stats", text, tmp_path / "missing", good, "--format", "json")
     assert result.status == 2
     assert len(result.lines) == 1
-    said = result.err.splitlines()
-    assert len(said) == 2
-    assert str(text) in said[0]
-    assert said[1].endswith("missing: No such file or directory")
+    lines = result.err.splitlines()
+    assert len(lines) == 2
+    assert str(text) in lines[0]
+    assert lines[1].endswith("missing: No such file or directory")
 
 
 def test_ports_choose(run, good):
-    told = json.loads(run("stats", good, "--ports", "5673", "--format", "json").out)
-    assert told["packets"] == 9
-    assert sum(told["frames"].values()) == 0
+    stats = json.loads(run("stats", good, "--ports", "5673", "--format", "json").out)
+    assert stats["packets"] == 9
+    assert sum(stats["frames"].values()) == 0
 
 
 def test_wrong_use(run, good):
@@ -73,27 +73,29 @@ def test_closes_are_errors(run, tmp_path):
     bye = amqp.encode(0, amqp.Connection.Close(200, "bye", 0, 0))
     path = tmp_path / "closed.pcap"
     talk = [*TALK, ("server", refused), ("client", bye)]
-    path.write_bytes(made.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(packets(talk)))
     result = run("stats", path, "--format", "json")
     counted = json.loads(result.out)
     assert (counted["errors"], counted["closes"]) == (1, {"channel.close 404": 1})
     assert result.status == 0  # what was read is whole
 
 
-@pytest.mark.parametrize("ends", [(made.CLIENT, made.SERVER), (made.CLIENT6, made.SERVER6)])
+@pytest.mark.parametrize(
+    "ends", [(builder.CLIENT, builder.SERVER), (builder.CLIENT6, builder.SERVER6)]
+)
 def test_ports_of_protocol_headers_are_named(run, tmp_path, ends):
     client, (host, _) = ends
-    wrap = made.ipv4 if ends[0] == made.CLIENT else made.ipv6
+    wrap = builder.ipv4 if ends[0] == builder.CLIENT else builder.ipv6
     options = bytes(12)  # a TCP header with a time stamp
-    sent = made.tcp(client, (host, 5673), 1, amqp.PROTOCOL_HEADER, options=options)
-    talk = made.tcp(client, (host, 9999), 1, b"AMQP it is not")
-    packet = made.ethernet(wrap(client, (host, 5673), sent))
+    sent = builder.tcp(client, (host, 5673), 1, amqp.PROTOCOL_HEADER, options=options)
+    talk = builder.tcp(client, (host, 9999), 1, b"AMQP it is not")
+    packet = builder.ethernet(wrap(client, (host, 5673), sent))
     # In 1.0 the server answers with a header; its client's port is no server's.
-    answer = made.tcp((host, 5673), client, 1, v1.PROTOCOL_HEADER, options=options)
-    back = made.ethernet(wrap((host, 5673), client, answer))
-    other = made.ethernet(wrap(client, (host, 9999), talk))
+    answer = builder.tcp((host, 5673), client, 1, v1.PROTOCOL_HEADER, options=options)
+    back = builder.ethernet(wrap((host, 5673), client, answer))
+    other = builder.ethernet(wrap(client, (host, 9999), talk))
     path = tmp_path / "moved.pcap"
-    path.write_bytes(made.pcap([packet, back, other]))
+    path.write_bytes(builder.pcap([packet, back, other]))
     result = run("dissect", path)
     assert (result.status, result.out) == (0, "")
     assert "a protocol header was sent to 5673: --ports 5673" in result.err

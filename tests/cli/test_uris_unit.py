@@ -27,15 +27,15 @@ def memory():
 
 def test_globs_and_folders(run, memory):
     local = run("stats", RECORDING)
-    found = run("stats", "memory://cli/*.gz")
-    assert (found.status, found.err) == (0, "")
-    assert found.lines == ["memory://cli/a.pcap.gz", *local.lines[1:]]
+    remote = run("stats", "memory://cli/*.gz")
+    assert (remote.status, remote.err) == (0, "")
+    assert remote.lines == ["memory://cli/a.pcap.gz", *local.lines[1:]]
     both = run("dissect", "memory://cli/*", "--format", "json")
     assert (both.status, len(both.lines)) == (2, 1000)
     assert "neither pcap nor pcapng: memory://cli/b.pcap" in both.err
     memory.rm("/cli/b.pcap")
     for folder in ("memory://cli/", "memory://cli"):
-        assert run("stats", folder).lines == found.lines
+        assert run("stats", folder).lines == remote.lines
 
 
 def test_globs_and_folders_of_this_machine(run, tmp_path):
@@ -72,8 +72,8 @@ def test_what_is_refused(run, words, problem):
 
 def test_settings_reach_the_store(monkeypatch):
     monkeypatch.setattr(Storage, "find", lambda self, uri, below: iter([Stored(uri, 1, None)]))
-    given = [uris.setting(text) for text in ("s3a.endpoint=http://x:9000", "fs.anonymous=true")]
-    local, remote = uris.with_stores(map(uris.source, ("a.pcap", "s3://b/c.pcap")), given)
+    settings = [uris.setting(text) for text in ("s3a.endpoint=http://x:9000", "fs.anonymous=true")]
+    local, remote = uris.with_stores(map(uris.source, ("a.pcap", "s3://b/c.pcap")), settings)
     assert uris.readable(local) == "a.pcap"
     assert uris.readable(remote).storage.options == {
         "fs.s3a.endpoint": "http://x:9000", "fs.anonymous": "true"

@@ -51,8 +51,8 @@ def test_messages(run):
     result = run(*TX, "--protocol", "1.0", "--level", "message", "--where", "delivery_id == 2")
     assert result.status == 0
     assert all("delivery_tag=0x33" in line and "subject=sub2" in line for line in result.lines[1:])
-    whole = run(*TX, "--level", "message", "--where", "performative == transfer")
-    assert (whole.status, len(whole.lines)) == (0, 1 + 19)
+    transfers = run(*TX, "--level", "message", "--where", "performative == transfer")
+    assert (transfers.status, len(transfers.lines)) == (0, 1 + 19)
 
 
 def test_jsonl_and_parquet(run, tmp_path):

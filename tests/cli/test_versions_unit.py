@@ -13,7 +13,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
 from amqpcodec import v0_8
-from tests.capture import recording as made
+from tests.capture import recording as builder
 
 
 @pytest.fixture
@@ -24,11 +24,11 @@ def old(tmp_path: Path) -> Path:
     data += v0_8.encode_message(1, v0_8.File.Stage(), properties, b"x")
     data += v0_8.encode(0, v0_8.Connection.Close(200, "bye"))
     path = tmp_path / "old.pcap"
-    path.write_bytes(made.pcap([*made.opening(), made.client(1001, data)]))
+    path.write_bytes(builder.pcap([*builder.opening(), builder.client(1001, data)]))
     return path
 
 
-def told(run: Callable[..., Any], *arguments: object) -> tuple[int, list[dict[str, Any]]]:
+def dissect(run: Callable[..., Any], *arguments: object) -> tuple[int, list[dict[str, Any]]]:
     result = run("dissect", *arguments, "--format", "json")
     return result.status, [json.loads(line) for line in result.lines]
 
@@ -37,7 +37,7 @@ METHODS = [None, "basic.consume", "file.stage", None, None, "connection.close"]
 
 
 def test_the_version_is_found(run: Callable[..., Any], old: Path) -> None:
-    status, rows = told(run, old)
+    status, rows = dissect(run, old)
     assert [row["method"] for row in rows] == METHODS
     # The file's name has no column among those of 0-9-1: that is told.
     assert status == 1
@@ -47,7 +47,7 @@ def test_the_version_is_found(run: Callable[..., Any], old: Path) -> None:
 
 
 def test_the_version_is_named(run: Callable[..., Any], old: Path) -> None:
-    status, rows = told(run, old, "--protocol", "0-8")
+    status, rows = dissect(run, old, "--protocol", "0-8")
     assert status == 0
     assert [row["method"] for row in rows] == METHODS
     assert rows[3]["properties"]["filename"] == "name"

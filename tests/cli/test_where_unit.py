@@ -48,7 +48,7 @@ def rows(expression: str) -> list[int]:
     fits = where.parse(expression).fits(BATCH)
     assert fits.null_count == 0
     assert len(fits) == BATCH.num_rows
-    return [row for row, found in enumerate(fits.to_pylist()) if found]
+    return [row for row, fits_row in enumerate(fits.to_pylist()) if fits_row]
 
 
 @pytest.mark.parametrize(

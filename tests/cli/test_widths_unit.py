@@ -14,7 +14,7 @@ from amqpcodec.cli import table
 
 
 @pytest.mark.parametrize(
-    ("wanted", "width", "expected"),
+    ("widths", "width", "expected"),
     [
         ([15, 4, 20], 100, [15, 4, 20]),  # room to spare
         ([15, 4, 200], 60, [15, 4, 37]),  # the last one takes what is left
@@ -25,8 +25,8 @@ from amqpcodec.cli import table
         ([200], 50, [50]),
     ],
 )
-def test_who_gives_way(wanted: list[int], width: int, expected: list[int]) -> None:
-    assert table.fitted(wanted, width) == expected
+def test_who_gives_way(widths: list[int], width: int, expected: list[int]) -> None:
+    assert table.fitted(widths, width) == expected
 
 
 def test_firm_columns_give_way_last() -> None:
@@ -36,7 +36,7 @@ def test_firm_columns_give_way_last() -> None:
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(90, 300))
-def test_all_fits(wanted: list[int], width: int) -> None:
-    found = table.fitted(wanted, width)
-    assert sum(found) + 2 * (len(found) - 1) <= width
-    assert all(0 < have <= want for have, want in zip(found, wanted, strict=True))
+def test_all_fits(widths: list[int], width: int) -> None:
+    fitted = table.fitted(widths, width)
+    assert sum(fitted) + 2 * (len(fitted) - 1) <= width
+    assert all(0 < have <= want for have, want in zip(fitted, widths, strict=True))

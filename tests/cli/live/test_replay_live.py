@@ -15,7 +15,7 @@ import pytest
 
 from amqpcodec import v0_9_1 as amqp
 from tests import live_broker
-from tests.capture import recording as made
+from tests.capture import recording as builder
 from tests.cli.conftest import environment, message, packets
 
 pika = pytest.importorskip("pika")
@@ -54,38 +54,38 @@ def replay(*words: object, **more: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=environment(), text=True, stdout=-1, stderr=-1, **more)
 
 
-def done(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     out, err = process.communicate(timeout=120)
     return process.returncode, out, err
 
 
 def arrived(channel: Any, queue: str) -> list[Any]:
     """(properties, body) of all that is in a queue."""
-    found = []
+    messages = []
     while True:
         method, properties, body = channel.basic_get(queue, auto_ack=True)
         if method is None:
-            return found
-        found.append((method, properties, body))
+            return messages
+        messages.append((method, properties, body))
 
 
 def capture_of(path: Path, bodies: list[bytes]) -> Path:
     talk = [("client", amqp.PROTOCOL_HEADER), ("client", amqp.encode(1, amqp.Channel.Open()))]
     for at in range(0, len(bodies), 20):
-        sent = b"".join(message(f"k.{at}", each) for each in bodies[at : at + 20])
+        sent = b"".join(message(f"k.{at}", body) for body in bodies[at : at + 20])
         talk.append(("client", sent))
-    path.write_bytes(made.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(packets(talk)))
     return path
 
 
 def test_everything_arrives(channel: Any, queue: str, tmp_path: Path) -> None:
     bodies = [b"%d" % n for n in range(1000)]
     path = capture_of(tmp_path / "c.pcap", bodies)
-    status, out, err = done(replay(path, "--to", target(), "--map", f"orders={queue}"))
+    status, out, err = finish(replay(path, "--to", target(), "--map", f"orders={queue}"))
     assert (status, out, err) == (0, "1,000 sent, 1,000 confirmed\n", "")
-    found = arrived(channel, queue)
-    assert [body for _, _, body in found] == bodies
-    method, properties, _ = found[20]
+    messages = arrived(channel, queue)
+    assert [body for _, _, body in messages] == bodies
+    method, properties, _ = messages[20]
     assert method.routing_key == "k.20"
     assert properties.headers == {"n": 5, "who": "eve"}
     assert properties.content_type == "text/plain"
@@ -117,21 +117,21 @@ def test_killed_in_the_middle_and_resumed(channel: Any, queue: str, tmp_path: Pa
             kills += 1
         process.communicate(timeout=30)
     assert kills == 3
-    status, out, err = done(replay(*words))
+    status, out, err = finish(replay(*words))
     assert (status, err) == (0, "")
     assert "skipped, as confirmed before" in out
     numbers = [int(body) for _, _, body in arrived(channel, queue)]
     assert set(numbers) == set(range(count)), "nothing is lost"
     twice = len(numbers) - count
     assert twice <= kills * window, "at most what waited for its confirm at a kill"
-    status, out, _ = done(replay(*words))
+    status, out, _ = finish(replay(*words))
     assert (status, out) == (0, f"0 sent, 0 confirmed, {count:,} skipped, as confirmed before\n")
 
 
 def test_a_missing_exchange(tmp_path: Path) -> None:
     live_broker.address()
     path = capture_of(tmp_path / "c.pcap", [b"x"] * 50)
-    status, _, err = done(replay(path, "--to", target(), "--map", "orders=not.there"))
+    status, _, err = finish(replay(path, "--to", target(), "--map", "orders=not.there"))
     assert status == 2
     assert "404 NOT_FOUND - no exchange 'not.there' in vhost '/'" in err
     assert "No message was sent" in err
@@ -140,7 +140,7 @@ def test_a_missing_exchange(tmp_path: Path) -> None:
 def test_unroutable(queue: str, tmp_path: Path) -> None:
     path = capture_of(tmp_path / "c.pcap", [b"x"] * 40)
     words = ("--map", "orders=", "--map", f"key:k.0={queue}")
-    status, out, err = done(replay(path, "--to", target(), *words))
+    status, out, err = finish(replay(path, "--to", target(), *words))
     assert (status, out) == (1, "40 sent, 40 confirmed, 20 unroutable\n")
     assert "20 unroutable: exchange '', key 'k.20'" in err
 
@@ -159,16 +159,16 @@ def test_poison(channel: Any, queue: str, tmp_path: Path) -> None:
         sent = amqp.encode_message(1, method, properties, b"%d" % number)
         talk.append(("client", sent))
     path = tmp_path / "c.pcap"
-    path.write_bytes(made.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(packets(talk)))
     journal = tmp_path / "journal"
     words = (path, "--to", target(), "--map", f"orders={queue}", "--journal", journal)
-    status, out, err = done(replay(*words))
+    status, out, err = finish(replay(*words))
     assert (status, out) == (1, "60 sent, 57 confirmed, 3 refused\n")
     for number in poison:
         assert f"message {number} was refused: 406 PRECONDITION_FAILED" in err
     expected = [number for number in range(60) if number not in poison]
     assert [int(body) for _, _, body in arrived(channel, queue)] == expected
-    status, out, err = done(replay(*words))
+    status, out, err = finish(replay(*words))
     assert status == 1
     assert "57 skipped, as confirmed before, 3 skipped, as refused before" in out
     assert "message 30 was refused before: 406 PRECONDITION_FAILED" in err
@@ -186,7 +186,7 @@ def test_a_message_that_is_too_large_among_others(channel: Any, queue: str, tmp_
         bodies = [b"%d" % n for n in range(100)]
         bodies[50] = bytes(20_000)
         path = capture_of(tmp_path / "c.pcap", bodies)
-        status, out, err = done(replay(path, "--to", target(), "--map", f"orders={queue}"))
+        status, out, err = finish(replay(path, "--to", target(), "--map", f"orders={queue}"))
     finally:
         control("eval", limit.format(1 << 27))
     assert (status, out) == (1, "100 sent, 99 confirmed, 1 refused\n"), err
@@ -210,11 +210,11 @@ def test_cc_and_bcc(channel: Any, queue: str, tmp_path: Path) -> None:
     method = amqp.Basic.Publish(exchange="", routing_key=victim)
     sent = amqp.encode_message(1, method, amqp.Basic.Properties(headers=headers), b"x")
     path = tmp_path / "c.pcap"
-    path.write_bytes(made.pcap(packets([("client", amqp.PROTOCOL_HEADER), ("client", sent)])))
-    status, _, err = done(replay(path, "--to", target(), "--map", "key:other=x"))
+    path.write_bytes(builder.pcap(packets([("client", amqp.PROTOCOL_HEADER), ("client", sent)])))
+    status, _, err = finish(replay(path, "--to", target(), "--map", "key:other=x"))
     assert status == 2
     assert victim in err
-    assert done(replay(path, "--to", target(), "--map", f"key:{victim}={safe}"))[0] == 0
+    assert finish(replay(path, "--to", target(), "--map", f"key:{victim}={safe}"))[0] == 0
     assert [body for _, _, body in arrived(channel, safe)] == [b"x"]
     assert arrived(channel, victim) == []
 
@@ -235,16 +235,16 @@ def test_declare(channel: Any, tmp_path: Path) -> None:
         ("client", amqp.encode_message(1, amqp.Basic.Publish("", "eu"), None, b"2")),
     ]
     path = tmp_path / "c.pcap"
-    path.write_bytes(made.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(packets(talk)))
     rules = ("--map", "=", "--map", f"*={name}.*", "--map", f"key:*={name}.*")
-    status, out, err = done(replay(path, "--to", target(), "--declare", *rules))
+    status, out, err = finish(replay(path, "--to", target(), "--declare", *rules))
     assert (status, out, err) == (0, "2 sent, 2 confirmed\n", "")
     again = {"x-max-length": 7, "x-dead-letter-exchange": f"{name}.shop"}
     channel.queue_declare(f"{name}.eu", arguments=again)  # the same, or it would be refused
     assert [body for _, _, body in arrived(channel, f"{name}.eu")] == [b"1", b"2"]
     channel.queue_delete(f"{name}.eu")
     channel.queue_declare(f"{name}.eu", durable=True)
-    status, _, err = done(replay(path, "--to", target(), "--declare", *rules))
+    status, _, err = finish(replay(path, "--to", target(), "--declare", *rules))
     assert status == 2
     assert f"queue '{name}.eu' cannot be declared: 406 PRECONDITION_FAILED" in err
 
@@ -277,15 +277,15 @@ def test_a_broker_that_restarts_in_the_middle(tmp_path: Path) -> None:
         time.sleep(0.005)
     control("stop_app")
     try:
-        status, out, err = done(process)
+        status, out, err = finish(process)
         assert status == 2, (out, err)
         assert "goes on from here" in err
         assert "was refused" not in err, "a broker that stops refuses no message"
-        status, _, err = done(replay(*words))
+        status, _, err = finish(replay(*words))
         assert status == 2, "nobody is there"
     finally:
         control("start_app")
-    status, out, err = done(replay(*words))
+    status, out, err = finish(replay(*words))
     assert (status, err) == (0, "")
     connection = pika.BlockingConnection(pika.ConnectionParameters(host, port))
     numbers = [int(body) for _, _, body in arrived(connection.channel(), queue)]
@@ -295,18 +295,18 @@ def test_a_broker_that_restarts_in_the_middle(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("login", "path", "said"),
+    ("login", "path", "message"),
     [
         ("guest:wrong@", "/", "login of 'guest' was refused: 403"),
         ("guest:guest@", "/nowhere", "530"),
     ],
 )
-def test_refusals(tmp_path: Path, login: str, path: str, said: str) -> None:
+def test_refusals(tmp_path: Path, login: str, path: str, message: str) -> None:
     live_broker.address()
     capture = capture_of(tmp_path / "c.pcap", [b"x"])
-    status, _, err = done(replay(capture, "--to", target(login, path)))
+    status, _, err = finish(replay(capture, "--to", target(login, path)))
     assert status == 2
-    assert said in err
+    assert message in err
     assert "wrong" not in err
 
 
@@ -325,9 +325,9 @@ def test_ctrl_c_keeps_what_was_done(channel: Any, queue: str, tmp_path: Path) ->
     ):
         time.sleep(0.05)
     slow.send_signal(signal.SIGINT)
-    status, out, _ = done(slow)
+    status, out, _ = finish(slow)
     assert status == 130
     sent = int(out.split()[0])
     assert 10 <= sent < 200
-    assert done(replay(*words))[0] == 0
+    assert finish(replay(*words))[0] == 0
     assert [int(body) for _, _, body in arrived(channel, queue)] == list(range(200))
