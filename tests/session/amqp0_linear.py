@@ -164,10 +164,10 @@ def published(n: int, *, confirm: bool) -> None:
 def requests(n: int, method: Any) -> None:
     """Requests that wait for their answers, and are answered then."""
     end = End("server")
-    answer, waiting = end.answer, []
-    end.answer = waiting.append  # type: ignore[method-assign]
+    answer, pending = end.answer, []
+    end.answer = pending.append  # type: ignore[method-assign]
     end.give([method] * n)
-    for request in waiting:
+    for request in pending:
         answer(request)
     assert not end.channel.received
 
@@ -220,7 +220,7 @@ def challenged(n: int) -> None:
     session.buffers_to_send()
 
 
-def asked(n: int) -> None:
+def challenges_of_client(n: int) -> None:
     """The same of a client."""
     amqp = v0_9_1
     session: Any = Connection("client", mechanism="X", sasl=lambda challenge: b"-")
@@ -432,7 +432,7 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "session: channels with faults": closed_by_the_server,
     "session: secrets": secrets,
     "session: a login in steps": challenged,
-    "session: a login in steps, of a client": asked,
+    "session: a login in steps, of a client": challenges_of_client,
     "session: tables of peers": capable,
     "session: deliveries": lambda n: deliveries(n, 1),
     "session: deliveries with spaced tags": lambda n: deliveries(n, 1 << 20),

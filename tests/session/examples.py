@@ -16,15 +16,15 @@ from tests.paths import REPO
 
 def example(name: str) -> ModuleType:
     """A program of examples/."""
-    known = f"amqpcodec_examples_{name}"
-    if known not in sys.modules:
-        spec = importlib.util.spec_from_file_location(known, REPO / "examples" / f"{name}.py")
+    module_name = f"amqpcodec_examples_{name}"
+    if module_name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(module_name, REPO / "examples" / f"{name}.py")
         assert spec is not None
         assert spec.loader is not None
         # Before it runs: dataclasses look their module up.
-        sys.modules[known] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[known])
-    return sys.modules[known]
+        sys.modules[module_name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[module_name])
+    return sys.modules[module_name]
 
 
 @contextlib.contextmanager

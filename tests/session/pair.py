@@ -59,8 +59,8 @@ class Pair:
         values: dict[str, Any] = {}
         for name in ("queue", "consumer_tag", "active"):
             if name in reply.FIELDS:
-                given = getattr(request.method, name)
-                values[name] = "made" if given == "" else given
+                value = getattr(request.method, name)
+                values[name] = "made" if value == "" else value
         if "delivery_tag" in reply.FIELDS:
             values["delivery_tag"] = request.channel.deliveries.last + 1
         request.respond(reply(**values))
@@ -73,9 +73,9 @@ class Pair:
 
     def take(self, side: str) -> list[Event]:
         """What one end was told since the last look."""
-        found = self.told[side]
+        events = self.told[side]
         self.told[side] = []
-        return found
+        return events
 
 
 def opened(protocol: Any = "0-9-1", **options: Any) -> Pair:

@@ -39,13 +39,13 @@ class Recorded:
         """What one side said, as far as it can be read."""
         decoder = amqp.Decoder(0, errors="frame")
         data = b"".join(frame for side, frame in self.frames if side == direction)
-        found = []
+        frames = []
         try:
             for _, frame in decoder.feed(data):
-                found.append(frame)
+                frames.append(frame)
         except DecodeError:
             pass
-        return found
+        return frames
 
 
 def recordings(path: Path) -> Iterator[Recorded]:
@@ -58,8 +58,8 @@ def recordings(path: Path) -> Iterator[Recorded]:
         for row in pa.record_batch(batch).to_pylist():
             place = frames.setdefault(row["connection_index"], [])
             place.append((row["direction"], row["frame"]))
-    for index, found in frames.items():
-        yield Recorded(f"{path.name}:{index}", found)
+    for index, frames_of_connection in frames.items():
+        yield Recorded(f"{path.name}:{index}", frames_of_connection)
 
 
 @dataclass
@@ -77,7 +77,9 @@ def one_piece(data: bytes) -> list[bytes]:
     return [data]
 
 
-def play(recorded: Recorded, role: str, cut: Callable[[bytes], list[bytes]] = one_piece) -> Played:
+def play(
+    recorded: Recorded, role: str, split: Callable[[bytes], list[bytes]] = one_piece
+) -> Played:
     """Play a conversation into a session that takes one side; cut says in which pieces."""
     session = Connection(role, **options(recorded, role))
     played = Played(session)
@@ -87,7 +89,7 @@ def play(recorded: Recorded, role: str, cut: Callable[[bytes], list[bytes]] = on
     def feed() -> bool:
         data = b"".join(heard)
         heard.clear()
-        for piece in cut(data):
+        for piece in split(data):
             try:
                 played.events += session.receive_data(piece)
             except RemoteProtocolError as error:
@@ -103,10 +105,10 @@ def play(recorded: Recorded, role: str, cut: Callable[[bytes], list[bytes]] = on
         if not feed():
             return played
         try:
-            said = list(own.feed(frame))
+            items = list(own.feed(frame))
         except DecodeError:
             continue  # what no session would say
-        for number, item in said:
+        for number, item in items:
             if isinstance(item, amqp.Method | amqp.Message):
                 try:
                     say(session, number, item)
@@ -120,18 +122,18 @@ def play(recorded: Recorded, role: str, cut: Callable[[bytes], list[bytes]] = on
 
 def options(recorded: Recorded, role: str) -> dict[str, Any]:
     """Settings that make a session agree to what was agreed."""
-    found: dict[str, Any] = {"heartbeat": 0}
+    values: dict[str, Any] = {"heartbeat": 0}
     for method in recorded.methods("server"):
         if isinstance(method, amqp.Connection.Tune) and role == "server":
-            found.update(channel_max=method.channel_max, frame_max=method.frame_max)
+            values.update(channel_max=method.channel_max, frame_max=method.frame_max)
     for method in recorded.methods("client"):
         if isinstance(method, amqp.Connection.TuneOk) and role == "client":
-            found.update(channel_max=method.channel_max, frame_max=method.frame_max)
+            values.update(channel_max=method.channel_max, frame_max=method.frame_max)
         if isinstance(method, amqp.Connection.StartOk) and role == "client":
-            found.update(mechanism=method.mechanism)
+            values.update(mechanism=method.mechanism)
             if method.mechanism not in ("PLAIN", "AMQPLAIN", "EXTERNAL"):
-                found.update(sasl=lambda challenge: b"")
-    return found
+                values.update(sasl=lambda challenge: b"")
+    return values
 
 
 def say(session: Any, number: int, item: Any) -> None:

@@ -105,17 +105,17 @@ def check_close(one: Any, error: RemoteProtocolError) -> None:
 @pytest.mark.parametrize("role", ["client", "server"])
 @given(pieces=PIECES, cuts=st.lists(st.integers(1, 40), min_size=1))
 def test_chunking_changes_nothing(role, pieces, cuts):
-    def told(chunks: list[bytes]) -> list[str]:
+    def transcript(chunks: list[bytes]) -> list[str]:
         one = session(role, "busy")
-        found: list[str] = []
+        lines: list[str] = []
         for chunk in chunks:
             try:
-                found += map(repr, one.receive_data(chunk))
+                lines += map(repr, one.receive_data(chunk))
             except RemoteProtocolError as error:
-                found += map(repr, error.events)
-                found.append(repr(error))
+                lines += map(repr, error.events)
+                lines.append(repr(error))
                 break
-        return [*found, one.data_to_send().hex()]
+        return [*lines, one.data_to_send().hex()]
 
     data = b"".join(pieces)
     chunks, at = [], 0
@@ -123,4 +123,4 @@ def test_chunking_changes_nothing(role, pieces, cuts):
         size = cuts[len(chunks) % len(cuts)]
         chunks.append(data[at : at + size])
         at += size
-    assert told(chunks) == told([data])
+    assert transcript(chunks) == transcript([data])

@@ -36,14 +36,14 @@ def test_pika_publishes_and_consumes(port):
         channel.basic_publish("", queue, large)
         with pytest.raises(pika.exceptions.UnroutableError):
             channel.basic_publish("pika.e", "a.b", b"nowhere", mandatory=True)
-        taken = []
+        messages = []
         for method, got, body in channel.consume(queue, inactivity_timeout=5):
-            taken.append((got.headers, body))
+            messages.append((got.headers, body))
             channel.basic_ack(method.delivery_tag)
-            if len(taken) == 6:
+            if len(messages) == 6:
                 break
         channel.cancel()
-        assert taken == [*(({"n": 1}, b"%d" % n) for n in range(5)), (None, large)]
+        assert messages == [*(({"n": 1}, b"%d" % n) for n in range(5)), (None, large)]
         assert channel.basic_get(queue) == (None, None, None)
         with pytest.raises(pika.exceptions.ChannelClosedByBroker) as caught:
             channel.queue_declare("not.there", passive=True)
@@ -73,14 +73,14 @@ def test_aio_pika_publishes_and_consumes(port):
             for number in range(10):
                 message = aio_pika.Message(b"%d" % number, headers={"n": number})
                 await exchange.publish(message, "")
-            taken = []
+            received = []
             async with queue.iterator() as messages:
                 async for message in messages:
                     async with message.process():
-                        taken.append((message.body, message.headers["n"]))
-                    if len(taken) == 10:
+                        received.append((message.body, message.headers["n"]))
+                    if len(received) == 10:
                         break
-            assert taken == [(b"%d" % n, n) for n in range(10)]
+            assert received == [(b"%d" % n, n) for n in range(10)]
             with pytest.raises(aio_pika.exceptions.QueueEmpty):
                 await queue.get()
             await queue.unbind(exchange)
@@ -91,10 +91,10 @@ def test_aio_pika_publishes_and_consumes(port):
 
 def test_kombu_publishes_and_consumes(port):
     kombu = pytest.importorskip("kombu")
-    taken = []
+    bodies = []
 
     def on_message(body, message):
-        taken.append(body)
+        bodies.append(body)
         message.ack()
 
     with kombu.Connection(f"pyamqp://guest:guest@127.0.0.1:{port}//") as connection:
@@ -106,10 +106,10 @@ def test_kombu_publishes_and_consumes(port):
                 {"n": number}, exchange=exchange, routing_key="k", declare=[queue], retry=True
             )
         with connection.Consumer(queue, callbacks=[on_message]):
-            while len(taken) < 5:
+            while len(bodies) < 5:
                 connection.drain_events(timeout=5)
         queue(connection).delete()
-    assert taken == [{"n": number} for number in range(5)]
+    assert bodies == [{"n": number} for number in range(5)]
 
 
 def test_what_a_client_left_comes_again(port):
@@ -164,8 +164,8 @@ def test_clean_cancel_gives_back_what_nobody_took(port):
                     channel.ack(message)
                     break
             again = (await channel.get("cancel")).body
-            left = (await channel.purge_queue("cancel")).message_count
-            return again, left
+            remaining_count = (await channel.purge_queue("cancel")).message_count
+            return again, remaining_count
 
     assert asyncio.run(work()) == (b"1", 18)
 

@@ -29,10 +29,10 @@ def test_a_file_is_staged(talk, sender, receiver, by_send):
     amqp, pair, ends = talk
     opening = ends[sender].send(amqp.File.Open("id", 3))
     pair.pump()
-    (asked,) = pair.take(receiver)
-    assert asked == Requested(ends[receiver], asked.request)
-    assert asked.request.method == amqp.File.Open("id", 3)
-    staging = asked.request.respond(amqp.File.OpenOk(2))
+    (open_request,) = pair.take(receiver)
+    assert open_request == Requested(ends[receiver], open_request.request)
+    assert open_request.request.method == amqp.File.Open("id", 3)
+    staging = open_request.request.respond(amqp.File.OpenOk(2))
     assert staging.method == amqp.File.OpenOk(2)
     assert list(ends[receiver].sent) == [staging]
     pair.pump()
@@ -47,10 +47,10 @@ def test_a_file_is_staged(talk, sender, receiver, by_send):
         assert requested.request.respond(amqp.File.Stage(), properties, b"abc") is None
     assert requested.request.response == amqp.File.Stage()
     pair.pump()
-    (done,) = pair.take(receiver)
-    assert (done.request, done.reply.body) == (staging, b"abc")
-    assert done.reply.properties == properties
-    assert staging.response is done.reply
+    (replied_staging,) = pair.take(receiver)
+    assert (replied_staging.request, replied_staging.reply.body) == (staging, b"abc")
+    assert replied_staging.reply.properties == properties
+    assert staging.response is replied_staging.reply
     assert not ends[sender].sent
     assert not ends[receiver].sent
     assert not ends[sender].received

@@ -92,9 +92,9 @@ class Line:
 def frames_of(data):
     """A stream cut into its protocol header and frames."""
     frames = []
-    while found := amqp.decode(data):
-        frames.append(data[: found[0]])
-        data = data[found[0] :]
+    while result := amqp.decode(data):
+        frames.append(data[: result[0]])
+        data = data[result[0] :]
     assert not data
     return frames
 
@@ -111,16 +111,16 @@ def recorded_server():
     names: dict = {}
     exec(compile(BLOCKS[0], "docs/session.md", "exec"), names)
     broker = Broker()
-    said = b""
+    stream = b""
     client = names["connection"]
     while not client.closed:
         for event in broker.server.receive_data(client.data_to_send()):
             broker.react(event)
         data = broker.server.data_to_send()
-        said += data
+        stream += data
         for event in client.receive_data(data):
             names["react"](event)
-    return frames_of(said)
+    return frames_of(stream)
 
 
 @pytest.mark.parametrize("tail", PEER_CLOSES)
@@ -162,10 +162,10 @@ def client_frames(**options):
     names: dict = {}
     exec(compile(BLOCKS[1], "docs/session.md", "exec"), names)
     client, server = session.Connection("client", **options), session.Connection("server")
-    said, begun, bodies = b"", False, []
+    stream, begun, bodies = b"", False, []
     while client.bytes_to_send or server.bytes_to_send:
         data = client.data_to_send()
-        said += data
+        stream += data
         for event in server.receive_data(data):
             names["answer"](server, event, bodies)
         client.receive_data(server.data_to_send())
@@ -177,7 +177,7 @@ def client_frames(**options):
             channel.confirm()
             for body in (b"two", b"", b"four"):
                 channel.publish("", "q", body)
-    return frames_of(said), bodies, client
+    return frames_of(stream), bodies, client
 
 
 @pytest.mark.parametrize("tail", PEER_CLOSES)
@@ -186,10 +186,10 @@ def test_example_of_a_server_ends_well_wherever_the_client_closes(tail):
     assert bodies == [b"one", b"two", b"", b"four"]
     assert not client.channels[1].publications
     for reads in readings(frames, PEER_CLOSES[tail]):
-        taken, server = served(filter(None, reads))
+        served_bodies, server = served(filter(None, reads))
         assert server.closed
-        assert taken == bodies[: len(taken)]
-    assert len(taken) == 4
+        assert served_bodies == bodies[: len(served_bodies)]
+    assert len(served_bodies) == 4
 
 
 def test_example_of_a_server_refuses():
@@ -232,7 +232,7 @@ ROWS = table("AnyEvent::RabbitMQ's names and ours")
 
 @pytest.mark.parametrize("row", ROWS, ids=[row[0] for row in ROWS])
 def test_our_names_are_there(row):
-    found = 0
+    name_count = 0
     for name in re.findall(r"`([^`]+)`", row[1]):
         if name.startswith("ch."):
             assert hasattr(Channel, name[3:]), name
@@ -242,8 +242,8 @@ def test_our_names_are_there(row):
             assert hasattr(session, name), name
         else:
             continue
-        found += 1
-    assert found or "Connection" in row[1] or "options" in row[1] or "transport" in row[1]
+        name_count += 1
+    assert name_count or "Connection" in row[1] or "options" in row[1] or "transport" in row[1]
 
 
 def test_every_documented_operation_is_in_the_table():

@@ -46,8 +46,8 @@ def test_a_nul_would_move_the_parts_of_plain(place):
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "AMQPLAIN"])
 def test_server_reads_the_credentials(mechanism):
-    given = {"username": "jürgen", "password": "päss", "mechanism": mechanism}
-    pair = Pair(client=given).pump()
+    options = {"username": "jürgen", "password": "päss", "mechanism": mechanism}
+    pair = Pair(client=options).pump()
     login = pair.told["server"][0]
     assert isinstance(login, LoginRequested)
     assert (login.mechanism, login.username, login.password) == (mechanism, "jürgen", "päss")
@@ -91,8 +91,8 @@ class Challenging(Pair):
 
 
 def test_a_challenge_is_answered():
-    said = {None: b"first", b"who?": b"me"}
-    client = {"mechanism": "CR", "sasl": said.__getitem__}
+    responses = {None: b"first", b"who?": b"me"}
+    client = {"mechanism": "CR", "sasl": responses.__getitem__}
     pair = Challenging(client=client, server={"mechanisms": ["CR"]}).pump()
     assert names(pair.told["server"]) == ["LoginRequested", "LoginContinued", "OpenRequested"]
     assert pair.client.is_open

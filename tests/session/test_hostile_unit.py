@@ -18,10 +18,10 @@ from tests.session.pair import names, opened
 
 def sent(session):
     """What a session has to send, read back."""
-    found = []
+    frames = []
     for channel, frame in amqp.Decoder(0).feed(session.data_to_send()):
-        found.append((channel, frame))
-    return found
+        frames.append((channel, frame))
+    return frames
 
 
 TO_SERVER = {
@@ -231,9 +231,9 @@ def test_what_comes_while_closing():
     theirs.received[0].respond(amqp.Basic.QosOk())
     pair.client.close()
     pair.pump()
-    first, *rest = pair.take("client")
+    first, *remainder = pair.take("client")
     assert first == Replied(mine, request, amqp.Basic.QosOk())
-    assert names(rest) == ["ChannelClosed", "ConnectionClosed"]
+    assert names(remainder) == ["ChannelClosed", "ConnectionClosed"]
 
 
 def test_a_server_that_closes_passes_over_what_still_comes():

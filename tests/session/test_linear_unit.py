@@ -23,8 +23,10 @@ def test_it_runs(construct: str) -> None:
 
 def test_no_method_is_missing() -> None:
     assert set(METHODS) == {method.NAME for method in amqp.METHODS.values()}
-    named = {name for names in METHODS.values() if not isinstance(names, str) for name in names}
-    assert named | set(OLD_METHODS) == set(CONSTRUCTS)
+    constructs = {
+        name for names in METHODS.values() if not isinstance(names, str) for name in names
+    }
+    assert constructs | set(OLD_METHODS) == set(CONSTRUCTS)
 
 
 def test_methods_of_old_versions_have_no_code_of_their_own() -> None:

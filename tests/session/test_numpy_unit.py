@@ -38,18 +38,18 @@ def test_calls_of_a_channel() -> None:
     mine.declare_queue(np.str_("q"), durable=np.bool_(True), arguments={"x-n": np.int16(5)})
     mine.qos(prefetch_count=np.uint16(7), global_=np.bool_(False))
     pair.pump()
-    requests = [each.request.method for each in pair.take("client") if isinstance(each, Replied)]
-    assert [each.NAME for each in requests] == ["queue.declare", "basic.qos"]
+    requests = [event.request.method for event in pair.take("client") if isinstance(event, Replied)]
+    assert [method.NAME for method in requests] == ["queue.declare", "basic.qos"]
     assert (requests[0].queue, requests[0].durable) == ("q", True)
     mine.confirm()
     properties = v0_9_1.Basic.Properties(priority=np.uint8(3), headers={"k": np.float64(0.5)})
     mine.publish(np.str_(""), np.str_("q"), np.bytes_(b"body"), properties)
     mine.publish("", "q", np.arange(3, dtype="uint8"), properties)
     pair.pump()
-    acked = [each for each in pair.take("client") if isinstance(each, Acked)]
-    assert [tag for each in acked for tag in each.tags] == [1, 2]
-    told = [each.message for each in pair.take("server") if hasattr(each, "message")]
-    assert [bytes(each.body) for each in told] == [b"body", b"\0\1\2"]
+    acked = [event for event in pair.take("client") if isinstance(event, Acked)]
+    assert [tag for event in acked for tag in event.tags] == [1, 2]
+    messages = [event.message for event in pair.take("server") if hasattr(event, "message")]
+    assert [bytes(message.body) for message in messages] == [b"body", b"\0\1\2"]
 
 
 @pytest.mark.parametrize("kind", INTEGERS)
@@ -67,7 +67,7 @@ def test_tags(kind: Any, multiple: bool, call: str) -> None:
     for _ in range(last + 3):
         theirs.send(v0_9_1.Basic.Deliver("c", theirs.deliveries.last + 1), None, b"")
     pair.pump()
-    deliveries = [each for each in pair.take("client") if isinstance(each, Delivered)]
+    deliveries = [event for event in pair.take("client") if isinstance(event, Delivered)]
     assert len(deliveries) == last + 3
     more = {"multiple": np.bool_(multiple)} if call != "reject" else {}
     getattr(mine, call)(kind(last), **more)

@@ -56,11 +56,11 @@ def test_request_and_its_reply(name, args, kwargs, kind):
     assert not request.done
     assert list(mine.sent) == [request]
     pair.pump()
-    (asked,) = pair.take("server")
-    assert asked.channel is theirs
-    assert type(asked.request.method) is kind
+    (requested,) = pair.take("server")
+    assert requested.channel is theirs
+    assert type(requested.request.method) is kind
     for key, value in kwargs.items():
-        assert getattr(asked.request.method, key) == value
+        assert getattr(requested.request.method, key) == value
     (event,) = pair.take("client")
     match event:
         case Replied(channel, same, reply):
@@ -385,9 +385,9 @@ def test_update_secret():
     pair.pump()
     (event,) = pair.take("client")
     assert event == Replied(None, request, amqp.Connection.UpdateSecretOk())
-    (asked,) = pair.take("server")
-    assert asked.request.method.new_secret == b"token"
-    assert "token" not in repr(asked)
+    (requested,) = pair.take("server")
+    assert requested.request.method.new_secret == b"token"
+    assert "token" not in repr(requested)
 
 
 def test_channel_closed_by_the_client():
@@ -562,7 +562,7 @@ def test_ping_of_0_9():
     pair.take("client")
     theirs.send(pair.amqp.Channel.Ping())
     pair.pump()
-    (asked,) = pair.take("client")
-    asked.request.respond(pair.amqp.Channel.Ok())
+    (requested,) = pair.take("client")
+    requested.request.respond(pair.amqp.Channel.Ok())
     pair.pump()
     assert isinstance(pair.take("server")[-1], Replied)

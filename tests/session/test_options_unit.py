@@ -249,8 +249,8 @@ def test_codes_of_rules(protocol):
     has_rules = protocol == "0-9-1"
     assert (("basic.ack", "multiple", "exists") in model.rule_codes) == has_rules
     assert (("tx.commit", "", "transacted") in model.rule_codes) == has_rules
-    named = {**model.rule_codes, ("basic.ack", "multiple", "exists"): 599}
-    model.rule_codes, before = named, model.rule_codes
+    rule_codes = {**model.rule_codes, ("basic.ack", "multiple", "exists"): 599}
+    model.rule_codes, before = rule_codes, model.rule_codes
     try:
         assert model.reply_code(_codes.UNKNOWN_DELIVERY_TAG) == 599
         assert model.reply_code(_codes.OUT_OF_TURN) == 503

@@ -141,16 +141,16 @@ def test_misuse_is_refused_still():
     pair, mine, theirs = consuming()
     request = mine.qos()
     pair.pump()
-    asked = pair.take("server")[-1].request
-    asked.respond(amqp.Basic.QosOk())
+    server_request = pair.take("server")[-1].request
+    server_request.respond(amqp.Basic.QosOk())
     with pytest.raises(LocalProtocolError, match="waits for no reply"):
-        asked.respond(amqp.Basic.QosOk())
+        server_request.respond(amqp.Basic.QosOk())
     pair.pump()
     assert request.done
     mine.close()
     pair.pump()
     with pytest.raises(LocalProtocolError, match="waits for no reply"):
-        asked.respond(amqp.Basic.QosOk())
+        server_request.respond(amqp.Basic.QosOk())
     with pytest.raises(LocalProtocolError, match="a client does not send"):
         mine.send(amqp.Queue.DeclareOk())
     with pytest.raises(LocalProtocolError, match="a server does not send"):
@@ -355,8 +355,8 @@ SENT = dict(zip(("client", "server"), conversation(), strict=True))
 def frame_ends(data: bytes) -> list[int]:
     """Where a protocol header or frame ends."""
     places, at = [], 0
-    while found := amqp.decode(data, at):
-        at += found[0]
+    while result := amqp.decode(data, at):
+        at += result[0]
         places.append(at)
     return places
 

@@ -148,7 +148,7 @@ def test_no_version_is_named_where_none_was_refused():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "offered", "chosen"),
+    ("preferred", "offered", "chosen"),
     [
         ("en_US", b"en_US", "en_US"),
         ("de_DE", b"en_US de_DE", "de_DE"),
@@ -157,9 +157,9 @@ def test_no_version_is_named_where_none_was_refused():
     ],
 )
 @pytest.mark.parametrize("protocol", MODULES)
-def test_a_client_chooses_a_locale_that_is_offered(protocol, wanted, offered, chosen):
+def test_a_client_chooses_a_locale_that_is_offered(protocol, preferred, offered, chosen):
     module = MODULES[protocol]
-    client: Any = Connection("client", protocol=protocol, locale=wanted)
+    client: Any = Connection("client", protocol=protocol, locale=preferred)
     client.data_to_send()
     start = module.Connection.Start(*STARTS[protocol], {}, b"PLAIN", offered)
     assert client.receive_data(module.encode(0, start)) == []

@@ -56,8 +56,8 @@ REFUSED = {
 def closes(recorded):
     """Reply codes of what RabbitMQ closed for cause, in order."""
     kinds = (amqp.Connection.Close, amqp.Channel.Close)
-    said = [method for method in recorded.methods("server") if isinstance(method, kinds)]
-    return [method.reply_code for method in said if method.reply_code not in (0, 200)]
+    close_methods = [method for method in recorded.methods("server") if isinstance(method, kinds)]
+    return [method.reply_code for method in close_methods if method.reply_code not in (0, 200)]
 
 
 @PARAMETERS
@@ -69,14 +69,16 @@ def test_client_is_told_what_was_said(recorded):
     assert refused == ([] if expected is None else [expected[0]])
     if expected is not None:
         assert closes(recorded) == [expected[1]]
-    told = [
+    codes = [
         event.reply_code
         for event in played.events
         if isinstance(event, ChannelClosed | ConnectionClosed) and event.closed_by == "remote"
     ]
-    hard = [code for code in told if code >= 500]
+    hard = [code for code in codes if code >= 500]
     # A connection's close ends its channels with the same code.
-    assert [code for code in told if 0 < code < 500 and code != 200] + hard[-1:] == closes(recorded)
+    assert [code for code in codes if 0 < code < 500 and code != 200] + hard[-1:] == closes(
+        recorded
+    )
 
 
 @PARAMETERS
@@ -96,28 +98,28 @@ def test_server_finds_the_faults_and_no_others(recorded):
         and event.closed_by == "local"
         and event.reply_code < 500
     ]
-    asked = [one for one in closes(recorded) if one < 500 and one != 403]
-    assert [one for one in soft if one not in (0, 200, 403)] == asked
+    channel_codes = [one for one in closes(recorded) if one < 500 and one != 403]
+    assert [one for one in soft if one not in (0, 200, 403)] == channel_codes
 
 
 @PARAMETERS
 @pytest.mark.parametrize("role", ["client", "server"])
 def test_the_same_events_in_every_chunking(recorded, role):
-    whole = play(recorded, role)
+    complete = play(recorded, role)
     random_ = random.Random(recorded.name)
 
     def pieces(data):
-        at, found = 0, []
+        at, chunks = 0, []
         while at < len(data):
             size = random_.choice([1, 2, 3, 7, 8, 9, 64, 1000])
-            found.append(data[at : at + size])
+            chunks.append(data[at : at + size])
             at += size
-        return found
+        return chunks
 
-    cut = play(recorded, role, pieces)
-    assert whole.events
-    assert list(map(repr, cut.events)) == list(map(repr, whole.events))
-    assert repr(cut.error) == repr(whole.error)
+    chunked = play(recorded, role, pieces)
+    assert complete.events
+    assert list(map(repr, chunked.events)) == list(map(repr, complete.events))
+    assert repr(chunked.error) == repr(complete.error)
 
 
 @PARAMETERS

@@ -17,26 +17,26 @@ TAGS = st.sets(st.integers(1, 60) | st.integers(1, 2**63)).map(sorted)
 
 @given(TAGS, st.integers(-70, 70), st.integers(0, 61))
 def test_a_sequence_like_the_tuple(tags, index, other):
-    whole, ranges = tuple(tags), tag_ranges(tags)
-    assert ranges == whole
-    assert whole == ranges
+    expected, ranges = tuple(tags), tag_ranges(tags)
+    assert ranges == expected
+    assert expected == ranges
     assert ranges == tags_of(RangeSet(tags)._root)
-    assert hash(ranges) == hash(whole)
-    assert tuple(ranges) == whole
-    assert tuple(reversed(ranges)) == whole[::-1]
-    assert len(ranges) == len(whole)
-    assert bool(ranges) == bool(whole)
-    assert (other in ranges) == (other in whole)
-    assert ranges[index:] == whole[index:]
-    if -len(whole) <= index < len(whole):
-        assert ranges[index] == whole[index]
+    assert hash(ranges) == hash(expected)
+    assert tuple(ranges) == expected
+    assert tuple(reversed(ranges)) == expected[::-1]
+    assert len(ranges) == len(expected)
+    assert bool(ranges) == bool(expected)
+    assert (other in ranges) == (other in expected)
+    assert ranges[index:] == expected[index:]
+    if -len(expected) <= index < len(expected):
+        assert ranges[index] == expected[index]
     else:
         with pytest.raises(IndexError, match=f"no tag {index}"):
             ranges[index]
     assert pickle.loads(pickle.dumps(ranges)) == copy.copy(ranges) == ranges
-    assert ranges != (*whole, 0)
-    assert ranges != list(whole)
-    assert sum(map(len, ranges.ranges)) == len(whole)
+    assert ranges != (*expected, 0)
+    assert ranges != list(expected)
+    assert sum(map(len, ranges.ranges)) == len(expected)
     for before, after in zip(ranges.ranges, ranges.ranges[1:], strict=False):
         assert before.stop < after.start
 

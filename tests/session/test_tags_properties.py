@@ -13,55 +13,59 @@ STEPS = st.lists(st.tuples(st.integers(-1, 12), st.booleans()), max_size=40)
 @given(STEPS)
 def test_publications_are_settled_once(steps):
     log = Publications()
-    waiting: list[int] = []
+    unsettled: list[int] = []
     for tag, multiple in steps:
         if tag == -1:
             log.last += 1
-            waiting.append(log.last)
+            unsettled.append(log.last)
             continue
         got = log.settle(tag, multiple)
         if not multiple:
-            expected = (tag,) if tag in waiting else None
+            expected = (tag,) if tag in unsettled else None
         else:
             upto = tag or log.last
-            low = waiting[0] if waiting else log.last + 1
-            expected = tuple(one for one in waiting if one <= upto)
+            low = unsettled[0] if unsettled else log.last + 1
+            expected = tuple(one for one in unsettled if one <= upto)
             if not low <= upto <= log.last:
                 expected = None
         assert got == expected
-        waiting = [one for one in waiting if one not in (got or ())]
-        assert log.open() == tuple(waiting)
-        assert len(log) == len(waiting)
+        unsettled = [one for one in unsettled if one not in (got or ())]
+        assert log.open() == tuple(unsettled)
+        assert len(log) == len(unsettled)
 
 
 @given(STEPS, st.integers(1, 1000), st.booleans())
 def test_deliveries_are_settled_once(steps, leap, transactional):
     log = Deliveries().transactional() if transactional else Deliveries()
-    waiting: list[int] = []
+    unsettled: list[int] = []
     for tag, multiple in steps:
         if tag == -1:
             log.last += leap if multiple else 1
-            if len(waiting) % 3 < 2:
+            if len(unsettled) % 3 < 2:
                 log.waiting.add(log.last)
-                waiting.append(log.last)
+                unsettled.append(log.last)
             continue
-        named = waiting[tag % len(waiting)] if waiting and tag else tag
-        got = log.settle(named, multiple)
-        if multiple and not named:
-            expected = tuple(waiting)
-        elif named not in waiting:
+        settled_tag = unsettled[tag % len(unsettled)] if unsettled and tag else tag
+        got = log.settle(settled_tag, multiple)
+        if multiple and not settled_tag:
+            expected = tuple(unsettled)
+        elif settled_tag not in unsettled:
             expected = None
         else:
-            expected = tuple(one for one in waiting if one <= named) if multiple else (named,)
+            expected = (
+                tuple(one for one in unsettled if one <= settled_tag)
+                if multiple
+                else (settled_tag,)
+            )
         assert got == expected
-        waiting = [one for one in waiting if one not in (got or ())]
-        if transactional and len(waiting) % 2:
+        unsettled = [one for one in unsettled if one not in (got or ())]
+        if transactional and len(unsettled) % 2:
             log.rollback()
-            waiting = sorted({*waiting, *(got or ())})
+            unsettled = sorted({*unsettled, *(got or ())})
         elif transactional:
             log.commit()
-        assert sorted(log.waiting) == waiting
-        assert len(log) == len(waiting)
+        assert sorted(log.waiting) == unsettled
+        assert len(log) == len(unsettled)
 
 
 def test_recover_leaves_what_a_rollback_gave_back():

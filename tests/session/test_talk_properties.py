@@ -78,24 +78,24 @@ class Talk(RuleBasedStateMachine):
             case Requested(_, request):
                 self.answered.append(request.method)
             case Acknowledged(channel, tags) | Rejected(channel, tags, _):
-                known = self.settled.setdefault(channel.context, set())
-                assert not known & set(tags)
-                known.update(tags)
+                settled = self.settled.setdefault(channel.context, set())
+                assert not settled & set(tags)
+                settled.update(tags)
 
     def on_client(self, event: Any) -> None:
         match event:
             case Acked(channel, tags) | Nacked(channel, tags):
-                known = self.confirmed.setdefault(channel.context, [])
-                assert not set(known) & set(tags)
-                known += tags
+                confirmed = self.confirmed.setdefault(channel.context, [])
+                assert not set(confirmed) & set(tags)
+                confirmed += tags
             case Replied(_, request, _) | RequestFailed(_, request, _, _, _):
                 assert request not in self.ended
                 self.ended.append(request)
             case Delivered(consumer, message):
                 self.taken.setdefault(consumer.channel.context, []).append(message.body)
             case ChannelClosed(channel, 200, unconfirmed=unconfirmed):
-                known = self.confirmed.get(channel.context, [])
-                numbers = sorted([*unconfirmed, *known])
+                confirmed = self.confirmed.get(channel.context, [])
+                numbers = sorted([*unconfirmed, *confirmed])
                 assert numbers == list(range(1, channel.publications.last + 1))
 
     # ---- the client ----
@@ -190,8 +190,8 @@ class Talk(RuleBasedStateMachine):
     def told_in_order(self) -> None:
         for context, heard in getattr(self, "heard", {}).items():
             assert heard == self.said[context][: len(heard)]
-        for context, taken in getattr(self, "taken", {}).items():
-            assert taken == self.delivered[context][: len(taken)]
+        for context, bodies in getattr(self, "taken", {}).items():
+            assert bodies == self.delivered[context][: len(bodies)]
 
     def teardown(self) -> None:
         if not hasattr(self, "pair"):

@@ -94,8 +94,8 @@ def test_what_a_receiver_may_ask_for(source: Any) -> None:
     link = pair.session().attach_receiver("link", source)
     pair.pump()
     assert link.state == "ATTACHED"
-    asked = pair.one(v1.LinkRequested, server=True).attach.source
-    assert amqp.encode_value(asked) == amqp.encode_value(source)
+    requested_source = pair.one(v1.LinkRequested, server=True).attach.source
+    assert amqp.encode_value(requested_source) == amqp.encode_value(source)
 
 
 def grants(event: Any) -> None:
@@ -107,8 +107,8 @@ def grants(event: Any) -> None:
             own = frame.source if link.sends else frame.target
             options = {}
             if own.dynamic:
-                made = own.__replace__(address="made")
-                options = {"source" if link.sends else "target": made}
+                terminus = own.__replace__(address="made")
+                options = {"source" if link.sends else "target": terminus}
             link.accept(**options)
 
 
@@ -121,10 +121,10 @@ def test_a_dynamic_node_has_to_be_made_or_refused() -> None:
         kind = amqp.Source if field == "source" else amqp.Target
         link = make(field, kind(dynamic=True))
         pair.pump()
-        asked = pair.one(v1.LinkRequested, server=True).link
+        requested_link = pair.one(v1.LinkRequested, server=True).link
         with pytest.raises(LocalProtocolError, match=f"{field}: no address"):
-            asked.accept()
-        asked.accept(**{field: kind("made", dynamic=True)})
+            requested_link.accept()
+        requested_link.accept(**{field: kind("made", dynamic=True)})
         pair.pump()
         assert getattr(link, field) == kind("made", dynamic=True)
         other = make(f"{field} again", kind(dynamic=True))

@@ -149,23 +149,23 @@ def test_dispositions_that_change_nothing_are_not_told() -> None:
     peer.give(amqp.Flow(0, 100, 0, 100, 0, delivery_count=0, link_credit=50))
     sent = [link.send(b"x") for _ in range(50)]
 
-    def told(state: Any, settled: bool = False) -> int:
+    def count_events(state: Any, settled: bool = False) -> int:
         return len(peer.give(amqp.Disposition(amqp.Role.RECEIVER, 0, 49, settled, state)))
 
-    assert told(None) == 0
-    assert told(amqp.Received(0, 1)) == 1, "a range"
-    assert told(amqp.Received(0, 2)) == 1
-    assert [each.remote_state for each in sent] == [amqp.Received(0, 2)] * 50
-    assert told(amqp.Accepted()) == 50
-    assert told(amqp.Rejected()) == 0
-    assert told(amqp.Received(0, 3)) == 0
-    assert {type(each.remote_state) for each in sent} == {amqp.Accepted}
-    assert told(None, settled=True) == 50
-    assert told(None, settled=True) == 0
+    assert count_events(None) == 0
+    assert count_events(amqp.Received(0, 1)) == 1, "a range"
+    assert count_events(amqp.Received(0, 2)) == 1
+    assert [delivery.remote_state for delivery in sent] == [amqp.Received(0, 2)] * 50
+    assert count_events(amqp.Accepted()) == 50
+    assert count_events(amqp.Rejected()) == 0
+    assert count_events(amqp.Received(0, 3)) == 0
+    assert {type(delivery.remote_state) for delivery in sent} == {amqp.Accepted}
+    assert count_events(None, settled=True) == 50
+    assert count_events(None, settled=True) == 0
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "found"),
+    ("first", "last", "expected_ids"),
     [
         (0, 0xFFFF_FFF0, None),
         (0xFFFF_FF00, 0xFFFF_FFFA, []),
@@ -177,17 +177,17 @@ def test_dispositions_that_change_nothing_are_not_told() -> None:
         (1, 0x7FFF_FFFF, []),
     ],
 )
-def test_ranges_around_what_there_is(first: int, last: int, found: list[int] | None) -> None:
+def test_ranges_around_what_there_is(first: int, last: int, expected_ids: list[int] | None) -> None:
     """Six deliveries from 0xFFFFFFFB to 0."""
     peer = Peer()
     link = receiver_at(peer, 0xFFFF_FFFB, 6)
     events = peer.give(amqp.Disposition(amqp.Role.SENDER, first, last, True))
-    if found is None:
+    if expected_ids is None:
         assert kinds(events)[-1] is v1.SessionEnded, "it runs backward"
         return
-    assert [events.index(each) for each in events] == list(range(len(found)))
-    assert [(each.delivery.id - 0xFFFF_FFFB) & 0xFFFF_FFFF for each in events] == found
-    assert len(link.unsettled) == 6 - len(found)
+    assert [events.index(event) for event in events] == list(range(len(expected_ids)))
+    assert [(event.delivery.id - 0xFFFF_FFFB) & 0xFFFF_FFFF for event in events] == expected_ids
+    assert len(link.unsettled) == 6 - len(expected_ids)
 
 
 def receiver_at(peer: Peer, number: int, count: int) -> Any:
@@ -316,11 +316,13 @@ def test_credit_is_taken_back_from_what_waits() -> None:
     peer = Peer()
     link = peer.attached(sends=False)
 
-    def flow(credit: int, window: int, seen: int = 0) -> list[Any]:
+    def flow(credit: int, window: int, delivery_count: int = 0) -> list[Any]:
         peer.give(
-            amqp.Flow(seen, window, 0, 100, 0, delivery_count=seen, link_credit=credit),
+            amqp.Flow(
+                delivery_count, window, 0, 100, 0, delivery_count=delivery_count, link_credit=credit
+            ),
         )
-        return [each.payload for each in peer.take() if isinstance(each, amqp.Transfer)]
+        return [frame.payload for frame in peer.take() if isinstance(frame, amqp.Transfer)]
 
     flow(4, 0)
     sent = [link.send(b"%d" % n) for n in range(4)]
@@ -331,10 +333,10 @@ def test_credit_is_taken_back_from_what_waits() -> None:
         link.send(b"x")
     sent[1].abort()
     assert flow(5, 10, 1) == [b"2", b"3"]
-    assert [each.id for each in sent] == [0, None, 1, 2]
+    assert [delivery.id for delivery in sent] == [0, None, 1, 2]
     assert link.credit == 3
     link.send(b"4")
-    assert [each.payload for each in peer.take()] == [b"4"]
+    assert [transfer.payload for transfer in peer.take()] == [b"4"]
 
 
 def test_what_waits_goes_with_its_link() -> None:
@@ -346,7 +348,7 @@ def test_what_waits_goes_with_its_link() -> None:
         link.send(bytes(2_000_000), settled=True)
     assert len(peer.take()) == 1
     peer.give(amqp.Detach(0, True), amqp.Flow(1, 100, 0, 100))
-    assert [type(each) for each in peer.take()] == [amqp.Detach]
+    assert [type(frame) for frame in peer.take()] == [amqp.Detach]
     assert link.session.bytes_waiting == 0
 
 
@@ -420,7 +422,7 @@ def test_numbers_wrap_around() -> None:
     for number in (0xFFFF_FFFE, 0xFFFF_FFFF, 0, 1):
         events += peer.give(amqp.Transfer(0, number, b"%d" % number, payload=b"x"))
     deliveries = [event.delivery for event in events]
-    assert [each.id for each in deliveries] == [0xFFFF_FFFE, 0xFFFF_FFFF, 0, 1]
+    assert [delivery.id for delivery in deliveries] == [0xFFFF_FFFE, 0xFFFF_FFFF, 0, 1]
     assert (link.delivery_count, link.credit) == (3, 6)
     session.settle(deliveries)
     (frame,) = peer.take()

@@ -19,8 +19,8 @@ DECODE = "amqp:decode-error"
 LIMIT = "amqp:resource-limit-exceeded"
 
 
-def frames(*found: Any, channel: int = 0) -> bytes:
-    return b"".join(amqp.encode(channel, each, incomplete=True) for each in found)
+def frames(*bodies: Any, channel: int = 0) -> bytes:
+    return b"".join(amqp.encode(channel, body, incomplete=True) for body in bodies)
 
 
 CONNECTION_FAULTS = {
@@ -139,7 +139,7 @@ def test_faults_that_end_the_session(name: str) -> None:
     assert (ended.session, ended.closed_by) == (session, "local")
     assert ended.error.condition == condition
     assert events[-2].link is link
-    assert [each for each in peer.take() if not isinstance(each, amqp.Flow)] == [
+    assert [frame for frame in peer.take() if not isinstance(frame, amqp.Flow)] == [
         amqp.End(ended.error)
     ]
     # Nothing is looked at until the peer's end; then the channel is free.

@@ -18,7 +18,9 @@ from amqpcodec.session import Connection, RemoteProtocolError, v1
 from tests.paths import REPO
 
 PAGE = (REPO / "docs" / "session-1.0.md").read_text(encoding="utf-8")
-PROGRAMS = [each for each in re.findall(r"```python\n(.*?)```", PAGE, re.S) if "\ndef " in each]
+PROGRAMS = [
+    example for example in re.findall(r"```python\n(.*?)```", PAGE, re.S) if "\ndef " in example
+]
 NAMES: dict[str, Any] = {}
 for _program in PROGRAMS:
     exec(compile(_program, "session-1.0.md", "exec"), NAMES)
@@ -124,7 +126,7 @@ def gives_messages(engine: Any, event: Any) -> None:
 def record(name: str, react: Any, *arguments: Any, **options: Any) -> tuple[list[bytes], Any]:
     talk = Talk(react, **options)
     result = run(name, talk, *arguments)
-    return [each for each in talk.said if each], result
+    return [data for data in talk.said if data], result
 
 
 def places(reads: list[bytes]) -> Iterator[tuple[list[bytes], bytes]]:
@@ -152,7 +154,7 @@ def frames(data: bytes, kind: type) -> list[Any]:
 
 def sweep(reads: list[bytes], ending: str) -> Iterator[tuple[list[bytes], bytes]]:
     """(the reads, what came of the conversation), with an ending wherever it fits."""
-    data = b"".join(amqp.encode(0, each) for each in ENDINGS[ending])
+    data = b"".join(amqp.encode(0, frame) for frame in ENDINGS[ending])
     for before, part in places(reads):
         if not data or at_the_border_of_a_frame(part):
             yield [*before, part + data], b"".join(before) + part
@@ -184,7 +186,7 @@ def attempt(name: str, wire: Wire, *arguments: Any) -> tuple[Any, Exception | No
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_message_is_sent_once_or_the_error_says_why(ending: str, broken: bool) -> None:
     disposition = amqp.encode(0, amqp.Disposition(amqp.Role.RECEIVER, 0, None, True, SENT))
-    known = b"".join(SENDING).index(disposition) + len(disposition)
+    settled_at = b"".join(SENDING).index(disposition) + len(disposition)
     errors = results = 0
     for reads, came in sweep(SENDING, ending):
         wire = Wire(reads, broken=broken)
@@ -193,10 +195,10 @@ def test_a_message_is_sent_once_or_the_error_says_why(ending: str, broken: bool)
         assert sent <= 1
         if error is None:
             results += 1
-            assert (result, len(came) >= known) == (SENT, True)
+            assert (result, len(came) >= settled_at) == (SENT, True)
             continue
         errors += 1
-        assert len(came) < known or isinstance(error, RemoteProtocolError)
+        assert len(came) < settled_at or isinstance(error, RemoteProtocolError)
         if "has no outcome" in str(error):
             assert sent == 1
         elif "was not sent" in str(error):
@@ -229,19 +231,19 @@ def test_a_server_of_the_guide_answers_whatever_comes(
     program: str, ending: str, at_once: bool
 ) -> None:
     """What clients said, again: with every end at every place, read by read and at once."""
-    said: list[bytes] = []
+    chunks: list[bytes] = []
     options = {"sasl": v1.SaslServer(("PLAIN",), None)} if program == "send_one" else {}
 
     class Listening(Talk):
         def sendall(self, data: bytes) -> None:
-            said.append(bytes(data))
+            chunks.append(bytes(data))
             super().sendall(data)
 
     react = takes_messages if program == "send_one" else gives_messages
     run(program, Listening(react, **options), "q", b"x" if program == "send_one" else 3)
-    said = [b"".join(said)] if at_once else [each for each in said if each]
+    chunks = [b"".join(chunks)] if at_once else [chunk for chunk in chunks if chunk]
     took = set()
-    for reads, _ in sweep(said, ending):
+    for reads, _ in sweep(chunks, ending):
         engine: Any = Connection("server", protocol="1.0", **options)
         bodies: list[bytes] = []
         for read in reads:

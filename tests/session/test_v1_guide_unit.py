@@ -30,7 +30,7 @@ def test_the_first_program() -> None:
         server.decide = lambda password: False
         with pytest.raises(PermissionError):
             names["send_one"](server.address, "q", b"hello")
-    assert [amqp.Message.decode(each).body for each in server.queues["q"]] == [b"hello"]
+    assert [amqp.Message.decode(payload).body for payload in server.queues["q"]] == [b"hello"]
 
 
 def test_states_are_those_of_the_engine() -> None:
@@ -39,24 +39,24 @@ def test_states_are_those_of_the_engine() -> None:
         for name in ("connection", "session", "link")
     )
     states = PAGE[PAGE.index("## States") : PAGE.index("## Deliveries")]
-    told = set(re.findall(r"^\| `([A-Z_]+)` \|", states, re.M))
-    assert len(told) >= 16
-    assert told <= set(re.findall(r'"([A-Z_]+)"', source))
+    documented_states = set(re.findall(r"^\| `([A-Z_]+)` \|", states, re.M))
+    assert len(documented_states) >= 16
+    assert documented_states <= set(re.findall(r'"([A-Z_]+)"', source))
 
 
 def test_events_of_the_guide_are_there() -> None:
-    told = set(
+    documented_events = set(
         re.findall(r"\b([A-Z][a-z]+(?:Requested|Opened|Closed|Ended|Updated|Changed))\b", PAGE)
     )
-    assert len(told) > 10
-    assert told <= set(events.__all__)
+    assert len(documented_events) > 10
+    assert documented_events <= set(events.__all__)
     assert set(events.__all__) <= set(v1.__all__)
 
 
 def test_actions_of_the_guide_are_there() -> None:
     resuming = PAGE[PAGE.index("## Resuming") : PAGE.index("## The ends of a link")]
-    told = re.findall(r"^\| `([A-Z]+)` \|", resuming, re.M)
-    assert told == [action.name for action in v1.ResumptionAction]
+    documented_actions = re.findall(r"^\| `([A-Z]+)` \|", resuming, re.M)
+    assert documented_actions == [action.name for action in v1.ResumptionAction]
 
 
 def test_the_programs_about_resuming_and_annotations() -> None:
@@ -79,13 +79,13 @@ def test_the_programs_about_resuming_and_annotations() -> None:
     pair.pump()
     assert names["resume_all"](sender, messages) == [b"lost"]
     pair.pump()
-    told = [
+    transcript = [
         (type(event), event.delivery.tag)
         for event in pair.server_events
         if hasattr(event, "delivery")
     ]
     received = [(v1.DeliveryReceived, tag) for tag in (b"0", b"1", b"3")]
-    assert told == [*received[:2], (v1.DeliveryUpdated, b"2"), received[2]]
+    assert transcript == [*received[:2], (v1.DeliveryUpdated, b"2"), received[2]]
     for event in pair.server_events:
         if isinstance(event, v1.DeliveryReceived) and event.delivery.position is None:
             names["accept_understood"](receiver, event.delivery)

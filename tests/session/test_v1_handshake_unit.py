@@ -18,8 +18,8 @@ def test_without_sasl() -> None:
     assert pair.client.state == "START"
     assert kinds(pair.pump()) == [v1.ConnectionOpened]
     assert pair.one(v1.ConnectionOpened).open.container_id == "s"
-    asked = pair.one(v1.ConnectionRequested, server=True).open
-    assert (asked.container_id, asked.hostname) == ("c", "h")
+    requested_open = pair.one(v1.ConnectionRequested, server=True).open
+    assert (requested_open.container_id, requested_open.hostname) == ("c", "h")
     assert pair.client.state == pair.server.state == "OPENED"
 
 
@@ -36,10 +36,10 @@ def test_sasl_that_the_caller_decides(mechanism: Any, name: str) -> None:
     server = v1.SaslServer(("EXTERNAL", "PLAIN", "ANONYMOUS"))
     pair = Pair({"sasl": mechanism, "hostname": "h"}, {"sasl": server})
     pair.pump()
-    asked = pair.one(v1.AuthenticationRequested, server=True)
-    assert (asked.mechanism, asked.username, asked.hostname) == (mechanism.name, name, "h")
-    assert asked.authorization_id == getattr(mechanism, "authorization_id", "")
-    assert "right" not in repr(asked)
+    request = pair.one(v1.AuthenticationRequested, server=True)
+    assert (request.mechanism, request.username, request.hostname) == (mechanism.name, name, "h")
+    assert request.authorization_id == getattr(mechanism, "authorization_id", "")
+    assert "right" not in repr(request)
     assert pair.one(v1.Authenticated).mechanism == mechanism.name
     assert pair.client.state == pair.server.state == "OPENED"
 
@@ -56,8 +56,8 @@ def test_a_wrong_password_ends_both() -> None:
 
 
 def test_the_best_mechanism_that_both_have() -> None:
-    wanted = (v1.Scram("u", "right"), v1.Plain("u", "right"), v1.Anonymous())
-    pair = Pair({"sasl": wanted}, {"sasl": v1.SaslServer(("ANONYMOUS", "PLAIN"))})
+    mechanisms = (v1.Scram("u", "right"), v1.Plain("u", "right"), v1.Anonymous())
+    pair = Pair({"sasl": mechanisms}, {"sasl": v1.SaslServer(("ANONYMOUS", "PLAIN"))})
     pair.pump()
     assert pair.one(v1.Authenticated).mechanism == "PLAIN"
 
@@ -98,10 +98,10 @@ def test_tls_inside_of_amqp() -> None:
     assert client.receive_data(answer + b"\x16\x03\x01") == [v1.StartTls(b"\x16\x03\x01")]
     with pytest.raises(LocalProtocolError, match="tls_established"):
         client.receive_data(SASL)
-    for each in (client, server):
-        each.tls_established()
+    for engine in (client, server):
+        engine.tls_established()
         with pytest.raises(LocalProtocolError, match="not agreed"):
-            each.tls_established()
+            engine.tls_established()
     pair = Pair()
     pair.client, pair.server = client, server
     pair.pump()
@@ -154,8 +154,12 @@ def test_limits_of_both_opens() -> None:
         {"max_frame_size": 2000, "limits": v1.Limits(sessions=2)},
     )
     pair.pump()
-    asked = pair.one(v1.ConnectionRequested, server=True).open
-    assert (asked.max_frame_size, asked.channel_max, asked.idle_time_out) == (1000, 2, 2000)
+    requested_open = pair.one(v1.ConnectionRequested, server=True).open
+    assert (
+        requested_open.max_frame_size,
+        requested_open.channel_max,
+        requested_open.idle_time_out,
+    ) == (1000, 2, 2000)
     assert (pair.client.frame_size, pair.server.frame_size) == (2000, 1000)
     sessions = [pair.client.begin() for _ in range(2)]
     with pytest.raises(LocalProtocolError, match="all 2 channels"):
@@ -198,10 +202,10 @@ def test_close_from_either_side() -> None:
         with pytest.raises(LocalProtocolError, match="closing"):
             getattr(pair, first).begin()
         pair.pump()
-        told = {"client": pair.client_events, "server": pair.server_events}
+        events = {"client": pair.client_events, "server": pair.server_events}
         error = amqp.Error("amqp:connection:forced", "going down")
-        assert told[first] == [v1.ConnectionClosed(error, closed_by="local")]
-        assert told[second] == [v1.ConnectionClosed(error, closed_by="remote")]
+        assert events[first] == [v1.ConnectionClosed(error, closed_by="local")]
+        assert events[second] == [v1.ConnectionClosed(error, closed_by="remote")]
         assert pair.client.closed
         assert pair.server.closed
         assert pair.client.receive_eof() == []

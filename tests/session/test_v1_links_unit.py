@@ -16,13 +16,13 @@ def test_a_session_of_either_side() -> None:
     ours = pair.client.begin(properties={amqp.Symbol("x"): 1})
     pair.pump()
     assert pair.one(v1.SessionOpened).session is ours
-    asked = pair.one(v1.SessionRequested, server=True)
-    assert asked.begin.properties == {"x": 1}
-    asked.session.end("amqp:internal-error", "x")
+    request = pair.one(v1.SessionRequested, server=True)
+    assert request.begin.properties == {"x": 1}
+    request.session.end("amqp:internal-error", "x")
     pair.pump()
     error = amqp.Error("amqp:internal-error", "x")
     assert pair.client_events == [v1.SessionEnded(ours, error, closed_by="remote")]
-    assert pair.server_events == [v1.SessionEnded(asked.session, error, closed_by="local")]
+    assert pair.server_events == [v1.SessionEnded(request.session, error, closed_by="local")]
     assert pair.client.sessions == pair.server.sessions == []
     with pytest.raises(LocalProtocolError, match="UNMAPPED"):
         ours.attach_sender("a", "b")
@@ -32,8 +32,8 @@ def test_a_session_is_refused() -> None:
     pair = Pair(handler=lambda _: None).opened()
     session = pair.client.begin()
     pair.pump()
-    asked = pair.one(v1.SessionRequested, server=True)
-    asked.session.end("amqp:not-allowed")
+    request = pair.one(v1.SessionRequested, server=True)
+    request.session.end("amqp:not-allowed")
     assert kinds(pair.pump()) == [v1.SessionOpened, v1.SessionEnded]
     assert pair.one(v1.SessionEnded).error.condition == "amqp:not-allowed"
     assert session.state == "UNMAPPED"
@@ -43,9 +43,9 @@ def test_what_is_attached_by_its_terminus() -> None:
     pair = Pair().opened()
     session = pair.session()
     sender, _ = pair.sender(session, properties={amqp.Symbol("p"): 1})
-    asked = pair.one(v1.LinkRequested, server=True)
-    assert isinstance(asked.link, v1.Receiver)
-    assert asked.attach.target == amqp.Target("queue")
+    request = pair.one(v1.LinkRequested, server=True)
+    assert isinstance(request.link, v1.Receiver)
+    assert request.attach.target == amqp.Target("queue")
     assert pair.one(v1.LinkOpened).link is sender
     receiver, served = pair.receiver(session)
     assert isinstance(served, v1.Sender)
@@ -61,12 +61,12 @@ def test_a_link_is_refused() -> None:
     pair = Pair(handler=lambda e: e.session.accept() if hasattr(e, "begin") else None).opened()
     session = pair.session()
     for attach_one in (session.attach_sender, session.attach_receiver):
-        wanted = attach_one("name", "q")
+        link = attach_one("name", "q")
         pair.pump()
         pair.one(v1.LinkRequested, server=True).link.refuse("amqp:not-found", "no queue q")
         error = amqp.Error("amqp:not-found", "no queue q")
-        assert pair.pump() == [v1.LinkClosed(wanted, True, error, closed_by="remote")]
-        assert wanted.state == "DETACHED"
+        assert pair.pump() == [v1.LinkClosed(link, True, error, closed_by="remote")]
+        assert link.state == "DETACHED"
     assert session.links == []
 
 
@@ -118,7 +118,7 @@ def test_everything_at_once_before_anything_was_accepted() -> None:
         event.link.accept()
         event.link.refuse("amqp:not-allowed")
     sent = peer.take()
-    assert [type(each) for each in sent] == [
+    assert [type(frame) for frame in sent] == [
         *(amqp.ProtocolHeader, amqp.Open, amqp.Begin, amqp.Attach, amqp.Detach, amqp.End),
         amqp.Close,
     ]
@@ -267,8 +267,8 @@ def test_a_transaction(fail: bool) -> None:
     with pytest.raises(LocalProtocolError, match="discharging"):
         transaction.commit()
     pair.pump()
-    asked = pair.one(v1.DischargeRequested, server=True)
-    assert (asked.transaction_id, asked.fail) == (b"txn-0", fail)
+    request = pair.one(v1.DischargeRequested, server=True)
+    assert (request.transaction_id, request.fail) == (b"txn-0", fail)
     assert pair.client_events == [v1.TransactionDischarged(link, transaction, fail)]
     assert transaction.state == ("rolled back" if fail else "committed")
     assert pair.server.transactions == set()
@@ -288,9 +288,9 @@ def test_an_outcome_inside_of_a_transaction() -> None:
     delivery = pair.one(v1.DeliveryReceived).delivery
     delivery.accept(transaction)
     pair.pump()
-    told = pair.one(v1.DeliveryUpdated, server=True)
-    assert told.state == amqp.TransactionalState(b"txn-0", amqp.Accepted())
-    assert not told.settled
+    update = pair.one(v1.DeliveryUpdated, server=True)
+    assert update.state == amqp.TransactionalState(b"txn-0", amqp.Accepted())
+    assert not update.settled
     transaction.commit()
     pair.pump()
     sent.settle()

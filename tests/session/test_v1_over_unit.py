@@ -23,7 +23,9 @@ ENDS: dict[str, Any] = {
     "the peer detaches and ends and closes": [*DETACHES, amqp.End(), amqp.Close()],
     "the transport ends": lambda engine: engine.receive_eof(),
     "the peer breaks a rule": [amqp.Open("twice")],
-    "this end detaches": lambda engine: [each.detach() for each in engine.sessions[0].links],
+    "this end detaches": lambda engine: [
+        any_link.detach() for any_link in engine.sessions[0].links
+    ],
     "this end ends the session": lambda engine: engine.sessions[0].end(),
     "this end closes": lambda engine: engine.close(),
 }
@@ -189,8 +191,8 @@ def test_a_login_whose_client_is_gone_can_be_decided() -> None:
         peer.give(
             amqp.ProtocolHeader(3, 1, 0, 0), amqp.SaslInit("PLAIN", b"\0u\0p"), amqp.Open("early")
         )
-    asked, closed = caught.value.events
-    assert kinds([asked, closed]) == [v1.AuthenticationRequested, v1.ConnectionClosed]
+    request, closed = caught.value.events
+    assert kinds([request, closed]) == [v1.AuthenticationRequested, v1.ConnectionClosed]
     peer.engine.data_to_send()
     peer.engine.authenticate()
     peer.engine.authenticate(False)
@@ -205,9 +207,9 @@ def test_a_transaction_of_a_controller_that_is_gone_is_not_declared() -> None:
     event.link.flow(10)
     peer.take()
     declare = amqp.Message(value=amqp.Declare()).encode()
-    asked, _ = peer.give(amqp.Transfer(0, 0, b"0", 0, payload=declare), amqp.Detach(0, True))
-    asked.link.declare(asked.delivery, b"txn")
-    asked.link.discharge(asked.delivery)
+    request, _ = peer.give(amqp.Transfer(0, 0, b"0", 0, payload=declare), amqp.Detach(0, True))
+    request.link.declare(request.delivery, b"txn")
+    request.link.discharge(request.delivery)
     assert peer.engine.transactions == set()
 
 

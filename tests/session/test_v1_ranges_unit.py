@@ -44,38 +44,40 @@ def test_a_state_of_a_range_is_one_event() -> None:
     assert peer.give(Disposition(RECEIVER, first, last, False, state)) == [
         v1.DeliveriesUpdated(link.session, True, first, last, state)
     ]
-    assert [each.remote_state for each in sent] == [None, *[state] * 4, None]
-    assert not any(each.remote_settled for each in sent)
+    assert [delivery.remote_state for delivery in sent] == [None, *[state] * 4, None]
+    assert not any(delivery.remote_settled for delivery in sent)
     # A later state of one of them, and an earlier one that a range replaces.
     assert kinds(peer.give(Disposition(RECEIVER, 2, None, False, amqp.Received(2, 0)))) == [
         v1.DeliveryUpdated
     ]
     assert sent[2].remote_state == amqp.Received(2, 0)
     peer.give(Disposition(RECEIVER, 2, 3, False, amqp.Received(3, 0)))
-    assert [each.remote_state for each in sent[1:5]] == [
+    assert [delivery.remote_state for delivery in sent[1:5]] == [
         *(state, amqp.Received(3, 0), amqp.Received(3, 0), state)
     ]
     # An outcome is the last word, one event for each.
     events = peer.give(Disposition(RECEIVER, 0, 3, False, amqp.Accepted()))
-    assert events == [v1.DeliveryUpdated(link, each, amqp.Accepted(), False) for each in sent[:4]]
+    assert events == [
+        v1.DeliveryUpdated(link, delivery, amqp.Accepted(), False) for delivery in sent[:4]
+    ]
     peer.give(Disposition(RECEIVER, 0, 5, False, amqp.Received(9, 9)))
-    assert [type(each.remote_state) for each in sent] == [
+    assert [type(delivery.remote_state) for delivery in sent] == [
         *[amqp.Accepted] * 4, *[amqp.Received] * 2
     ]  # fmt: skip
     # What is settled keeps the state of its range.
     peer.give(Disposition(RECEIVER, 0, 5, True))
-    assert [type(each.remote_state) for each in sent] == [
+    assert [type(delivery.remote_state) for delivery in sent] == [
         *[amqp.Accepted] * 4, *[amqp.Received] * 2
     ]  # fmt: skip
-    assert all(each.remote_settled for each in sent)
+    assert all(delivery.remote_settled for delivery in sent)
     assert link.unsettled == {}
 
 
 def test_a_range_keeps_its_state_where_the_link_ends() -> None:
     peer, link, sent = sending(3)
     peer.give(Disposition(RECEIVER, 0, 2, False, amqp.Received(1, 7)), amqp.Detach(0, False))
-    assert [each.remote_state for each in sent] == [amqp.Received(1, 7)] * 3
-    assert set(link.unsettled) == {each.tag for each in sent}
+    assert [delivery.remote_state for delivery in sent] == [amqp.Received(1, 7)] * 3
+    assert set(link.unsettled) == {delivery.tag for delivery in sent}
 
 
 def test_ranges_of_what_came() -> None:
@@ -92,7 +94,7 @@ def test_ranges_of_what_came() -> None:
     assert peer.give(Disposition(SENDER, 1, 8, False, state)) == [
         v1.DeliveriesUpdated(link.session, False, 1, 8, state)
     ]
-    assert [each.remote_state for each in came] == [None, state, state, None]
+    assert [delivery.remote_state for delivery in came] == [None, state, state, None]
     assert kinds(peer.give(Disposition(SENDER, 6, 8, False, state))) == []
     assert kinds(peer.give(Disposition(SENDER, 6, 9, False, state))) == [v1.DeliveryUpdated]
 
@@ -499,7 +501,7 @@ def test_a_delivery_of_many_small_transfers_takes_one_piece_of_memory() -> None:
     link.flow(1)
     first = amqp.Transfer(0, 0, b"t", 0, more=True)
     pieces = [b"a", b"", b"b", b"", b"", b"c" * 100]
-    events = peer.give(first, *[amqp.Transfer(0, more=True, payload=each) for each in pieces])
+    events = peer.give(first, *[amqp.Transfer(0, more=True, payload=piece) for piece in pieces])
     assert kinds(events) == [v1.DeliveryStarted]
     assert peer.engine.partial_bytes == 102
     for _ in range(50):

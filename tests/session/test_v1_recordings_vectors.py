@@ -14,9 +14,9 @@ from amqpcodec.session import v1
 from tests.session.v1_recordings import NAMES, Player, conversations
 
 
-def told(events: list[Any]) -> list[Any]:
+def comparable(events: list[Any]) -> list[Any]:
     """Events as they can be compared between two runs: objects by what they are, not which."""
-    found = []
+    rows = []
     for event in events:
         parts: list[Any] = [type(event)]
         for name in event.__dataclass_fields__:
@@ -32,11 +32,11 @@ def told(events: list[Any]) -> list[Any]:
             elif isinstance(value, v1.Transaction):
                 value = value.id
             parts.append(value)
-        found.append(tuple(parts))
-    return found
+        rows.append(tuple(parts))
+    return rows
 
 
-def whole(data: bytes) -> list[bytes]:
+def one_piece(data: bytes) -> list[bytes]:
     return [data]
 
 
@@ -47,22 +47,22 @@ def by_byte(data: bytes) -> list[bytes]:
 def at_random(seed: int) -> Callable[[bytes], list[bytes]]:
     rng = random.Random(seed)
 
-    def cut(data: bytes) -> list[bytes]:
+    def split(data: bytes) -> list[bytes]:
         places = sorted({0, len(data), *(rng.randrange(len(data) + 1) for _ in range(4))})
         return [data[a:b] for a, b in pairwise(places)]
 
-    return cut
+    return split
 
 
 @pytest.mark.parametrize("role", ["client", "server"])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_events_in_every_chunking(name: str, role: str) -> None:
     frames = conversations(name)
-    once = Player(role, frames).play(whole)
-    expected = told(once.events)
+    once = Player(role, frames).play(one_piece)
+    expected = comparable(once.events)
     assert len(expected) > 15
-    for cut in (by_byte, *(at_random(seed) for seed in range(5))):
-        assert told(Player(role, frames).play(cut).events) == expected
+    for split in (by_byte, *(at_random(seed) for seed in range(5))):
+        assert comparable(Player(role, frames).play(split).events) == expected
 
 
 @pytest.mark.parametrize("role", ["client", "server"])
@@ -70,14 +70,14 @@ def test_the_same_events_in_every_chunking(name: str, role: str) -> None:
 def test_events_are_what_was_recorded(name: str, role: str) -> None:
     """Against what the decoder of messages, which knows nothing of states, finds in the bytes."""
     frames = conversations(name)
-    player = Player(role, frames).play(whole)
+    player = Player(role, frames).play(one_piece)
     data = b"".join(part for side, part in frames if side != role)
-    said = [event for _, event in amqp.MessageDecoder(0).feed(data)]
-    deliveries = [each for each in said if isinstance(each, amqp.Delivery)]
+    recorded_frames = [event for _, event in amqp.MessageDecoder(0).feed(data)]
+    deliveries = [one for one in recorded_frames if isinstance(one, amqp.Delivery)]
     asks = (v1.DeliveryReceived, v1.DeclareRequested, v1.DischargeRequested)
     came = [event.delivery for event in player.events if isinstance(event, asks)]
-    assert [(each.id, each.tag, each.payload) for each in came] == [
-        (each.transfer.delivery_id, each.transfer.delivery_tag, each.payload) for each in deliveries
+    assert [(one.id, one.tag, one.payload) for one in came] == [
+        (one.transfer.delivery_id, one.transfer.delivery_tag, one.payload) for one in deliveries
     ]
     counted = {
         amqp.Attach: (v1.LinkRequested, v1.LinkOpened),
@@ -86,16 +86,16 @@ def test_events_are_what_was_recorded(name: str, role: str) -> None:
         amqp.Close: (v1.ConnectionClosed,),
     }
     for frame, kinds in counted.items():
-        count = sum(isinstance(each, frame) for each in said)
-        assert sum(isinstance(each, kinds) for each in player.events) == count, frame
+        count = sum(isinstance(one, frame) for one in recorded_frames)
+        assert sum(isinstance(one, kinds) for one in player.events) == count, frame
     updates = (v1.DeliveryUpdated, v1.TransactionDeclared, v1.TransactionDischarged)
     ranges = sum(
-        (each.first if each.last is None else each.last) - each.first + 1
-        for each in said
-        if isinstance(each, amqp.Disposition)
+        (one.first if one.last is None else one.last) - one.first + 1
+        for one in recorded_frames
+        if isinstance(one, amqp.Disposition)
     )
-    assert sum(isinstance(each, updates) for each in player.events) == ranges
-    (closed,) = [each for each in player.events if isinstance(each, v1.ConnectionClosed)]
+    assert sum(isinstance(one, updates) for one in player.events) == ranges
+    (closed,) = [one for one in player.events if isinstance(one, v1.ConnectionClosed)]
     assert closed.clean
     assert player.engine.closed
-    assert not [each for each in player.events if isinstance(each, v1.AuthenticationFailed)]
+    assert not [one for one in player.events if isinstance(one, v1.AuthenticationFailed)]

@@ -117,8 +117,8 @@ def run(seed: int, mode: Any) -> Ends:
 def test_exactly_once_where_the_sender_settles(seed: int) -> None:
     """The receiver keeps an outcome until the sender has it: mode "second" (§2.6.12)."""
     ends = run(seed, amqp.ReceiverSettleMode.SECOND)
-    wanted = [message.encode() for message in ends.messages.values()]
-    assert sorted(ends.processed) == sorted(wanted)
+    expected = [message.encode() for message in ends.messages.values()]
+    assert sorted(ends.processed) == sorted(expected)
     assert set(ends.settled) == set(ends.messages)
     assert set(map(type, ends.settled.values())) == {amqp.Accepted}
     assert ends.sender.unsettled_map == ends.receiver.unsettled_map == {}
@@ -145,8 +145,8 @@ def test_at_every_byte(mode: Any) -> None:
         if not lost:
             break
         ends.talk(1 << 20)
-        wanted = {message.encode() for message in ends.messages.values()}
-        assert set(ends.processed) == wanted
+        expected = {message.encode() for message in ends.messages.values()}
+        assert set(ends.processed) == expected
         assert len(ends.processed) == COUNT or mode == amqp.ReceiverSettleMode.FIRST
         assert set(ends.settled) == set(ends.messages)
         budget += 7

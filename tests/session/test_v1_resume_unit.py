@@ -74,7 +74,7 @@ def attached(
     return pair, *ends
 
 
-def told(pair: Pair, client_sends: bool) -> list[Any]:
+def events_of_receiver(pair: Pair, client_sends: bool) -> list[Any]:
     """What the receiving end was told."""
     pair.pump()
     return pair.server_events if client_sends else pair.client_events
@@ -84,20 +84,20 @@ def told(pair: Pair, client_sends: bool) -> list[Any]:
 
 
 def test_what_two_maps_call_for() -> None:
-    found = v1.compare_unsettled(SENDER_MAP, RECEIVER_MAP)
-    assert found == {tag: plan for tag, (_, _, plan) in CASES.items()}
+    plans = v1.compare_unsettled(SENDER_MAP, RECEIVER_MAP)
+    assert plans == {tag: plan for tag, (_, _, plan) in CASES.items()}
     assert v1.compare_unsettled(None, None) == {}
 
 
 def test_what_incomplete_maps_call_for() -> None:
     """Without a tag they say nothing; §2.7.3."""
-    found = v1.compare_unsettled(SENDER_MAP, RECEIVER_MAP, receiver_incomplete=True)
-    unknown = {tag for tag, plan in found.items() if plan.action is ACTION.UNKNOWN}
+    plans = v1.compare_unsettled(SENDER_MAP, RECEIVER_MAP, receiver_incomplete=True)
+    unknown = {tag for tag, plan in plans.items() if plan.action is ACTION.UNKNOWN}
     assert unknown == {b"1", b"5", b"10"}
     only = {b"only": None}
     assert v1.compare_unsettled({}, only)[b"only"].action is ACTION.FORGET
-    found = v1.compare_unsettled({}, only, sender_incomplete=True)
-    assert found[b"only"].action is ACTION.UNKNOWN
+    plans = v1.compare_unsettled({}, only, sender_incomplete=True)
+    assert plans[b"only"].action is ACTION.UNKNOWN
 
 
 @pytest.mark.parametrize("client_sends", [True, False])
@@ -113,7 +113,7 @@ def test_each_case_between_two_ends(tag: bytes, client_sends: bool) -> None:
     position = plan.position
     start = 0 if position is None else offset_of(BYTES, position)
     sent = sender.resume(tag, MESSAGE)
-    events = told(pair, client_sends)
+    events = events_of_receiver(pair, client_sends)
     match plan.action:
         case ACTION.FORGET:
             assert (sent, events) == (None, [])
@@ -123,7 +123,7 @@ def test_each_case_between_two_ends(tag: bytes, client_sends: bool) -> None:
             assert tag not in receiver.unsettled_map
             assert tag not in sender.unsettled_map
             sender.send(MESSAGE, tag=tag)  # as a new delivery
-            (event,) = told(pair, client_sends)
+            (event,) = events_of_receiver(pair, client_sends)
             assert (event.delivery.resumed, event.delivery.message) == (False, MESSAGE)
             event.delivery.accept()
             pair.pump()
@@ -384,10 +384,10 @@ def test_a_connection_that_is_lost_is_a_suspended_link() -> None:
         came[1].tag: A,
         came[2].tag: position_after(came[2].payload),
     }
-    actions = [sender.resumptions[each.tag].action for each in sent]
+    actions = [sender.resumptions[delivery.tag].action for delivery in sent]
     assert actions == [ACTION.RESEND, ACTION.SETTLE, ACTION.RESUME]
-    for number, each in enumerate(sent):
-        sender.resume(each.tag, amqp.Message(b"%d" % number))
+    for number, delivery in enumerate(sent):
+        sender.resume(delivery.tag, amqp.Message(b"%d" % number))
     pair.pump()
     first, second, third = pair.server_events
     assert kinds(pair.server_events) == [
@@ -470,7 +470,7 @@ def test_received_in_a_disposition_of_the_sender_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("known", "start", "fits"),
+    ("receiver_state", "start", "fits"),
     [
         (None, None, True),
         (None, R(0, 0), True),
@@ -486,10 +486,10 @@ def test_received_in_a_disposition_of_the_sender_is_refused() -> None:
         (R(1, 5), R(3, 0), False),
     ],
 )
-def test_a_gap_is_refused(known: Any, start: Any, fits: bool) -> None:
+def test_a_gap_is_refused(receiver_state: Any, start: Any, fits: bool) -> None:
     """What is left out would be lost without a word."""
-    assert is_gap(known, start) is not fits
-    peer, _ = receiving({b"t": known}, {b"t": None})
+    assert is_gap(receiver_state, start) is not fits
+    peer, _ = receiving({b"t": receiver_state}, {b"t": None})
     (event,) = peer.give(first(resume=True, state=start))
     if fits:
         begin = None if start in (None, R(0, 0)) else start

@@ -151,12 +151,12 @@ RIGHT = {
 
 def orders(alphabet: Any, ends: Callable[[tuple[str, ...]], bool]) -> Iterator[tuple[str, ...]]:
     """Every sequence of up to 5 messages; those after which the login is over are not extended."""
-    waiting: list[tuple[str, ...]] = [()]
-    while waiting:
-        order = waiting.pop()
+    pending: list[tuple[str, ...]] = [()]
+    while pending:
+        order = pending.pop()
         yield order
         if len(order) < 5 and not ends(order):
-            waiting += [(*order, name) for name in alphabet]
+            pending += [(*order, name) for name in alphabet]
 
 
 def test_every_order_of_a_servers_messages() -> None:
@@ -291,30 +291,30 @@ def test_a_user_that_does_not_exist_is_challenged_like_others(name: str) -> None
         "old": v1.ScramRecord.of("pencil", mechanism=NAMES[NAMES.index(name) - 1]),
     }
     sasl = v1.SaslServer((name,), users.get, scram_iterations=5000)
-    known, nobody, old = (exchange(sasl, user) for user in ("user", "nobody", "old"))
-    assert known[1] == nobody[1] == old[1] == amqp.SaslOutcome(AUTH)
-    assert known[2] == nobody[2] == old[2]
-    for challenge, _, _ in (known, nobody, old):
+    existing, nobody, old = (exchange(sasl, user) for user in ("user", "nobody", "old"))
+    assert existing[1] == nobody[1] == old[1] == amqp.SaslOutcome(AUTH)
+    assert existing[2] == nobody[2] == old[2]
+    for challenge, _, _ in (existing, nobody, old):
         assert challenge.endswith(b",i=5000")
-        assert len(challenge) == len(known[0])
+        assert len(challenge) == len(existing[0])
         assert len(salt_of(challenge)) == 16
-    assert salt_of(known[0]) == salt_of(exchange(sasl, "user")[0])
+    assert salt_of(existing[0]) == salt_of(exchange(sasl, "user")[0])
     assert salt_of(nobody[0]) == salt_of(exchange(sasl, "nobody")[0])
     assert salt_of(nobody[0]) == salt_of(exchange(sasl, "no\u00adbody")[0])  # SASLprep drops it
     assert salt_of(nobody[0]) != salt_of(old[0]) != salt_of(exchange(sasl, "third")[0])
 
 
 def test_the_salt_of_a_user_that_does_not_exist_comes_from_the_servers_secret() -> None:
-    made = [
+    servers = [
         v1.SaslServer((SHA256,), {}.get, scram_secret=secret)
         for secret in (b"a" * 16, b"a" * 16, b"b" * 16)
     ]
-    once, again, other = (salt_of(exchange(sasl, "nobody")[0]) for sasl in made)
+    once, again, other = (salt_of(exchange(sasl, "nobody")[0]) for sasl in servers)
     assert once == again != other
     fresh = (v1.SaslServer((SHA256,), {}.get) for _ in range(2))
     one, two = (salt_of(exchange(sasl, "nobody")[0]) for sasl in fresh)
     assert one != two
-    assert b"aaaa" not in repr(made[0]).encode()
+    assert b"aaaa" not in repr(servers[0]).encode()
 
 
 def test_a_user_that_does_not_exist_costs_what_others_cost(
@@ -359,9 +359,9 @@ def test_a_user_that_does_not_exist_costs_what_others_cost(
             peer.give(response)
             return first + list(calls)
 
-    known, unknown = cost("userX"), cost("nouser"[:5])
-    assert known == unknown
-    assert {kind for kind, _ in known} == {"hmac", "hash"}  # no hashing in rounds at the server
+    existing, unknown = cost("userX"), cost("nouser"[:5])
+    assert existing == unknown
+    assert {kind for kind, _ in existing} == {"hmac", "hash"}  # no hashing in rounds at the server
 
 
 def test_proofs_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -584,19 +584,19 @@ def test_bounds() -> None:
             wrong()
 
 
-@pytest.mark.parametrize(("iterations", "taken"), [(5000, True), (4999, False), (8001, False)])
-def test_a_client_with_bounds_of_its_own(iterations: int, taken: bool) -> None:
+@pytest.mark.parametrize(("iterations", "accepted"), [(5000, True), (4999, False), (8001, False)])
+def test_a_client_with_bounds_of_its_own(iterations: int, accepted: bool) -> None:
     client = v1.Scram("user", "pencil", min_iterations=5000, max_iterations=8000)
     record = v1.ScramRecord.of("pencil", iterations=iterations)
     pair = Pair({"sasl": client}, {"sasl": v1.SaslServer((SHA256,), {"user": record}.get)})
-    assert (v1.Authenticated in kinds(pair.pump())) is taken
+    assert (v1.Authenticated in kinds(pair.pump())) is accepted
 
 
 # --- PLAIN, ANONYMOUS, EXTERNAL -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "response", "asked"),
+    ("mechanism", "response", "expected"),
     [
         ("PLAIN", b"\0u\0p", ("u", "p", "")),
         ("PLAIN", b"z\0u\0p", ("u", "p", "z")),
@@ -617,17 +617,19 @@ def test_a_client_with_bounds_of_its_own(iterations: int, taken: bool) -> None:
     ],
 )
 def test_what_a_server_asks_its_caller(
-    mechanism: str, response: bytes | None, asked: tuple[str, str | None, str] | None
+    mechanism: str, response: bytes | None, expected: tuple[str, str | None, str] | None
 ) -> None:
     peer = Peer("server", sasl=v1.SaslServer(("PLAIN", "ANONYMOUS", "EXTERNAL")))
     events = peer.give(
         amqp.ProtocolHeader(3, 1, 0, 0), amqp.SaslInit(amqp.Symbol(mechanism), response)
     )
-    if asked is None:
+    if expected is None:
         assert kinds(events) == [v1.AuthenticationFailed, v1.ConnectionClosed]
         assert peer.take()[-1] == amqp.SaslOutcome(AUTH)
         return
-    assert events == [v1.AuthenticationRequested(mechanism, asked[0], asked[1], asked[2], None)]
+    assert events == [
+        v1.AuthenticationRequested(mechanism, expected[0], expected[1], expected[2], None)
+    ]
     with pytest.raises(ValueError, match="other than OK"):
         peer.engine.authenticate(False, amqp.SaslCode.OK)
     peer.engine.authenticate()

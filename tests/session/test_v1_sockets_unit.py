@@ -17,8 +17,8 @@ from tests.session.v1_wire import Client, Server, serving
 @pytest.fixture
 def server() -> Iterator[Server]:
     offered = v1.SaslServer(("PLAIN", "ANONYMOUS", "SCRAM-SHA-256"), USERS.get)
-    with serving(sasl=offered, max_frame_size=5000, idle_timeout=5.0) as made:
-        yield made
+    with serving(sasl=offered, max_frame_size=5000, idle_timeout=5.0) as running_server:
+        yield running_server
 
 
 USERS = {"scram": v1.ScramRecord.of("secret")}
@@ -37,11 +37,11 @@ def test_there_and_back(server: Server, mechanism: Any) -> None:
         if not sender.credit:
             client.wait(v1.CreditChanged, lambda event: event.credit > 0)
         sent.append(sender.send(amqp.Message(body)))
-    assert {type(client.outcome(each)) for each in sent} == {amqp.Accepted}
+    assert {type(client.outcome(delivery)) for delivery in sent} == {amqp.Accepted}
     receiver = session.attach_receiver("from", "q")
     receiver.flow(60)
     came = [client.wait(v1.DeliveryReceived).delivery for _ in bodies]
-    assert [bytes(each.message.body) for each in came] == bodies
+    assert [bytes(delivery.message.body) for delivery in came] == bodies
     session.settle(came)
     assert client.close().clean
     assert len(server.outcomes) == 60
@@ -73,8 +73,8 @@ def test_azure_sends(server: Server) -> None:
         for body in itertools.chain(bodies, [b"%d" % n for n in range(70)]):
             sender.send_message(message(data=[body]), timeout=10)
     queue = server.queues[f"amqp://{host}:{port}/q"]
-    found = [amqp.Message.decode(payload).body for payload in queue]
-    assert found == bodies + [b"%d" % n for n in range(70)]
+    received = [amqp.Message.decode(payload).body for payload in queue]
+    assert received == bodies + [b"%d" % n for n in range(70)]
 
 
 def test_azure_receives_and_settles(server: Server) -> None:
@@ -84,11 +84,11 @@ def test_azure_receives_and_settles(server: Server) -> None:
     bodies = [b"%d" % n * (n * 100) for n in range(40)]
     server.queues[address].extend(amqp.Message(body).encode() for body in bodies)
     options = {"auth": plain("u", "right"), "use_tls": False, "link_credit": 10}
-    found = []
+    received = []
     with client.ReceiveClient(f"{host}:{port}", address, **options) as receiver:
-        while len(found) < len(bodies):
+        while len(received) < len(bodies):
             batch = receiver.receive_message_batch(max_batch_size=10, timeout=10)
             assert batch
-            for each in batch:
-                found.append(b"".join(each.data))
-    assert found == bodies
+            for message in batch:
+                received.append(b"".join(message.data))
+    assert received == bodies

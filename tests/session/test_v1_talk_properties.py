@@ -74,7 +74,7 @@ class End:
 
     def links(self, kind: type) -> list[Any]:
         sessions = self.engine.sessions
-        return [link for each in sessions for link in each.links if isinstance(link, kind)]
+        return [link for session in sessions for link in session.links if isinstance(link, kind)]
 
     def act(self) -> None:
         """Something at random; what is not possible now changes nothing."""
@@ -232,7 +232,11 @@ def test_two_engines_understand_each_other(seed: int) -> None:
         for link in one.links(v1.Sender):
             if link.name in closed | blocked or link.state != "ATTACHED":
                 continue
-            peer = next(each for each in other.links(v1.Receiver) if each.name == link.name)
+            peer = next(
+                other_link
+                for other_link in other.links(v1.Receiver)
+                if other_link.name == link.name
+            )
             begun = link._open_delivery is not None and not link._open_delivery._started
             assert peer.delivery_count == link.delivery_count
             assert peer.link_credit == link.link_credit, begun
@@ -261,8 +265,8 @@ def test_the_talk_is_about_something() -> None:
 # --- anything -------------------------------------------------------------------------------------
 
 VALID = b"".join(
-    amqp.encode(0, each)
-    for each in (
+    amqp.encode(0, performative)
+    for performative in (
         amqp.ProtocolHeader(0, 1, 0, 0),
         amqp.Open("peer", max_frame_size=4096),
         amqp.Begin(None, 0, 10, 10),
@@ -282,8 +286,8 @@ VALID = b"".join(
     )
 )
 SASL = b"".join(
-    amqp.encode(0, each)
-    for each in (
+    amqp.encode(0, performative)
+    for performative in (
         amqp.ProtocolHeader(3, 1, 0, 0),
         amqp.SaslMechanisms([amqp.Symbol("PLAIN"), amqp.Symbol("SCRAM-SHA-256")]),
         amqp.SaslInit("PLAIN", b"\0u\0p"),
@@ -329,13 +333,13 @@ def feed(engine: Any, data: bytes, step: int) -> None:
         try:
             react(engine, engine.receive_data(data[at : at + step]))
         except RemoteProtocolError as error:
-            found = error
+            fault = error
             break
     else:
-        found = None
-    if found is not None:
-        assert found.condition
-        assert type(found.events[-1]) is v1.ConnectionClosed
+        fault = None
+    if fault is not None:
+        assert fault.condition
+        assert type(fault.events[-1]) is v1.ConnectionClosed
         assert engine.closed
         engine.data_to_send()
         with pytest.raises(RemoteProtocolError):

@@ -61,9 +61,9 @@ class Server:
 def attach(number: int = 0, *, sends: bool = True, **fields: Any) -> Any:
     """An attach of the peer's."""
     role = SENDER if sends else RECEIVER
-    given = {"source": amqp.Source("q"), "target": amqp.Target("q"), **fields}
+    termini = {"source": amqp.Source("q"), "target": amqp.Target("q"), **fields}
     count = 0 if sends else None
-    return amqp.Attach(f"link {number}", number, role, initial_delivery_count=count, **given)
+    return amqp.Attach(f"link {number}", number, role, initial_delivery_count=count, **termini)
 
 
 def sent(n: int, window: int = 1 << 30) -> tuple[Server, Any, list[Any]]:
@@ -244,7 +244,7 @@ def resumed(n: int) -> None:
     states = {b"%d" % i: None for i in range(n)}
     engine: Any = Connection("server", protocol="1.0", max_frame_size=1 << 24, limits=LIMITS)
     hello = [amqp.ProtocolHeader(0, 1, 0, 0), amqp.Open("peer", max_frame_size=1 << 24), BEGIN]
-    engine.receive_data(b"".join([amqp.encode(0, each) for each in hello]))
+    engine.receive_data(b"".join([amqp.encode(0, frame) for frame in hello]))
     engine.accept()
     (session,) = engine.sessions
     session.accept()

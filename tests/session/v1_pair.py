@@ -48,11 +48,11 @@ class Pair:
         self.client_events: list[Any] = []
         self.server_events: list[Any] = []
         while True:
-            there, back = self.client.data_to_send(), self.server.data_to_send()
-            if not there and not back:
+            to_server, to_client = self.client.data_to_send(), self.server.data_to_send()
+            if not to_server and not to_client:
                 return self.client_events
-            if there and not self.server.closed:
-                for event in self.server.receive_data(there):
+            if to_server and not self.server.closed:
+                for event in self.server.receive_data(to_server):
                     self.server_events.append(event)
                     if isinstance(event, v1.ConnectionRequested):
                         self.server.accept()
@@ -60,13 +60,13 @@ class Pair:
                         self.server.authenticate(event.password in (None, "right"))
                     else:
                         self.handler(event)
-            if back and not self.client.closed:
-                self.client_events += self.client.receive_data(back)
+            if to_client and not self.client.closed:
+                self.client_events += self.client.receive_data(to_client)
 
     def one(self, kind: type, server: bool = False) -> Any:
         """The only event of a kind among those that came last."""
-        found = self.server_events if server else self.client_events
-        (event,) = [each for each in found if isinstance(each, kind)]
+        events = self.server_events if server else self.client_events
+        (event,) = [candidate for candidate in events if isinstance(candidate, kind)]
         return event
 
     def opened(self) -> Pair:
@@ -106,14 +106,14 @@ class Peer:
     def give(self, *frames: Any, channel: int = 0) -> list[Any]:
         """Frames in; the events."""
         return list(
-            self.engine.receive_data(b"".join(amqp.encode(channel, each) for each in frames))
+            self.engine.receive_data(b"".join(amqp.encode(channel, frame) for frame in frames))
         )
 
     def take(self) -> list[Any]:
         """Frames that the engine sent since the last call."""
-        found = list(self.decoder.feed(self.engine.data_to_send()))
-        self.sent += found
-        return [frame for _, frame in found]
+        frames = list(self.decoder.feed(self.engine.data_to_send()))
+        self.sent += frames
+        return [frame for _, frame in frames]
 
     def opened(self, **fields: Any) -> Peer:
         """A server with the connection open, its frames taken."""
@@ -126,11 +126,11 @@ class Peer:
         """The session that the peer has begun as channel 0, its frames taken."""
         if not self.engine.open_sent:
             self.opened()
-        given = {
+        values = {
             **{"next_outgoing_id": 0, "incoming_window": 100, "outgoing_window": 100},
             **fields,
         }
-        (event,) = self.give(amqp.Begin(None, **given))
+        (event,) = self.give(amqp.Begin(None, **values))
         event.session.accept()
         self.take()
         return event.session
@@ -147,14 +147,14 @@ class Peer:
 
 def attach(name: str = "link", handle: int = 0, *, sends: bool = True, **fields: Any) -> Any:
     """An attach of the peer's."""
-    given = {
+    values = {
         "source": amqp.Source("queue"),
         "target": amqp.Target("queue"),
         "initial_delivery_count": 0 if sends else None,
         **fields,
     }
     role = amqp.Role.SENDER if sends else amqp.Role.RECEIVER
-    return amqp.Attach(name, handle, role, **given)
+    return amqp.Attach(name, handle, role, **values)
 
 
 def kinds(events: list[Any]) -> list[type]:

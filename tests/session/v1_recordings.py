@@ -28,12 +28,12 @@ def conversations(name: str) -> list[tuple[str, bytes]]:
     if path is None or not path.is_file():
         pytest.skip("the recordings are not beside the repository")
     fields = ["direction", "frame", "connection_index"]
-    found = []
+    frames = []
     for batch in capture.read(str(path), fields=fields, ports=PORTS, protocol="1.0", redact=False):
         rows = pa.record_batch(batch).to_pylist()
         assert {row["connection_index"] for row in rows} <= {0}
-        found += [(row["direction"], row["frame"]) for row in rows]
-    return found
+        frames += [(row["direction"], row["frame"]) for row in rows]
+    return frames
 
 
 @dataclass
@@ -49,14 +49,18 @@ class Player:
     deliveries: dict[int, Any] = field(default_factory=dict)
     sent: dict[int, Any] = field(default_factory=dict)
 
-    def play(self, cut: Callable[[bytes], list[bytes]]) -> Player:
+    def play(self, split: Callable[[bytes], list[bytes]]) -> Player:
         """Feed the other side's bytes, cut into pieces, and say what this side said."""
         own = [bytes_ for side, bytes_ in self.frames if side == self.role]
-        said = [frame for _, frame in amqp.Decoder(0).feed(b"".join(own))]
-        opened = next(each for each in said if isinstance(each, amqp.Open))
+        frames = [frame for _, frame in amqp.Decoder(0).feed(b"".join(own))]
+        opened = next(
+            performative for performative in frames if isinstance(performative, amqp.Open)
+        )
         options: dict[str, Any] = {"sasl": v1.SaslServer(("PLAIN", "ANONYMOUS"))}
         if self.role == "client":
-            init = next(each for each in said if isinstance(each, amqp.SaslInit))
+            init = next(
+                performative for performative in frames if isinstance(performative, amqp.SaslInit)
+            )
             options["sasl"] = v1.Anonymous()
             if init.mechanism == "PLAIN":
                 _, name, password = init.initial_response.split(b"\0")
@@ -71,22 +75,22 @@ class Player:
             if side != self.role:
                 heard += data
                 continue
-            self.feed(heard, cut)
+            self.feed(heard, split)
             heard = b""
             for channel, frame in self.decoder.feed(data):
                 self.say(channel, frame)
-        self.feed(heard, cut)
+        self.feed(heard, split)
         return self
 
-    def feed(self, data: bytes, cut: Callable[[bytes], list[bytes]]) -> None:
-        for piece in cut(data) if data else []:
+    def feed(self, data: bytes, split: Callable[[bytes], list[bytes]]) -> None:
+        for piece in split(data) if data else []:
             for event in self.engine.receive_data(piece):
                 self.events.append(event)
                 if isinstance(event, v1.DeliveryReceived):
                     self.deliveries[event.delivery.id] = event.delivery
 
-    def asked(self, kind: type, wanted: Callable[[Any], bool]) -> Any:
-        return next((e for e in self.events if isinstance(e, kind) and wanted(e)), None)
+    def first_event(self, kind: type, matches: Callable[[Any], bool]) -> Any:
+        return next((e for e in self.events if isinstance(e, kind) and matches(e)), None)
 
     def say(self, channel: int, frame: Any) -> None:
         """One frame of the recorded side, by a call."""
@@ -116,7 +120,7 @@ class Player:
         if frame.remote_channel is None:
             self.sessions[channel] = self.engine.begin(incoming_window=100_000)
         else:
-            event = self.asked(v1.SessionRequested, lambda _: True)
+            event = self.first_event(v1.SessionRequested, lambda _: True)
             event.session.accept(incoming_window=100_000)
             self.sessions[channel] = event.session
 
@@ -128,7 +132,7 @@ class Player:
             "target": frame.target,
         }
         session = self.sessions[channel]
-        event = self.asked(
+        event = self.first_event(
             v1.LinkRequested,
             lambda e: e.link.name == frame.name and e.link.state == "ATTACH_RCVD",
         )
@@ -184,15 +188,15 @@ class Player:
                     self.sent[number].settle(frame.state)
                 continue
             delivery = self.deliveries.get(number)
-            asked = self.asked(
+            declare = self.first_event(
                 v1.DeclareRequested, lambda e, number=number: e.delivery.id == number
             )
-            done = self.asked(
+            discharge = self.first_event(
                 v1.DischargeRequested, lambda e, number=number: e.delivery.id == number
             )
-            if asked is not None:
-                asked.link.declare(asked.delivery, frame.state.txn_id)
-            elif done is not None:
-                done.link.discharge(done.delivery)
+            if declare is not None:
+                declare.link.declare(declare.delivery, frame.state.txn_id)
+            elif discharge is not None:
+                discharge.link.discharge(discharge.delivery)
             elif delivery is not None:
                 delivery.update(frame.state, settled=frame.settled)

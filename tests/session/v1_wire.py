@@ -148,8 +148,8 @@ class Server:
                 except RemoteProtocolError as error:
                     self.errors.append(error)
                 for session in engine.sessions:
-                    for each in session.links:
-                        self.dispatch(each)
+                    for link_of_session in session.links:
+                        self.dispatch(link_of_session)
                 now = time.monotonic()
                 engine.next_timeout(now)
                 engine.handle_timeout(now)

@@ -42,18 +42,18 @@ def live(url: str) -> Callable[..., Any]:
     """Run a coroutine function with an open client; what it returns."""
 
     def run(work: Callable[[Any], Awaitable[Any]], seconds: float = 30, **options: Any) -> Any:
-        async def whole() -> Any:
+        async def connect_and_work() -> Any:
             async with await example("client").connect(url, **options) as client:
                 return await asyncio.wait_for(work(client), seconds)
 
-        return asyncio.run(whole())
+        return asyncio.run(connect_and_work())
 
     return run
 
 
 def ctl(*arguments: str, **environment: str) -> str:
     """Run rabbitmqctl; what it prints."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(BROKER), "ctl", "--", "-q", *arguments],
         timeout=40,
         stdin=subprocess.DEVNULL,
@@ -61,8 +61,8 @@ def ctl(*arguments: str, **environment: str) -> str:
         encoding="utf-8",
         env={**os.environ, **environment},
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
 @pytest.fixture

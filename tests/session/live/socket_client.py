@@ -39,12 +39,12 @@ class SocketClient:
         except ConnectionResetError:
             data = b""
         try:
-            found = self.session.receive_data(data) if data else self.session.receive_eof()
+            events = self.session.receive_data(data) if data else self.session.receive_eof()
         except RemoteProtocolError as error:
-            found = error.events
-        self.events += found
+            events = error.events
+        self.events += events
         self.flush_quietly()
-        return found
+        return events
 
     def flush_quietly(self) -> None:
         """The peer may have closed already."""

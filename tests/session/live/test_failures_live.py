@@ -32,9 +32,9 @@ AmqpError = example("client").AmqpError
 
 @pytest.fixture
 def client(broker):
-    made = SocketClient(broker).open()
-    yield made
-    made.close()
+    socket_client = SocketClient(broker).open()
+    yield socket_client
+    socket_client.close()
 
 
 # ---- refusals ----
@@ -185,8 +185,8 @@ def test_memory_alarm(client, unique, rabbitmqctl):
 
 def test_publishers_wait_for_the_end_of_an_alarm(live, unique, rabbitmqctl):
     async def work(client):
-        told = []
-        client.on_blocked = told.append
+        reasons = []
+        client.on_blocked = reasons.append
         channel = await client.channel(confirms=True)
         await channel.declare_queue(unique, exclusive=True)
         loop = asyncio.get_running_loop()
@@ -194,7 +194,7 @@ def test_publishers_wait_for_the_end_of_an_alarm(live, unique, rabbitmqctl):
         try:
             await loop.run_in_executor(None, rabbitmqctl, *alarm)
             first = asyncio.create_task(channel.publish("", unique, b"1"))
-            while not told:
+            while not reasons:
                 await asyncio.sleep(0.05)
             second = asyncio.create_task(channel.publish("", unique, b"2"))
             await asyncio.sleep(0.3)
@@ -204,7 +204,7 @@ def test_publishers_wait_for_the_end_of_an_alarm(live, unique, rabbitmqctl):
             await loop.run_in_executor(None, rabbitmqctl, "set_vm_memory_high_watermark", "0.4")
         await first
         await second
-        assert told[1:] == [None]
+        assert reasons[1:] == [None]
 
     live(work, seconds=60)
 

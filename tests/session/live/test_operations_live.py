@@ -47,8 +47,12 @@ def test_queues(live, unique):
         channel = await client.channel(confirms=True)
         assert (await channel.declare_queue(exclusive=True)).queue.startswith("amq.gen-")
         arguments = {"x-max-length": 2, "x-expires": 60000}
-        made = await channel.declare_queue(unique, arguments=arguments)
-        assert (made.queue, made.message_count, made.consumer_count) == (unique, 0, 0)
+        declare_ok = await channel.declare_queue(unique, arguments=arguments)
+        assert (declare_ok.queue, declare_ok.message_count, declare_ok.consumer_count) == (
+            unique,
+            0,
+            0,
+        )
         await channel.bind_queue(unique, "amq.topic", f"{unique}.#")
         for number in range(3):
             await channel.publish("amq.topic", f"{unique}.{number}", b"x")
@@ -115,20 +119,20 @@ def test_consume_with_prefetch_ack_reject_and_nack(live, unique):
         channel = await client.channel(confirms=True, prefetch=4)
         await channel.declare_queue(unique, exclusive=True)
         await asyncio.gather(*(channel.publish("", unique, b"%d" % n) for n in range(8)))
-        taken = []
+        deliveries = []
         async with channel.consume(unique) as messages:
             async for message in messages:
-                taken.append(message)
-                if len(taken) == 4:
+                deliveries.append(message)
+                if len(deliveries) == 4:
                     break
             await asyncio.sleep(0.2)
             assert len(channel.session.deliveries) == 4
-            channel.ack(taken[1])
-            channel.reject(taken[0], requeue=False)
-            await channel.nack(taken[3].method.delivery_tag, multiple=True, requeue=True)
+            channel.ack(deliveries[1])
+            channel.reject(deliveries[0], requeue=False)
+            await channel.nack(deliveries[3].method.delivery_tag, multiple=True, requeue=True)
             again = [await anext(messages) for _ in range(4)]
             channel.ack(again[-1], multiple=True)
-        assert sorted(m.body for m in taken) == [b"0", b"1", b"2", b"3"]
+        assert sorted(m.body for m in deliveries) == [b"0", b"1", b"2", b"3"]
         assert {m.body for m in again} >= {b"2", b"3"}
         assert [m.method.redelivered for m in again if m.body == b"2"] == [True]
         assert await waits(channel, unique, 2)

@@ -18,16 +18,16 @@ from tests.v1.live.proton_broker import Running
 
 @pytest.fixture(scope="module")
 def peer() -> Iterator[Running]:
-    made = Running()
-    yield made
-    made.stop()
+    proton = Running()
+    yield proton
+    proton.stop()
 
 
 @pytest.fixture
 def client(peer: Running) -> Iterator[Client]:
-    made = Client(peer.address, sasl=v1.Anonymous(), max_frame_size=4096)
-    yield made
-    assert made.close().clean
+    connected_client = Client(peer.address, sasl=v1.Anonymous(), max_frame_size=4096)
+    yield connected_client
+    assert connected_client.close().clean
 
 
 def test_there_and_back(client: Client) -> None:
@@ -39,7 +39,7 @@ def test_there_and_back(client: Client) -> None:
     receiver = session.attach_receiver("from", "plain")
     receiver.flow(20)
     came = [client.wait(v1.DeliveryReceived).delivery for _ in bodies]
-    assert [each.message.body for each in came] == bodies
+    assert [delivery.message.body for delivery in came] == bodies
     session.settle(came)
 
 

@@ -23,10 +23,12 @@ GUEST = v1.Plain("guest", "guest")
 @pytest.fixture
 def client() -> Iterator[Client]:
     limits = v1.Limits(excess=1000)  # version 3 sends more than there is credit for
-    made = Client(live_broker.address(), sasl=GUEST, hostname="localhost", limits=limits)
-    yield made
-    if not made.engine.closed:
-        assert made.close().clean
+    connected_client = Client(
+        live_broker.address(), sasl=GUEST, hostname="localhost", limits=limits
+    )
+    yield connected_client
+    if not connected_client.engine.closed:
+        assert connected_client.close().clean
 
 
 def queue() -> str:
@@ -42,8 +44,8 @@ def test_a_wrong_password() -> None:
 
 
 def test_the_best_mechanism_that_it_has() -> None:
-    wanted = (v1.Scram("guest", "guest"), v1.External(), GUEST)
-    client = Client(live_broker.address(), sasl=wanted)
+    mechanisms = (v1.Scram("guest", "guest"), v1.External(), GUEST)
+    client = Client(live_broker.address(), sasl=mechanisms)
     assert client.wait(v1.Authenticated).mechanism == "PLAIN"
     client.wait(v1.ConnectionOpened)
     assert client.close().clean
@@ -53,12 +55,12 @@ def test_there_and_back_with_every_outcome(client: Client) -> None:
     address, session = queue(), client.session()
     sender = client.sender(session, "to", address)
     sent = [sender.send(amqp.Message(b"%d" % n, durable=True)) for n in range(4)]
-    assert [client.outcome(each) for each in sent] == [amqp.Accepted()] * 4
+    assert [client.outcome(delivery) for delivery in sent] == [amqp.Accepted()] * 4
     receiver = session.attach_receiver("from", address)
     client.wait(v1.LinkOpened, lambda event: event.link is receiver)
     receiver.flow(4)
     came = [client.wait(v1.DeliveryReceived).delivery for _ in range(4)]
-    assert [each.message.body for each in came] == [b"0", b"1", b"2", b"3"]
+    assert [delivery.message.body for delivery in came] == [b"0", b"1", b"2", b"3"]
     assert came[0].message.header.durable
     came[0].accept()
     came[1].reject("amqp:internal-error", "not wanted")
@@ -105,30 +107,30 @@ def test_thousands_with_credit(client: Client) -> None:
         sent.append(sender.send(amqp.Message(b"%d" % number)))
         if number % 500 == 0:
             client.flush()
-    assert all(client.outcome(each) == amqp.Accepted() for each in sent)
+    assert all(client.outcome(delivery) == amqp.Accepted() for delivery in sent)
     assert sender.unsettled == {}
     client.events.clear()
     receiver = session.attach_receiver("from", address)
     receiver.flow(300)
     bodies: list[bytes] = []
-    waiting: list[Any] = []
+    unsettled: list[Any] = []
     while len(bodies) < count:
-        waiting.append(client.wait(v1.DeliveryReceived).delivery)
-        bodies.append(bytes(waiting[-1].message.body))
+        unsettled.append(client.wait(v1.DeliveryReceived).delivery)
+        bodies.append(bytes(unsettled[-1].message.body))
         if receiver.credit < 100:
-            session.settle(waiting)
-            waiting.clear()
+            session.settle(unsettled)
+            unsettled.clear()
             receiver.flow(300)
-    session.settle(waiting)
+    session.settle(unsettled)
     assert bodies == [b"%d" % number for number in range(count)]
 
 
 def test_what_the_broker_refuses(client: Client) -> None:
     session = client.session()
     link = session.attach_receiver("from", "/nonsense/address")
-    found = client.wait((v1.SessionEnded, v1.LinkClosed))
-    assert found.error is not None
-    assert found.closed_by == "remote"
+    refusal = client.wait((v1.SessionEnded, v1.LinkClosed))
+    assert refusal.error is not None
+    assert refusal.closed_by == "remote"
     assert link.state == "DETACHED"
     again = client.session()
     assert again.state == "MAPPED"
