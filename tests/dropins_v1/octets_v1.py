@@ -131,7 +131,7 @@ def nested(depth: int, code: int) -> bytes:
 
 def message(random: Random) -> bytes:
     """Sections, mostly in their order and each of its type."""
-    found = []
+    sections = []
     for code in SECTIONS:
         if random.randrange(3):
             continue
@@ -152,11 +152,11 @@ def message(random: Random) -> bytes:
             body += content(random, body[0], 2)
         if random.randrange(15) == 0:
             body = value(random, 2)
-        found.append(b"\0\x53" + bytes([code]) + body)
+        sections.append(b"\0\x53" + bytes([code]) + body)
     if random.randrange(8) == 0:
-        random.shuffle(found)
-        found += found[:2]
-    return b"".join(found)
+        random.shuffle(sections)
+        sections += sections[:2]
+    return b"".join(sections)
 
 
 def performative(random: Random) -> bytes:

@@ -26,8 +26,8 @@ MESSAGE = bytes.fromhex("005375a00474657874")
 
 
 def read(side: Side) -> Any:
-    found = side._decode.decode_payload(memoryview(MESSAGE))
-    return found, type(found).__name__, side._decode.decode_frame(memoryview(TRANSFER))
+    message = side._decode.decode_payload(memoryview(MESSAGE))
+    return message, type(message).__name__, side._decode.decode_frame(memoryview(TRANSFER))
 
 
 def read_state(side: Side) -> Any:
@@ -60,7 +60,7 @@ def states(side: Side) -> Undo:
 
 def constructors(side: Side) -> Undo:
     mine = list(side._decode._DECODE_BY_CONSTRUCTOR)
-    mine[0xA0] = wrapped(mine[0xA0], lambda found, *_: (found[0], b"mine"))
+    mine[0xA0] = wrapped(mine[0xA0], lambda result, *_: (result[0], b"mine"))
     return put(side._decode, "_DECODE_BY_CONSTRUCTOR", mine)
 
 
@@ -73,13 +73,13 @@ def reader_code(side: Side) -> Undo:
 
 def encoders(side: Side) -> Undo:
     mine = dict(side._encode._ENCODE_MAP)
-    mine["STRING"] = mine[None] = lambda output, *_given, **_named: output.append(0x40)
+    mine["STRING"] = mine[None] = lambda output, *_arguments, **_options: output.append(0x40)
     mine["SYMBOL"] = mine["STRING"]
     return put(side._encode, "_ENCODE_MAP", mine)
 
 
 def writer(side: Side) -> Undo:
-    def mine(output: bytearray, *_given: Any, **_named: Any) -> None:
+    def mine(output: bytearray, *_arguments: Any, **_options: Any) -> None:
         output.append(0x40)
 
     return put(side._encode, "encode_value", mine)

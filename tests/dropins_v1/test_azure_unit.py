@@ -37,11 +37,11 @@ package = pytest.fixture(params=PACKAGES)(v1_package)
 
 
 def test_same_value_or_same_exception(package: str) -> None:
-    found = run(package, CASES, seed=0, most=10)
-    assert not found.differences, "\n".join(str(each) for each in found.differences)
-    assert found.cases == CASES
-    assert found.calls >= CASES
-    assert CASES * 0.15 < found.raised.total() < CASES * 0.75
+    totals = run(package, CASES, seed=0, most=10)
+    assert not totals.differences, "\n".join(str(difference) for difference in totals.differences)
+    assert totals.cases == CASES
+    assert totals.calls >= CASES
+    assert CASES * 0.15 < totals.raised.total() < CASES * 0.75
 
 
 def good_message(side: Side, number: int) -> Any:
@@ -85,7 +85,7 @@ def good_frames(side: Side) -> list[Any]:
 def test_what_is_good_is_not_left_to_the_client(package: str) -> None:
     module = dropin(package)
     with installed(package) as (plain, side):
-        before, left = module.calls(), module.fallbacks()
+        before, fallbacks = module.calls(), module.fallbacks()
         for number in range(60):
             mine = side._encode.encode_payload(bytearray(), good_message(side, number))
             theirs = plain._encode.encode_payload(bytearray(), good_message(plain, number))
@@ -106,7 +106,7 @@ def test_what_is_good_is_not_left_to_the_client(package: str) -> None:
             )
         assert side._encode.encode_frame(None) == (b"\0\0\0\x08\2\0", None)
         assert module.calls() - before > 120
-        assert module.fallbacks() == left
+        assert module.fallbacks() == fallbacks
 
 
 def test_a_transfer_ends_with_a_view_of_the_same_octets(package: str) -> None:
@@ -152,14 +152,14 @@ def test_names_bound_by_value(package: str) -> None:
     plain = stock(package)
     originals = [live(package)._decode.decode_payload, live(package)._encode.encode_payload]
     with installed(package):
-        left = [
+        stock_names = [
             f"{name}.{attribute}"
-            for name, found in list(sys.modules.items())
+            for name, module in list(sys.modules.items())
             if f"{name}.".startswith(f"{root}.")
-            for attribute, value in list(vars(found).items())
+            for attribute, value in list(vars(module).items())
             if any(value is one for one in originals)
         ]
-        assert left == []
+        assert stock_names == []
         assert isinstance(plain._decode.decode_payload, types.FunctionType)
 
 
@@ -289,13 +289,13 @@ HUGE = {
 def test_no_room_for_what_is_only_claimed(package: str, what: str) -> None:
     """The clients take the count at its word; 34 GB would be needed for these."""
     with installed(package) as (_, side):
-        left = dropin(package).fallbacks()
+        fallbacks = dropin(package).fallbacks()
         for head in (b"\0\x53\x77", b"\0\x53\x76", b"\0\x53\x14\xc0\x64\x01"):
             read = side._decode.decode_frame if len(head) > 3 else side._decode.decode_payload
             with pytest.raises((IndexError, ValueError, struct.error)):
                 read(memoryview(head + HUGE[what]))
         if package != "azure.servicebus._pyamqp":  # which has limits of its own
-            assert dropin(package).fallbacks() == left
+            assert dropin(package).fallbacks() == fallbacks
 
 
 @pytest.mark.parametrize("limit", [100, 200_000])
@@ -322,15 +322,15 @@ def test_an_error_of_a_clients_decimal_makes_no_room(package: str, outside: byte
         alone = outcome(
             lambda: plain._decode.decode_payload(memoryview(b"\0\x53\x77" + outside + decimal))
         )
-        left = dropin(package).fallbacks()
+        fallbacks = dropin(package).fallbacks()
         claimed = b"\0\x53\x77" + outside + claim + decimal
-        found = outcome(lambda: side._decode.decode_payload(memoryview(claimed)))
+        result = outcome(lambda: side._decode.decode_payload(memoryview(claimed)))
         if package == "azure.servicebus._pyamqp":  # it has limits of its own
-            assert found[:2] == ("raises", "builtins.ValueError")
+            assert result[:2] == ("raises", "builtins.ValueError")
         else:
-            assert found == alone
-            assert found[0] == "raises"
-            assert dropin(package).fallbacks() == left
+            assert result == alone
+            assert result[0] == "raises"
+            assert dropin(package).fallbacks() == fallbacks
 
 
 @pytest.mark.parametrize("count", [2, 255, 70000])
@@ -373,9 +373,9 @@ def test_decimals_keep_the_clients_dialect() -> None:
     need(EVENTHUB)
     with installed(EVENTHUB) as (plain, side):
         for text in ("3.4", "-0.00125", "1E+10", "12345678901234567890"):
-            made = side.message.Message(value=Decimal(text))
-            octets = bytes(side._encode.encode_payload(bytearray(), made))
-            assert octets == bytes(plain._encode.encode_payload(bytearray(), made))
+            message = side.message.Message(value=Decimal(text))
+            octets = bytes(side._encode.encode_payload(bytearray(), message))
+            assert octets == bytes(plain._encode.encode_payload(bytearray(), message))
             view = memoryview(octets)
             first = outcome(lambda v=view: plain._decode.decode_payload(v).value)
             assert outcome(lambda v=view: side._decode.decode_payload(v).value) == first
@@ -402,20 +402,20 @@ def test_rstream_as_it_is_used() -> None:
     try:
         from rstream import AMQPMessage, Properties, amqp_decoder
 
-        before, left = module.calls(), module.fallbacks()
+        before, fallbacks = module.calls(), module.fallbacks()
         for number in (0, 5, -(2**31), 2**31, 2**40, -(2**40)):
-            made = AMQPMessage(
+            message = AMQPMessage(
                 properties=Properties(subject="hello", message_id=number if number > 0 else "id"),
                 application_properties={"n": number},
                 body=b"x" * 300,
             )
-            again = amqp_decoder(bytes(made))
+            again = amqp_decoder(bytes(message))
             assert type(again) is AMQPMessage
             assert again.body == b"x" * 300
             assert again.application_properties == {b"n": number}
             assert again.properties.subject == b"hello"
         assert module.calls() - before == 12
-        assert module.fallbacks() == left
+        assert module.fallbacks() == fallbacks
     finally:
         module.uninstall()
 
@@ -430,10 +430,10 @@ def test_threads(package: str) -> None:
         bytes(plain._encode.encode_payload(bytearray(), good_message(plain, n))) for n in (3, 4)
     ]
     data += [b"\0\x53\x77" + octets_v1.nested(random.randrange(1, 9), 0xD0) for _ in range(4)]
-    want = [canon(plain._decode.decode_payload(memoryview(each))) for each in data]
+    want = [canon(plain._decode.decode_payload(memoryview(message))) for message in data]
 
-    def answer(each: bytes) -> Any:
-        return canon(side._decode.decode_payload(memoryview(each)))
+    def answer(payload: bytes) -> Any:
+        return canon(side._decode.decode_payload(memoryview(payload)))
 
     hold_while_switched(package, data, want, answer, times=15)
 

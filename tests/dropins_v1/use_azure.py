@@ -30,12 +30,12 @@ class Watched:
 
     def unpack(self, data: Any) -> tuple[Any, ...]:
         """As struct.unpack."""
-        found = struct.unpack(self.form, data)
+        values = struct.unpack(self.form, data)
         caller = sys._getframe(1).f_code.co_name
         most = {"_decode_array_large": MOST_EMPTY, "_decode_list_large": MOST, "decode_frame": MOST}
-        if found[0] > most.get(caller, 2**32):
+        if values[0] > most.get(caller, 2**32):
             raise UnboundedError(caller)
-        return found
+        return values
 
 
 def watch(side: Side) -> None:
@@ -102,11 +102,11 @@ def decode_odd(random: Random) -> Case:
         data = b""
 
     def run(side: Side) -> Any:
-        given: Any = [
+        argument: Any = [
             data, bytearray(data), None, memoryview(data)[::2], memoryview(data).cast("c"),
             memoryview(data)[::-1], memoryview(bytearray(data)), memoryview(data)[1:],
         ][len(data) % 8]  # fmt: skip
-        return getattr(side._decode, what)(given)
+        return getattr(side._decode, what)(argument)
 
     return Case(what, data, run)
 
@@ -139,8 +139,8 @@ def exact(random: Random, depth: int = 2) -> Any:
         return (random.choice(("name", 5, b"b")), exact(random, depth - 1))
     if kind < 12:
         many = random.choice((0, 1, 1, 2, 3))
-        found = [exact(random, depth - 1) for _ in range(many)]
-        return found * 60 if random.randrange(12) == 0 else found
+        values = [exact(random, depth - 1) for _ in range(many)]
+        return values * 60 if random.randrange(12) == 0 else values
     many = random.choice((0, 1, 2, 3) if random.randrange(12) else (127, 128))
     one = exact(random, depth - 1)
     return {str(i) * random.choice((1, 3)): one for i in range(many)}
@@ -183,10 +183,10 @@ def typed(random: Random, depth: int = 2) -> Any:
         inside = random.choice((0, 1, 2, 100, 200, 255, 256, 70000, -1, -5, -129))
     else:
         inside = random.choice((wild.integer(random), "5", b"7", 5.9, None))
-    found = {"TYPE": name, "VALUE": inside}
+    typed_value = {"TYPE": name, "VALUE": inside}
     if random.randrange(30) == 0:
-        found.pop(random.choice(("TYPE", "VALUE")))
-    return found
+        typed_value.pop(random.choice(("TYPE", "VALUE")))
+    return typed_value
 
 
 def any_value(random: Random, depth: int = 2) -> Any:
@@ -204,17 +204,17 @@ def entries(random: Random) -> Any:
     kind = random.randrange(16)
     if kind == 0:
         return random.choice(({}, None, [], "text", (), 5, wild.MyDict(a=1)))
-    found: dict[Any, Any] = {}
+    table: dict[Any, Any] = {}
     for _ in range(random.choice((0, 1, 2, 4))):
         key: Any = random.choice(("a", "größe", b"x-opt-b", 5, "k" * 300))
         if random.randrange(12) == 0:
             key = random.choice(
                 (True, 2**64, -1, None, 1.5, ("t",), wild.Word.TEXT, wild.Number.ONE)
             )
-        found[key] = any_value(random, 2)
+        table[key] = any_value(random, 2)
         if random.randrange(6) == 0:
-            found[key] = random.choice((("descriptor", "filter"), [b"d", 5], None, "raw", (1, 2)))
-    return found
+            table[key] = random.choice((("descriptor", "filter"), [b"d", 5], None, "raw", (1, 2)))
+    return table
 
 
 def field_value(random: Random, side: Side, field: Any, depth: int) -> Any:
@@ -234,7 +234,9 @@ def field_value(random: Random, side: Side, field: Any, depth: int) -> Any:
     if name == "message_id":
         return random.choice((5, "id", b"id", UUID(int=4), True, 2**64, 1.5, wild.MyInt(5)))
     if name in ("source", "target", "delivery_state", "error"):
-        return made(random, side, random.choice(classes(side, name)), depth - 1) if depth else 5
+        return (
+            instance_of(random, side, random.choice(classes(side, name)), depth - 1) if depth else 5
+        )
     if name in ("STRING", "SYMBOL"):
         return random.choice(("", "text", b"octets", "größe", "k" * 300))
     if name == "BINARY":
@@ -260,7 +262,7 @@ def classes(side: Side, name: str) -> list[Any]:
     }[name]
 
 
-def made(random: Random, side: Side, cls: Any, depth: int = 2) -> Any:
+def instance_of(random: Random, side: Side, cls: Any, depth: int = 2) -> Any:
     """An instance of one of the client's classes."""
     values = [field_value(random, side, field, depth) for field in cls._definition]
     try:
@@ -271,8 +273,8 @@ def made(random: Random, side: Side, cls: Any, depth: int = 2) -> Any:
 
 def performatives(side: Side) -> list[Any]:
     """The client's classes of frames."""
-    found = vars(side.performatives).values()
-    return [cls for cls in found if isinstance(cls, type) and hasattr(cls, "_definition")]
+    members = vars(side.performatives).values()
+    return [cls for cls in members if isinstance(cls, type) and hasattr(cls, "_definition")]
 
 
 def encode_frame(random: Random) -> Case:
@@ -285,7 +287,7 @@ def encode_frame(random: Random) -> Case:
         if kind == 0:
             frame: Any = again.choice((None, 5, (1, 2), wild.Pair(1, 2), [], "frame"))
         else:
-            frame = made(again, side, again.choice(performatives(side)))
+            frame = instance_of(again, side, again.choice(performatives(side)))
         if kind < 3:
             return side._encode.encode_frame(frame, again.choice((b"\x01", b"", "x", 5, None)))
         if kind == 3:
@@ -308,10 +310,10 @@ def message(random: Random, side: Side) -> Any:
     joined = "data" in module.Message._fields
     data = one(lambda: [octets() for _ in range(random.randrange(3))] if joined else octets())
     values = [
-        one(lambda: made(random, side, module.Header)),
+        one(lambda: instance_of(random, side, module.Header)),
         one(lambda: entries(random)),
         one(lambda: entries(random)),
-        one(lambda: made(random, side, module.Properties)),
+        one(lambda: instance_of(random, side, module.Properties)),
         one(lambda: entries(random)),
         data,
         one(lambda: [exact(random) for _ in range(random.randrange(3))]),
@@ -336,10 +338,10 @@ def encode_payload(random: Random) -> Case:
         if again.randrange(40) == 0:
             payload = again.choice((None, [None] * 9, tuple(payload), payload[:5], {}))
         try:
-            found = side._encode.encode_payload(output, payload)
+            result = side._encode.encode_payload(output, payload)
         except Exception as error:
             return type(error).__name__, output
-        return found is output, output
+        return result is output, output
 
     return Case("encode_payload", seed, run)
 

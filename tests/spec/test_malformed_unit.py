@@ -408,8 +408,8 @@ def test_too_many_fields(tmp_path: Path) -> None:
     rows = [f'<field name="f{n}" type="bit"/>' for n in range(MAX_FIELDS + 1)]
     start = f'{HEAD}<class name="c" index="1">\n<method name="m" index="1">\n'
     end = "\n</method>\n</class>\n</amqp>"
-    whole = io.BytesIO((start + "\n".join(rows[:-1]) + end).encode())
-    assert len(load(whole).method("c.m").fields) == MAX_FIELDS
+    document = io.BytesIO((start + "\n".join(rows[:-1]) + end).encode())
+    assert len(load(document).method("c.m").fields) == MAX_FIELDS
     text = start + "\n".join(rows) + end
     refuse(tmp_path, text, 3 + len(rows), f"more than {MAX_FIELDS} fields")
 
@@ -417,8 +417,8 @@ def test_too_many_fields(tmp_path: Path) -> None:
 def test_too_large_a_file(tmp_path: Path) -> None:
     text = f"{HEAD}</amqp>\n"
     # In pieces: libxml2 has a limit of its own for a single run of text.
-    pieces, rest = divmod(MAX_BYTES - len(text), 4096)
-    fits = text + f"<!--{' ' * 4089}-->" * pieces + " " * rest
+    pieces, remainder = divmod(MAX_BYTES - len(text), 4096)
+    fits = text + f"<!--{' ' * 4089}-->" * pieces + " " * remainder
     assert len(fits) == MAX_BYTES
     assert load(io.BytesIO(fits.encode())).name == "0-9-1"
     refuse(tmp_path, fits + " ", 1, f"the file is over {MAX_BYTES} bytes")
@@ -437,20 +437,20 @@ def test_the_size_of_a_file_is_an_option(tmp_path: Path) -> None:
 
 def test_a_large_stream_is_not_read_to_its_end() -> None:
     class Endless(io.RawIOBase):
-        given = 0
+        read_count = 0
 
         def readable(self) -> bool:
             return True
 
         def read(self, size: int = -1) -> bytes:
             piece = b" " * min(size, 65536)
-            self.given += len(piece)
+            self.read_count += len(piece)
             return piece
 
     stream = Endless()
     with pytest.raises(SpecError, match="over"):
         load(stream)
-    assert stream.given == MAX_BYTES + 1
+    assert stream.read_count == MAX_BYTES + 1
 
 
 def test_deep_nesting_is_refused() -> None:

@@ -72,7 +72,7 @@ def test_the_facts_say_the_same(version: str) -> None:
     for class_, fact in zip(protocol.classes, facts["classes"], strict=True):
         assert ours_fields(class_.fields) == fields(fact["properties"])
         for method, row in zip(class_.methods, fact["methods"], strict=True):
-            said = {
+            expected = {
                 "name": method.name,
                 "id": method.index,
                 "synchronous": method.synchronous,
@@ -82,7 +82,7 @@ def test_the_facts_say_the_same(version: str) -> None:
                 "received_by": list(method.received_by),
                 "extension": method.extension,
             }
-            assert said == {key: row[key] for key in said}, f"{class_.name}.{method.name}"
+            assert expected == {key: row[key] for key in expected}, f"{class_.name}.{method.name}"
             assert ours_fields(method.fields) == fields(row["fields"]), method.name
 
 
@@ -100,7 +100,7 @@ def test_no_text_is_taken_from_the_originals(version: str) -> None:
     if not seeds:
         pytest.skip("the seeds are not beside the repository")
     theirs = [seed.read_text(encoding="utf-8", errors="replace") for seed in seeds]
-    found = set().union(*(runs(text) | runs(re.sub("<[^>]*>", " ", text)) for text in theirs))
+    phrases = set().union(*(runs(text) | runs(re.sub("<[^>]*>", " ", text)) for text in theirs))
     lines = {line.strip().lower() for text in theirs for line in text.splitlines()}
     labels = {label.lower() for t in theirs for label in re.findall(r'label ?= ?"([^"]*)"', t)}
     labels |= {label.lower() for text in theirs for label in re.findall(r"\[([^\]]*)\]", text)}
@@ -109,7 +109,7 @@ def test_no_text_is_taken_from_the_originals(version: str) -> None:
     mine = [t for e in elements for t in (e.get("label"), e.text, e.tail) if t and t.strip()]
     assert len(mine) > 250
     assert {text.lower() for text in mine} & (lines | labels) == set()
-    assert set().union(*map(runs, mine)) & found == set()
+    assert set().union(*map(runs, mine)) & phrases == set()
 
 
 def test_messages_of_0_9_carry_their_body_as_an_argument() -> None:

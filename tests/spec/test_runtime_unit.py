@@ -45,10 +45,10 @@ def same_octets(loaded: Any, at: Version, rounds: int = 5) -> None:
             tame = Generate(Random(f"{cls.NAME}/{number}"), "rabbitmq", True, at.facts, at.tags)
             frame = tame.method(cls.NAME)
             data = encode_frame(7, frame, facts=at.facts)
-            made = build(frame, at=own)
-            assert loaded.encode(7, made) == at.amqp.encode(7, build(frame, at=at)) == data
+            method = build(frame, at=own)
+            assert loaded.encode(7, method) == at.amqp.encode(7, build(frame, at=at)) == data
             assert loaded.encode(7, loaded.decode(data)[2]) == data
-            assert loaded.decode(data, tables="typed")[2] == made
+            assert loaded.decode(data, tables="typed")[2] == method
     for class_id in at.facts.properties:
         if not any(class_id == cls.CLASS_ID and cls.HAS_CONTENT for cls in loaded.METHODS.values()):
             continue
@@ -90,10 +90,10 @@ def test_the_extended_0_9_1() -> None:
     same_octets(loaded, V0_9_1)
     fast = set(_codec.fast_signatures(v0_9_1.PROTOCOL))
     assert set(_codec.fast_signatures(loaded.PROTOCOL)) == fast
-    found = differences(load(io.BytesIO(data)), load(io.BytesIO(xml_of("0-9-1"))))
-    said = {one.where for one in found if one.wire}
+    changes = differences(load(io.BytesIO(data)), load(io.BytesIO(xml_of("0-9-1"))))
+    places = {one.where for one in changes if one.wire}
     names = ("blocked", "unblocked", "update-secret", "update-secret-ok")
-    assert said == {"constant no-route", *(f"method connection.{name}" for name in names)}
+    assert places == {"constant no-route", *(f"method connection.{name}" for name in names)}
 
 
 # ---- the class reference of 0-9, a text made from its XML
@@ -181,7 +181,7 @@ def pieces(text: str) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("number", "least"), [("002", 60), ("004", 1)])
 def test_pieces_of_0_8_and_0_9_1(number: str, least: int) -> None:
-    found = 0
+    count = 0
     for version, block in pieces(seed(number)):
         at = BUILT_IN[version]
         domains = "".join(
@@ -202,15 +202,15 @@ def test_pieces_of_0_8_and_0_9_1(number: str, least: int) -> None:
             and fact.fields == layout
         ]  # fmt: skip
         assert owners, (version, method.name)
-        found += 1
+        count += 1
         for fact in owners:
             name = fact.name.partition(".")[0]
-            whole = f'{text}<class name="{name}" index="{fact.class_id}">{block}</class></amqp>'
-            loaded: Any = amqpcodec.load_xml_spec(io.BytesIO(whole.encode()))
+            document = f'{text}<class name="{name}" index="{fact.class_id}">{block}</class></amqp>'
+            loaded: Any = amqpcodec.load_xml_spec(io.BytesIO(document.encode()))
             assert set(loaded.METHODS) == {(fact.class_id, fact.method_id)}
             assert loaded.METHODS[fact.class_id, fact.method_id].HAS_CONTENT is fact.content
             same_octets(loaded, at, rounds=3)
-    assert found >= least
+    assert count >= least
 
 
 # ---- what cannot become a protocol
@@ -225,8 +225,8 @@ def test_too_many_fields_are_told_with_their_line() -> None:
         return io.BytesIO(f"{text}{fields}\n</method></class></amqp>".encode())
 
     loaded: Any = amqpcodec.load_xml_spec(spec(64))
-    made = loaded.C.M(*range(64))
-    assert loaded.decode(loaded.encode(1, made))[2] == made
+    method = loaded.C.M(*range(64))
+    assert loaded.decode(loaded.encode(1, method))[2] == method
     with pytest.raises(SpecError, match="more than 64 fields") as caught:
         amqpcodec.load_xml_spec(spec(65))
     assert (caught.value.file, caught.value.line) == ("<spec>", 68)
@@ -249,10 +249,10 @@ def test_fields_with_names_of_attributes_get_an_underscore() -> None:
         "</method></class></amqp>"
     )
     loaded: Any = amqpcodec.load_xml_spec(io.BytesIO(text.encode()))
-    made = loaded.C.M({"a": 1}, 2, 3)
+    method = loaded.C.M({"a": 1}, 2, 3)
     assert loaded.C.M.FIELDS == ("t", "raw_t_", "validate_")
-    assert (made.raw_t_, made.validate_) == (2, 3)
-    assert loaded.decode(loaded.encode(1, made))[2] == made
+    assert (method.raw_t_, method.validate_) == (2, 3)
+    assert loaded.decode(loaded.encode(1, method))[2] == method
 
 
 def test_instances_of_a_loaded_protocol_are_its_own() -> None:
