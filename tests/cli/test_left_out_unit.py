@@ -73,7 +73,7 @@ def test_a_file_that_is_not_read_to_the_end(run, tmp_path, words, reason):
     assert f"amqpcodec: {path}: not read to the end ({reason} was reached)\n" in result.err
     assert f"{path}: 9 packets were left out, of link types that are not read" in result.err
     assert result.status == 0
-    result = run(*words, path, other, "--no-chain")
+    result = run(*words, path, other, "--files", "separate")
     assert f"({reason} was reached), and 1 more of the files not at all\n" in result.err
     assert f"{other}: " not in result.err
 

@@ -40,7 +40,7 @@ def test_their_help_says_the_defaults() -> None:
     for name, help_text in LIMITS.items():
         default = getattr(Limits(), name.replace("-", "_"))
         default_text = help_text.split("default: ")[1].split(";")[0]
-        assert default_text == (str(default) if default else "any number"), name
+        assert default_text == (str(default) if default else "unlimited"), name
 
 
 @EACH
