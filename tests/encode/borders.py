@@ -44,13 +44,13 @@ def one(columns: dict[str, Any], protocol: str) -> bytes:
 
 def json_headers(length: int) -> bytes:
     """Headers as JSON text."""
-    text = encode_values.told({"a": "f" * length, **TABLE})
+    text = encode_values.json_text({"a": "f" * length, **TABLE})
     return one({"properties.headers": pa.array([text]), "body": pa.array([b"body"])}, "0-9-1")
 
 
 def json_arguments(length: int) -> bytes:
     """Arguments as JSON text, one of which is a table."""
-    text = encode_values.told({"queue": "q", "arguments": {"a": "f" * length, **TABLE}})
+    text = encode_values.json_text({"queue": "q", "arguments": {"a": "f" * length, **TABLE}})
     return one({"method": pa.array(["queue.declare"]), "arguments": pa.array([text])}, "0-9-1")
 
 
@@ -84,13 +84,13 @@ def header_columns(length: int) -> bytes:
 def v1_json_map(length: int) -> bytes:
     """An annotation as JSON text."""
     table = {S("a"): "f" * length, **{S(f"k{n}"): value for n, value in enumerate(V1_VALUES)}}
-    text = encode_v1_values.told(table)
+    text = encode_v1_values.json_text(table)
     return one({"message_annotations": pa.array([text]), "body": pa.array([b"body"])}, "1.0")
 
 
 def v1_json_value(length: int) -> bytes:
     """A body as JSON text."""
-    text = encode_v1_values.told(["f" * length, *V1_VALUES, {"k": V1_VALUES}])
+    text = encode_v1_values.json_text(["f" * length, *V1_VALUES, {"k": V1_VALUES}])
     return one({"value": pa.array([text])}, "1.0")
 
 
@@ -104,7 +104,7 @@ def v1_json_fields(length: int) -> bytes:
         "target": {"$type": "target", "address": "t"},
         "properties": {"k": 5},
     }
-    text = encode_v1_values.told(fields)
+    text = encode_v1_values.json_text(fields)
     return one({"performative": pa.array(["attach"]), "arguments": pa.array([text])}, "1.0")
 
 
@@ -140,7 +140,7 @@ def same_shape(length: int) -> list[Sent]:
     ]
 
 
-def said(length: int) -> list[Said]:
+def v1_messages(length: int) -> list[Said]:
     """Messages of 1.0 of which the first has the filler as its body."""
     annotations = {S("k"): V1_VALUES[1], S("l"): [1, "t"]}
     return [
@@ -157,13 +157,13 @@ def columns_of(messages: list[Sent]) -> Any:
     rows = []
     for message in messages:
         properties = message.properties and {
-            name: encode_values.told(value) if name == "headers" else value
+            name: encode_values.json_text(value) if name == "headers" else value
             for name, value in message.properties.items()
         }
         rows.append({
             "method": message.method,
             "channel": message.channel,
-            "arguments": encode_values.told(message.arguments),
+            "arguments": encode_values.json_text(message.arguments),
             "properties": properties or None,
             "body": message.body,
         })  # fmt: skip
@@ -181,8 +181,8 @@ def columns_of(messages: list[Sent]) -> Any:
 
 def columns_of_blocks(messages: list[Sent]) -> Any:
     """A batch whose arguments are columns: rows of it are written as a block."""
-    found = columns_of(messages)
-    columns = {name: found[name] for name in ("properties", "body")}
+    message_columns = columns_of(messages)
+    columns = {name: message_columns[name] for name in ("properties", "body")}
     for name in ("exchange", "routing_key"):
         columns[name] = pa.array([message.arguments[name] for message in messages])
     return pa.RecordBatch.from_pydict(columns)
@@ -205,7 +205,7 @@ ROWS: dict[str, Encode] = {
 BATCHES: dict[str, tuple[Callable[[int], list[Any]], Callable[[list[Any]], Any], str]] = {
     "rows": (sent, columns_of, "0-9-1"),
     "blocks": (same_shape, columns_of_blocks, "0-9-1"),
-    "v1-rows": (said, v1_columns_of, "1.0"),
+    "v1-rows": (v1_messages, v1_columns_of, "1.0"),
 }
 
 

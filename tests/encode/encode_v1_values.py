@@ -84,7 +84,7 @@ def fields_form(value: amqp.Composite) -> dict[str, Any]:
     return out
 
 
-def told(value: Any, **style: Any) -> str:
+def json_text(value: Any, **style: Any) -> str:
     return json.dumps(form(value), allow_nan=False, **style)
 
 
@@ -165,14 +165,14 @@ def typed(entry: tuple[Any, ...]) -> st.SearchStrategy[Any]:
 def composites(draw: Any, name: str) -> Any:
     """An instance of a described type, fields left out here and there."""
     spec = TABLE[name]
-    given = {}
+    values = {}
     for entry in spec["fields"]:
         # (a row's handle is 0 where nobody says)
         if (name, entry[0]) == ("transfer", "handle") or draw(st.sampled_from([True, True, False])):
-            given[entry[0]] = draw(typed(entry))
+            values[entry[0]] = draw(typed(entry))
             if entry[1] == 1:
-                given[entry[0]] = bool(given[entry[0]])
-    return getattr(amqp, spec["python"])(**given)
+                values[entry[0]] = bool(values[entry[0]])
+    return getattr(amqp, spec["python"])(**values)
 
 
 # ---- messages ----
@@ -189,7 +189,7 @@ def id_text(value: Any) -> str:
     if type(value) in PREFIXED:
         return PREFIXED[type(value)](value)
     if not isinstance(value, str) or isinstance(value, amqp.Symbol):
-        return "AMQP_VALUE:" + told(value, separators=(",", ":"))
+        return "AMQP_VALUE:" + json_text(value, separators=(",", ":"))
     prefixes = ("AMQP_STRING:", "AMQP_ULONG:", "AMQP_UUID:", "AMQP_BINARY:", "AMQP_VALUE:")
     return "AMQP_STRING:" + value if value.startswith(prefixes) else value
 
@@ -253,15 +253,15 @@ class Said:
             }  # fmt: skip
         for name in ("delivery_annotations", "message_annotations", "footer"):
             value = getattr(self, name)
-            row[name] = None if value is None else told(value)
+            row[name] = None if value is None else json_text(value)
         if self.application_properties is not None:
-            row["application_properties"] = told(self.application_properties)
+            row["application_properties"] = json_text(self.application_properties)
         if isinstance(self.body, bytes):
             row["body"] = self.body
         elif isinstance(self.body, list):
-            row["body_kind"], row["value"] = "sequence", told(self.body)
+            row["body_kind"], row["value"] = "sequence", json_text(self.body)
         elif isinstance(self.body, amqp.AmqpValue):
-            row["body_kind"], row["value"] = "value", told(self.body.value)
+            row["body_kind"], row["value"] = "value", json_text(self.body.value)
         return row
 
 
@@ -322,7 +322,7 @@ def some(draw: Any, strategies: dict[str, Any]) -> dict[str, Any]:
 
 
 u32 = st.integers(0, 2**32 - 1)
-said = st.builds(
+v1_messages = st.builds(
     Said,
     some(
         {

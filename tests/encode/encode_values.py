@@ -25,14 +25,14 @@ def encode(columns: Any, **options: Any) -> tuple[list[bytes | None], list[str |
     """Values and errors, as arrays that pyarrow finds sound."""
     if isinstance(columns, list):
         columns = pa.RecordBatch.from_pylist(columns)
-    found = batch.encode(columns, **options)
-    values, errors = pa.array(found), pa.array(found.errors)
+    messages = batch.encode(columns, **options)
+    values, errors = pa.array(messages), pa.array(messages.errors)
     values.validate(full=True)
     errors.validate(full=True)
     assert values.type == pa.binary()
     assert errors.type == pa.string()
-    assert len(values) == len(errors) == len(found)
-    assert found.error_count == len(errors) - errors.null_count
+    assert len(values) == len(errors) == len(messages)
+    assert messages.error_count == len(errors) - errors.null_count
     for value, error in zip(values.to_pylist(), errors.to_pylist(), strict=True):
         assert value is None or error is None
     return values.to_pylist(), errors.to_pylist()
@@ -76,7 +76,7 @@ def key_form(key: str) -> str:
     return "$" + key if key.startswith("$") else key
 
 
-def told(table: dict[str, Any], **style: Any) -> str:
+def json_text(table: dict[str, Any], **style: Any) -> str:
     return json.dumps(form(table), allow_nan=False, **style)
 
 

@@ -23,16 +23,16 @@ def encode(make: Callable[[], bytes], protocol: str, to: str, **options: Any) ->
     if to == "dictionaries":
         columns = pa.RecordBatch.from_arrays(
             [
-                each.dictionary_encode() if pa.types.is_string(each.type) else each
-                for each in columns.columns
+                column.dictionary_encode() if pa.types.is_string(column.type) else column
+                for column in columns.columns
             ],
             columns.schema.names,
         )
 
     def call() -> Any:
-        given = pa.Table.from_batches([columns, columns]) if to == "stream" else columns
-        found = batch.encode(given, protocol=protocol, frame_max=4096)
-        return pa.array(found), pa.array(found.errors)
+        source = pa.Table.from_batches([columns, columns]) if to == "stream" else columns
+        messages = batch.encode(source, protocol=protocol, frame_max=4096)
+        return pa.array(messages), pa.array(messages.errors)
 
     return call
 

@@ -44,8 +44,8 @@ def test_values_of_one_size(size: int) -> None:
             "body": [rng.randbytes(size) for _ in range(ROWS)],
         }
     )
-    for each in batches(rows):
-        assert same(each)._fast_rows >= each.num_rows - 3
+    for part in batches(rows):
+        assert same(part)._fast_rows >= part.num_rows - 3
 
 
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 31, 33, 100, 200])
@@ -62,8 +62,8 @@ def test_values_of_many_sizes_between_those_of_one(size: int) -> None:
         if what == "body":
             columns[what] = [v.encode() for v in columns[what]]  # type: ignore[misc]
         rows = batch_of(**columns)
-        for each in batches(rows):
-            assert same(each)._fast_rows >= each.num_rows - 3
+        for part in batches(rows):
+            assert same(part)._fast_rows >= part.num_rows - 3
 
 
 @pytest.mark.parametrize("method", ["basic.ack", "queue.declare", "basic.nack", "basic.cancel"])
@@ -76,8 +76,8 @@ def test_methods_without_content(method: str) -> None:
     )
     if method in ("queue.declare", "basic.cancel"):
         rows = rows.drop_columns("delivery_tag")
-    for each in batches(rows):
-        assert same(each)._fast_rows >= each.num_rows - 3
+    for part in batches(rows):
+        assert same(part)._fast_rows >= part.num_rows - 3
 
 
 def test_numbers_that_all_rows_have_or_not() -> None:
@@ -99,8 +99,8 @@ def test_numbers_that_all_rows_have_or_not() -> None:
                     "headers.w": when,
                 }
             )
-            for each in batches(rows):
-                assert same(each)._fast_rows >= each.num_rows - 3
+            for part in batches(rows):
+                assert same(part)._fast_rows >= part.num_rows - 3
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_numbers_that_all_rows_have_or_not() -> None:
 def test_numbers_of_every_width_as_arguments(method: str, name: str, bits: int) -> None:
     rng = Random(bits)
     rows = batch_of(method=[method] * ROWS, **{name: [rng.getrandbits(bits) for _ in range(ROWS)]})
-    for each in batches(rows):
-        found = same(each)
-        assert (found._fast_rows >= each.num_rows - 3, found.error_count) == (True, 0)
+    for part in batches(rows):
+        messages = same(part)
+        assert (messages._fast_rows >= part.num_rows - 3, messages.error_count) == (True, 0)
 
 
 @pytest.mark.parametrize("value", [-(2**31), -(2**31) - 1, 2**31 - 1, 2**31, -(2**63), 2**63 - 1])
@@ -128,25 +128,25 @@ def test_integers_of_a_table_at_their_limits(value: int) -> None:
 
 @pytest.mark.parametrize("value", [2**63, 2**64 - 1, 2**64 - 2**31])
 def test_integers_of_a_table_beyond_their_limits(value: int) -> None:
-    found = same(batch_of(**{"headers.n": pa.array([value] * ROWS, pa.uint64())}))
-    assert found.error_count == ROWS
+    messages = same(batch_of(**{"headers.n": pa.array([value] * ROWS, pa.uint64())}))
+    assert messages.error_count == ROWS
 
 
 def test_text_that_is_utf8_only_together() -> None:
     """The halves of a letter in two rows: both rows are refused."""
     halves = [b"\xc3", b"\xa9", b"ab", b"\xe2\x82", b"\xac", b"", b""]
-    whole = ["é", "ab", "€", "🛒", "", "x" * 20]
+    complete_texts = ["é", "ab", "€", "🛒", "", "x" * 20]
     for fixed in (False, True):
         values: list[bytes] = (halves * 20)[:ROWS]
         if fixed:
             values = [b"ab\xc3", b"\xa9cd"] * (ROWS // 2)
         rows = batch_of(exchange=pa.array(values, pa.binary()))
-        found = same(rows)
+        messages = same(rows)
         wrong = sum(not v.isascii() for v in values)
-        assert found.error_count == wrong
+        assert messages.error_count == wrong
         rows = batch_of(**{"headers.h": pa.array(values, pa.binary())})  # binary may be anything
         assert same(rows).error_count == 0
-    rows = batch_of(exchange=(whole * 22)[:ROWS], routing_key=["é" * 9] * ROWS)
+    rows = batch_of(exchange=(complete_texts * 22)[:ROWS], routing_key=["é" * 9] * ROWS)
     assert same(rows)._fast_rows == FAST
 
 
@@ -163,12 +163,12 @@ def test_dictionaries() -> None:
             "headers.h": constant,
         }
     )
-    for each in batches(rows):
-        assert same(each)._fast_rows >= each.num_rows - 3
+    for part in batches(rows):
+        assert same(part)._fast_rows >= part.num_rows - 3
     rows = batch_of(method=methods, exchange=constant, body=pa.array([b"x"] * ROWS))
     assert same(rows)._fast_rows == ROWS
-    for each in batches(rows):
-        same(each)
+    for part in batches(rows):
+        same(part)
     long = pa.array(["x" * 256] * ROWS).dictionary_encode()
     assert same(batch_of(exchange=long)).error_count == ROWS
     wrong = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 65), pa.array(["no.such", None]))
@@ -180,8 +180,8 @@ def test_methods_that_change_within_a_block() -> None:
     lengths = [64, 4, 3, 1, 63, 65, 5, 70]
     methods = [names[i % 4] for i, length in enumerate(lengths) for _ in range(length)]
     rows = batch_of(method=methods, exchange=[f"e{i % 3}" for i in range(len(methods))])
-    for each in batches(rows):
-        same(each)
+    for part in batches(rows):
+        same(part)
     # of one length, so that only the bytes tell them apart
     rows = batch_of(method=["basic.deliver", "basic.publish"] * 65)
     assert same(rows).error_count == 0
@@ -197,10 +197,10 @@ def test_nothing_of_properties_that_are_null() -> None:
             mask=pa.array([True] * 64 + [False] * 66),
         )
     )
-    found = pa.array(same(rows)).to_pylist()
-    assert found[0] == Sent("basic.publish", 1, {}, {}, b"").octets()
+    messages = pa.array(same(rows)).to_pylist()
+    assert messages[0] == Sent("basic.publish", 1, {}, {}, b"").octets()
     assert (
-        found[64]
+        messages[64]
         == Sent("basic.publish", 1, {}, {"headers": {"n": 1}, "app_id": "x"}, b"").octets()
     )
 
@@ -250,21 +250,21 @@ def test_more_schemas_than_are_kept() -> None:
     for _ in range(2):
         for i in range(12):
             rows = batch_of(**{f"headers.h{i}": ["x"] * 6})
-            found = pa.array(same(rows)).to_pylist()
+            messages = pa.array(same(rows)).to_pylist()
             sent = Sent("basic.publish", 1, {}, {"headers": {f"h{i}": "x"}}, b"")
-            assert found == [sent.octets()] * 6
+            assert messages == [sent.octets()] * 6
 
 
 def test_one_schema_in_many_threads() -> None:
     rows = [batch_of(exchange=[f"e{i}"] * 500, body=[bytes([i])] * 500) for i in range(8)]
-    expected = [pa.array(batch.encode(each)).to_pylist() for each in rows]
+    expected = [pa.array(batch.encode(record_batch)).to_pylist() for record_batch in rows]
 
     def work(i: int) -> list[Any]:
         return [pa.array(batch.encode(rows[i])).to_pylist() for _ in range(20)]
 
     with ThreadPoolExecutor(8) as pool:
-        for i, found in enumerate(pool.map(work, range(8))):
-            assert found == [expected[i]] * 20
+        for i, results in enumerate(pool.map(work, range(8))):
+            assert results == [expected[i]] * 20
 
 
 SAME_SIZE = 64 * 7
@@ -274,8 +274,8 @@ def one_size(rng: Random) -> dict[str, tuple[Any, list[Any]]]:
     """Columns with values of one size, of which some are the same in all rows: type and values."""
 
     def some_of(make: Any) -> list[Any]:
-        one, kept = make(), rng.choice((0, 0.3, 1))
-        return [one if rng.random() < kept else make() for _ in range(SAME_SIZE)]
+        one, share = make(), rng.choice((0, 0.3, 1))
+        return [one if rng.random() < share else make() for _ in range(SAME_SIZE)]
 
     out: dict[str, tuple[Any, list[Any]]] = {}
     wide = rng.choice((16, 17, 48, 100))
@@ -339,8 +339,8 @@ def test_blocks_of_one_size_and_a_row_that_is_not(seed: int) -> None:
     columns = one_size(rng)
     rows = batch_of(**{name: pa.array(values, type_) for name, (type_, values) in columns.items()})
     assert same(rows)._fast_rows == SAME_SIZE
-    for each in (rows.slice(1), rows.slice(65, 200), rows.slice(3, 130)):
-        assert same(each)._fast_rows >= each.num_rows - 3
+    for part in (rows.slice(1), rows.slice(65, 200), rows.slice(3, 130)):
+        assert same(part)._fast_rows >= part.num_rows - 3
     for name, (type_, values) in columns.items():
         for _ in range(3):
             changed = list(values)
@@ -363,8 +363,8 @@ def test_what_blocks_share_ends_with_an_array() -> None:
         for size, size_ in ((9, 128), (9, 64), (30, 200), (9, 1), (9, 130))
     ]
     table = pa.Table.from_batches(pieces)
-    found = pa.array(batch.encode(table)).to_pylist()
-    assert found == [row for piece in pieces for row in pa.array(same(piece)).to_pylist()]
+    messages = pa.array(batch.encode(table)).to_pylist()
+    assert messages == [row for piece in pieces for row in pa.array(same(piece)).to_pylist()]
     for frame_max in (131072, 40, 20, 131072):
         same(pieces[0], frame_max=frame_max)
 
@@ -384,15 +384,15 @@ def plain(**columns: Any) -> Any:
 
 def test_values_shared_within_each_block_only() -> None:
     """Another channel, method, number or text, for 64 rows each."""
-    each = [block for block in range(SAME_SIZE // 64) for _ in range(64)]
+    block_numbers = [block for block in range(SAME_SIZE // 64) for _ in range(64)]
     for columns in (
-        {"channel": [3 + block // 2 for block in each]},
-        {"exchange": [f"e{block // 2}" for block in each]},
-        {"delivery_tag": [block // 2 for block in each]},
-        {"redelivered": [block // 2 % 2 == 0 for block in each]},
+        {"channel": [3 + block // 2 for block in block_numbers]},
+        {"exchange": [f"e{block // 2}" for block in block_numbers]},
+        {"delivery_tag": [block // 2 for block in block_numbers]},
+        {"redelivered": [block // 2 % 2 == 0 for block in block_numbers]},
     ):
         assert same(plain(**columns))._fast_rows == SAME_SIZE
-    methods = [("basic.deliver", "basic.publish")[block // 2 % 2] for block in each]
+    methods = [("basic.deliver", "basic.publish")[block // 2 % 2] for block in block_numbers]
     assert same(plain(method=methods))._fast_rows == SAME_SIZE
 
 
@@ -408,8 +408,8 @@ def test_the_same_nulls_in_each_block() -> None:
     body = pa.array([b"%032d" % row for row in range(SAME_SIZE)], pa.binary())
     late = pa.array([row != 200 for row in range(SAME_SIZE)])
     hidden = pa.Array.from_buffers(pa.binary(), SAME_SIZE, [late.buffers()[1], *body.buffers()[1:]])
-    found = pa.array(same(plain(body=hidden))).to_pylist()
-    assert len(found[200]) < len(found[199])
+    messages = pa.array(same(plain(body=hidden))).to_pylist()
+    assert len(messages[200]) < len(messages[199])
 
 
 def test_later_blocks_refuse_what_rows_do() -> None:
@@ -417,8 +417,8 @@ def test_later_blocks_refuse_what_rows_do() -> None:
     for at in (128, 190, 300):
         tags = [1 + row for row in range(SAME_SIZE)]
         tags[at] = -1
-        found = same(plain(delivery_tag=pa.array(tags, pa.int64())))
-        assert found.error_count == 1
+        messages = same(plain(delivery_tag=pa.array(tags, pa.int64())))
+        assert messages.error_count == 1
         foreign = [None] * at + [7] + [None] * (SAME_SIZE - at - 1)
-        found = same(plain(**{"basic.return.reply_code": pa.array(foreign, pa.int32())}))
-        assert found.error_count == 1
+        messages = same(plain(**{"basic.return.reply_code": pa.array(foreign, pa.int32())}))
+        assert messages.error_count == 1

@@ -27,16 +27,16 @@ class Lie:
 
     def __init__(self, type_: Any, count: int, *buffers: bytes, children: Any = ()) -> None:
         self.buffers = buffers
-        self.memory = [bytearray(len(each)) for each in buffers]
+        self.memory = [bytearray(len(buffer)) for buffer in buffers]
         parts = [None, *map(pa.py_buffer, self.memory)]
         self.array = pa.Array.from_buffers(type_, count, parts, children=list(children))
 
-    def told(self, column: str) -> Any:
-        for each in self.memory:
-            each[:] = bytes(len(each))
+    def record_batch(self, column: str) -> Any:
+        for block in self.memory:
+            block[:] = bytes(len(block))
         rows = pa.RecordBatch.from_pydict({column: self.array})
-        for each, octets in zip(self.memory, self.buffers, strict=True):
-            each[:] = octets
+        for block, octets in zip(self.memory, self.buffers, strict=True):
+            block[:] = octets
         return rows
 
 
@@ -97,13 +97,13 @@ LISTS = {
 )
 def test_values_outside_of_their_array(name: str, column: str) -> None:
     with pytest.raises(ValueError, match=r"point outside of it|does not have the shape"):
-        batch.encode(LIES[name].told(column))
+        batch.encode(LIES[name].record_batch(column))
 
 
 @pytest.mark.parametrize("name", LISTS)
 def test_lists_outside_of_their_array(name: str) -> None:
     with pytest.raises(ValueError, match="point outside of it"):
-        batch.encode(LISTS[name].told("headers.h"))
+        batch.encode(LISTS[name].record_batch("headers.h"))
 
 
 def test_children_that_are_too_short() -> None:
@@ -177,26 +177,26 @@ def test_a_stream_that_fails() -> None:
 
 
 def test_results() -> None:
-    found = batch.encode(pa.RecordBatch.from_pydict({"channel": pa.array([1, -1, 2])}))
-    errors = found.errors
-    assert (len(found), len(errors), found.error_count) == (3, 3, 1)
-    assert repr(found) == "<amqpcodec.batch.Encoded: 3 rows, 1 with an error>"
+    messages = batch.encode(pa.RecordBatch.from_pydict({"channel": pa.array([1, -1, 2])}))
+    errors = messages.errors
+    assert (len(messages), len(errors), messages.error_count) == (3, 3, 1)
+    assert repr(messages) == "<amqpcodec.batch.Encoded: 3 rows, 1 with an error>"
     assert repr(errors) == "<amqpcodec.batch.ArrowColumn: 3 rows>"
-    values = pa.array(found)
-    assert values.equals(pa.array(found))
-    assert pa.chunked_array(found).to_pylist() == values.to_pylist()
-    assert pa.DataType._import_from_c_capsule(found.__arrow_c_schema__()) == pa.binary()
+    values = pa.array(messages)
+    assert values.equals(pa.array(messages))
+    assert pa.chunked_array(messages).to_pylist() == values.to_pylist()
+    assert pa.DataType._import_from_c_capsule(messages.__arrow_c_schema__()) == pa.binary()
     assert pa.DataType._import_from_c_capsule(errors.__arrow_c_schema__()) == pa.string()
-    del found
+    del messages
     gc.collect()
     texts = pa.array(errors)
     del errors
     gc.collect()
     assert texts.to_pylist() == [None, "channel: takes 0 to 65535", None]
     assert values.to_pylist()[1] is None
-    for made in (batch.Encoded, batch.ArrowColumn):
+    for cls in (batch.Encoded, batch.ArrowColumn):
         with pytest.raises(TypeError, match="made by"):
-            made()
+            cls()
 
 
 def test_other_libraries_take_and_give_it() -> None:
@@ -216,9 +216,9 @@ def test_other_libraries_take_and_give_it() -> None:
              {"headers": {"level": "high"}}, b"y" * 40),
         Sent("basic.publish"),
     ]  # fmt: skip
-    found = batch.encode(frame)
-    assert pa.array(found).to_pylist() == [each.octets() for each in expected]
-    assert polars.Series(found).to_list() == [each.octets() for each in expected]
+    messages = batch.encode(frame)
+    assert pa.array(messages).to_pylist() == [message.octets() for message in expected]
+    assert polars.Series(messages).to_list() == [message.octets() for message in expected]
 
 
 def test_threads() -> None:
@@ -228,18 +228,18 @@ def test_threads() -> None:
     )
     expected = pa.array(batch.encode(rows))
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: pa.array(batch.encode(rows)), range(12)):
-            assert found.equals(expected)
+        for messages in pool.map(lambda _: pa.array(batch.encode(rows)), range(12)):
+            assert messages.equals(expected)
 
 
 def test_the_gil_is_released() -> None:
     rows = pa.RecordBatch.from_pydict({"body": ["x" * 50] * 300_000})
     ticks = 0
-    done = threading.Event()
+    finished = threading.Event()
 
     def tick() -> None:
         nonlocal ticks
-        while not done.is_set():
+        while not finished.is_set():
             ticks += 1
 
     thread = threading.Thread(target=tick)
@@ -251,7 +251,7 @@ def test_the_gil_is_released() -> None:
             if ticks > before + 1000:
                 return
     finally:
-        done.set()
+        finished.set()
         thread.join()
     pytest.fail("nothing else ran")
 
@@ -259,7 +259,7 @@ def test_the_gil_is_released() -> None:
 @linux
 def test_many_cycles() -> None:
     """Encoded and released over and over: good and bad rows, errors, refused columns."""
-    found = run(
+    growth = run(
         """
         rows = pa.RecordBatch.from_pydict({
             "routing_key": ["k" * 20, "k" * 300, "k"] * 300,
@@ -289,4 +289,4 @@ def test_many_cycles() -> None:
         print(resident() - before)
         """
     )
-    assert int(found) < 4 << 20
+    assert int(growth) < 4 << 20

@@ -46,9 +46,9 @@ def many(value: Any, kind: Any = None) -> Any:
 def indexed(values: Any, *, null: bool = False) -> Any:
     """A dictionary of values, which holds a null that some rows refer to."""
     indices = pa.array([n % len(values) for n in range(ROWS)], pa.int16())
-    found = pa.DictionaryArray.from_arrays(indices, values)
-    assert not null or found.null_count == 0
-    return found
+    dictionary = pa.DictionaryArray.from_arrays(indices, values)
+    assert not null or dictionary.null_count == 0
+    return dictionary
 
 
 BASE = {"routing_key": many("k"), "body": many(b"b"), "channel": many(1, pa.uint16())}
@@ -94,9 +94,9 @@ FALLS_BACK: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", FALLS_BACK)
 def test_rows_are_as_one_at_a_time(name: str) -> None:
     columns = {**BASE, **FALLS_BACK[name]}
-    found = encode(columns)
-    assert found == one_by_one(columns)
-    assert None not in found
+    results = encode(columns)
+    assert results == one_by_one(columns)
+    assert None not in results
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -168,9 +168,9 @@ def test_more_columns_than_the_fast_way_takes() -> None:
         columns |= {f"properties.{name}": many(name) for name in names}
         if properties != fields:
             columns |= {f"headers.h{n}": many("x") for n in range(40)}
-        found = encode(columns, protocol=protocol)
-        assert found == one_by_one(columns, protocol=protocol)
-        assert None not in found
+        messages = encode(columns, protocol=protocol)
+        assert messages == one_by_one(columns, protocol=protocol)
+        assert None not in messages
 
 
 @pytest.mark.parametrize("value", ["text", 5, True, b"x", 1.5, None])
@@ -190,9 +190,9 @@ def test_flags_among_the_properties() -> None:
         '<field name="b" type="bit"/></method>',
     )
     columns = {"body": many(b"b"), "properties.flag": many(True), "properties.n": many(5)}
-    found = encode(columns, protocol=protocol)
-    assert found == one_by_one(columns, protocol=protocol)
-    assert None not in found
+    messages = encode(columns, protocol=protocol)
+    assert messages == one_by_one(columns, protocol=protocol)
+    assert None not in messages
     assert "has no headers" in error({"body": [b"b"], "headers.h": [1]}, protocol=protocol)
 
 
@@ -262,12 +262,12 @@ def test_a_type_with_a_long_name_in_an_error() -> None:
         rows = pa.StructArray.from_arrays([pa.array([1])], ["headers.h"])
         capsules = rows.__arrow_c_array__()
         child = type(raw_schema(capsules[0])).from_address(raw_schema(capsules[0]).children[0])
-        kept, child.format = child.format, ("x" * shift + "\u00e9" * 400).encode()
+        original_format, child.format = child.format, ("x" * shift + "\u00e9" * 400).encode()
         try:
             with pytest.raises(ValueError) as caught:
                 batch.encode(Given("__arrow_c_array__", capsules), mode="FAILFAST")
         finally:
-            child.format = kept
+            child.format = original_format
         assert "\ufffd" not in str(caught.value)
 
 
@@ -283,10 +283,10 @@ def test_more_properties_than_a_word_of_flags_has() -> None:
     names = [f"p{n}" for n in range(17)]
     protocol = loaded("".join(f'<field name="{n}" type="short"/>' for n in names), PUBLISH)
     columns = {**BASE, **{f"properties.{name}": many(k) for k, name in enumerate(names)}}
-    found = encode(columns, protocol=protocol)
-    assert found == one_by_one(columns, protocol=protocol)
-    assert found[0] is not None
-    assert len(found[0]) > 2 * 17
+    messages = encode(columns, protocol=protocol)
+    assert messages == one_by_one(columns, protocol=protocol)
+    assert messages[0] is not None
+    assert len(messages[0]) > 2 * 17
 
 
 @pytest.mark.parametrize("protocol", ["0-8", "0-9"])
@@ -297,12 +297,12 @@ def test_more_properties_than_a_word_of_flags_has() -> None:
 def test_properties_that_a_class_has_or_not(protocol: str, method: str, name: str) -> None:
     value = 1 if name == "properties.delivery_mode" else "v"
     columns = {"method": [method] * ROWS, "body": many(b"b"), name: many(value)}
-    found = encode(columns, protocol=protocol)
-    assert found == one_by_one(columns, protocol=protocol)
-    assert found == [None] * ROWS or None not in found
-    if found[0] is None:
-        told = error(columns, protocol=protocol)
-        assert "has no" in told or "carries no content" in told
+    messages = encode(columns, protocol=protocol)
+    assert messages == one_by_one(columns, protocol=protocol)
+    assert messages == [None] * ROWS or None not in messages
+    if messages[0] is None:
+        message = error(columns, protocol=protocol)
+        assert "has no" in message or "carries no content" in message
 
 
 def test_types_of_tables_of_old_versions() -> None:
@@ -363,9 +363,9 @@ def test_a_frame_that_has_no_room_for_a_byte() -> None:
 def test_a_long_name_of_a_column_in_an_error() -> None:
     for shift in range(4):
         name = "headers." + "x" * shift + "\u00e9" * 400
-        found = error({"routing_key": ["k"], "body": [b"b"], name: pa.array([{"a": b"x" * 300}])})
-        assert "\u00e9" in found
-        assert "\ufffd" not in found
+        message = error({"routing_key": ["k"], "body": [b"b"], name: pa.array([{"a": b"x" * 300}])})
+        assert "\u00e9" in message
+        assert "\ufffd" not in message
 
 
 # ---- what is no input ----
@@ -393,20 +393,20 @@ def test_a_stream_that_is_none() -> None:
 def test_a_dictionary_by_text() -> None:
     values = pa.array([{"body": b"b"}]).field("body").dictionary_encode()
     capsules = pa.StructArray.from_arrays([values], ["body"]).__arrow_c_array__()
-    whole = raw_schema(capsules[0])
-    child = type(whole).from_address(whole.children[0])
-    kept = child.format
+    schema = raw_schema(capsules[0])
+    child = type(schema).from_address(schema.children[0])
+    original_format = child.format
     child.format = b"u"
     with pytest.raises(ValueError, match="indices of an Arrow dictionary are integers"):
         batch.encode(Given("__arrow_c_array__", capsules))
-    child.format = kept
+    child.format = original_format
 
 
 def test_what_encode_gives_is_made_by_it() -> None:
-    made = type(batch.encode(pa.table({"body": [b"b"]})))
-    assert made.__module__ == _encode.__name__ or made.__name__
+    cls = type(batch.encode(pa.table({"body": [b"b"]})))
+    assert cls.__module__ == _encode.__name__ or cls.__name__
     with pytest.raises(TypeError, match="made by"):
-        made.__new__(made).__arrow_c_array__()
+        cls.__new__(cls).__arrow_c_array__()
 
 
 def test_maps_with_names_that_are_none() -> None:
@@ -415,19 +415,19 @@ def test_maps_with_names_that_are_none() -> None:
     )
     values = pa.MapArray.from_arrays(pa.array([0, 1, 2], pa.int32()), keys, pa.array([1, 2]))
     columns = {"routing_key": ["k"] * 2, "body": [b"b"] * 2, "properties.headers": values}
-    found = encode(columns)
-    assert found[0] is not None
-    assert found[1] is None
+    messages = encode(columns)
+    assert messages[0] is not None
+    assert messages[1] is None
     assert "a name in a map is null" in error(columns)
     message = {"body": ["x"] * 2, "delivery_annotations": values}
-    found = encode(message, protocol="1.0")
-    assert found[0] is not None
-    assert found[1] is None
+    messages = encode(message, protocol="1.0")
+    assert messages[0] is not None
+    assert messages[1] is None
     assert "a key in a map is null" in error(message, protocol="1.0")
 
 
 def test_text_of_a_message_of_1_0() -> None:
     decoded = json.dumps({"k": 1})
-    (found,) = encode({"body": ["text"], "application_properties": [decoded]}, protocol="1.0")
-    assert found is not None
-    assert new.decode(found) is not None
+    (frame,) = encode({"body": ["text"], "application_properties": [decoded]}, protocol="1.0")
+    assert frame is not None
+    assert new.decode(frame) is not None

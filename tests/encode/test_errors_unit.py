@@ -130,10 +130,15 @@ def test_rows_that_cannot_be_encoded(name: str) -> None:
             pa.RecordBatch.from_pydict({column: cell if isinstance(cell, pa.Array) else [cell]}),
             mode="FAILFAST",
         )
-    found = caught.value
-    assert (found.row, found.column, found.method, found.field) == (0, column, method, field)
-    assert str(found) == f"row 0, column {column}: {error}"
-    assert pickle.loads(pickle.dumps(found)).row == 0
+    exception = caught.value
+    assert (exception.row, exception.column, exception.method, exception.field) == (
+        0,
+        column,
+        method,
+        field,
+    )
+    assert str(exception) == f"row 0, column {column}: {error}"
+    assert pickle.loads(pickle.dumps(exception)).row == 0
     # nothing of what a row holds is told: payloads and credentials are secrets
     assert "kkkk" not in error
     # the rows around are fine
@@ -300,10 +305,10 @@ def test_ignored_columns() -> None:
     assert encode([row])[0] == [GOOD]
 
 
-@pytest.mark.parametrize("given", [b"", [], None, pa.array([1]), pa.array(["a"]), 5])
-def test_what_is_no_struct(given: Any) -> None:
+@pytest.mark.parametrize("argument", [b"", [], None, pa.array([1]), pa.array(["a"]), 5])
+def test_what_is_no_struct(argument: Any) -> None:
     with pytest.raises(TypeError, match="takes"):
-        batch.encode(given)
+        batch.encode(argument)
 
 
 def test_modes_dialects_protocols() -> None:
@@ -365,13 +370,13 @@ def test_older_versions(version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("levels", "said"), [(395, "no part of a message"), (405, "nested too deep")]
+    ("levels", "message"), [(395, "no part of a message"), (405, "nested too deep")]
 )
-def test_arrow_types_within_each_other_are_bounded(levels: int, said: str) -> None:
+def test_arrow_types_within_each_other_are_bounded(levels: int, message: str) -> None:
     """What is not too deep is looked at, and refused for another reason."""
     kind = pa.int32()
     for _ in range(levels):
         kind = pa.list_(kind)
     columns = pa.record_batch({"method": pa.array(["basic.ack"]), "x": pa.nulls(1, kind)})
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         batch.encode(columns)

@@ -128,7 +128,7 @@ def columns(rng: Random, count: int) -> Any:
     }
     chosen = rng.sample(list(properties), rng.randrange(1, len(properties) + 1))
     mask = pa.array([v is None for v in some(rng, count, [1], rng.choice([0, 0, 0.3]))], pa.bool_())
-    made: dict[str, Any] = {
+    arrays: dict[str, Any] = {
         "exchange": text(rng, count, nulls()),
         "routing_key": text(rng, count, nulls()),
         "mandatory": bits(rng, count, nulls()),
@@ -149,13 +149,13 @@ def columns(rng: Random, count: int) -> Any:
             some(rng, count, ["basic.publish"], 0, ["basic.deliver", "basic.return", "x"])
         ),
     }
-    names = rng.sample(list(made), rng.randrange(1, len(made) + 1))
+    names = rng.sample(list(arrays), rng.randrange(1, len(arrays) + 1))
     if "properties" in names and "headers" in chosen:
         names = [name for name in names if not name.startswith("headers.")]
     mask = pa.array(
         [v is None for v in some(rng, count, [1], rng.choice([0, 0, 0, 0.1]))], pa.bool_()
     )
-    return pa.StructArray.from_arrays([made[name] for name in names], names=names, mask=mask)
+    return pa.StructArray.from_arrays([arrays[name] for name in names], names=names, mask=mask)
 
 
 @given(st.integers(0, (1 << 32) - 1))
@@ -190,10 +190,10 @@ def test_every_row_of_usual_columns_goes_the_fast_way(seed: int) -> None:
             "body": body,
         }
     )
-    found = same(rows)
+    messages = same(rows)
     # the last two are too few for a block
-    assert found._fast_rows == 128
-    assert pa.array(found).to_pylist() == [
+    assert messages._fast_rows == 128
+    assert pa.array(messages).to_pylist() == [
         Sent(
             "basic.publish",
             1,
@@ -219,9 +219,9 @@ def test_methods_without_content_and_runs_of_methods() -> None:
             ),
         }
     )
-    found = same(rows)
-    assert found._fast_rows == 100
-    assert found.error_count == 0
+    messages = same(rows)
+    assert messages._fast_rows == 100
+    assert messages.error_count == 0
 
 
 @pytest.mark.parametrize("column", ["body", "properties.content_type", "headers.n"])
@@ -229,9 +229,9 @@ def test_methods_without_content_and_runs_of_methods() -> None:
 def test_content_of_a_method_without_content_in_a_run(column: str, at: int) -> None:
     content = pa.array([b"x" if i == at else None for i in range(40)], pa.binary())
     rows = {"method": ["basic.ack"] * 40, "delivery_tag": range(40), column: content}
-    found = same(pa.RecordBatch.from_pydict(rows))
-    assert found.error_count == 1
-    assert found._fast_rows < 40
+    messages = same(pa.RecordBatch.from_pydict(rows))
+    assert messages.error_count == 1
+    assert messages._fast_rows < 40
 
 
 def test_many_columns() -> None:
@@ -256,7 +256,7 @@ def test_wrong_offsets_are_found_here_too() -> None:
         for column in ("routing_key", "body", "headers.h"):
             lie = Lie(pa.string(), 6, numbers(*ends), b"abcdef")
             with pytest.raises(ValueError, match=r"point outside of it|does not have the shape"):
-                batch.encode(lie.told(column))
+                batch.encode(lie.record_batch(column))
             lie = Lie(pa.binary(), 6, numbers(*ends), b"abcdef")
             with pytest.raises(ValueError, match=r"point outside of it|does not have the shape"):
-                batch.encode(lie.told(column))
+                batch.encode(lie.record_batch(column))

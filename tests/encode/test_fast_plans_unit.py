@@ -35,17 +35,17 @@ def text_beyond(kind: Any = None) -> Any:
 def test_as_many_headers_as_a_plan_takes_and_a_property(count: int) -> None:
     columns = {**BASE, "properties.priority": many(5)}
     columns |= {f"headers.h{n}": many("x") for n in range(count)}
-    found = encode(columns)
-    assert found == one_by_one(columns)
-    assert None not in found
+    messages = encode(columns)
+    assert messages == one_by_one(columns)
+    assert None not in messages
 
 
 @pytest.mark.parametrize("kind", [pa.large_string(), pa.string_view(), pa.binary(13)], ids=str)
 def test_one_method_by_names_of_any_type(kind: Any) -> None:
     columns = {**BASE, "method": pa.array([b"basic.publish"] * ROWS, pa.binary()).cast(kind)}
-    found = encode(columns)
-    assert found == one_by_one(columns)
-    assert None not in found
+    messages = encode(columns)
+    assert messages == one_by_one(columns)
+    assert None not in messages
 
 
 def test_one_property_by_two_names() -> None:
@@ -69,9 +69,9 @@ def test_a_property_that_a_class_has_not() -> None:
                 "properties.one": many(None, pa.string()),
                 "properties.two": many(value, pa.uint8()),
             }
-            found = encode(columns, protocol=protocol)
-            assert found == one_by_one(columns, protocol=protocol)
-            assert (None in found) == (name == "basic.publish" and value is not None)
+            messages = encode(columns, protocol=protocol)
+            assert messages == one_by_one(columns, protocol=protocol)
+            assert (None in messages) == (name == "basic.publish" and value is not None)
 
 
 def test_an_argument_that_is_a_content() -> None:
@@ -80,25 +80,25 @@ def test_an_argument_that_is_a_content() -> None:
         "", '<method name="go" index="10"><field name="data" type="content"/></method>'
     )
     columns = {"method": many("basic.go"), "data": many(b"bytes")}
-    found = encode(columns, protocol=protocol)
-    assert found == one_by_one(columns, protocol=protocol)
-    assert None not in found
+    messages = encode(columns, protocol=protocol)
+    assert messages == one_by_one(columns, protocol=protocol)
+    assert None not in messages
 
 
 def test_a_header_of_more_bytes_than_a_plan_takes() -> None:
     values = pa.array([[b"x"], [bytes(1 << 24)], [b"y"]] + [[b"z"]] * 61)
     columns = {"routing_key": ["k"] * 64, "body": [b"b"] * 64, "headers.h": values}
-    found = encode(columns, frame_max=1 << 26)
-    assert found == one_by_one(columns, frame_max=1 << 26)
-    assert [len(frame or b"") > 1 << 24 for frame in found] == [False, True] + [False] * 62
+    messages = encode(columns, frame_max=1 << 26)
+    assert messages == one_by_one(columns, frame_max=1 << 26)
+    assert [len(frame or b"") > 1 << 24 for frame in messages] == [False, True] + [False] * 62
 
 
 def test_a_schema_whose_root_has_no_name() -> None:
     capsules = [pa.table(ONE).to_struct_array().combine_chunks().__arrow_c_array__() for _ in "123"]
-    for given in capsules[1:]:
-        raw_schema(given[0]).name = None
-    found = [pa.array(batch.encode(Given("__arrow_c_array__", given))) for given in capsules]
-    assert found[0] == found[1] == found[2]
+    for pair in capsules[1:]:
+        raw_schema(pair[0]).name = None
+    messages = [pa.array(batch.encode(Given("__arrow_c_array__", pair))) for pair in capsules]
+    assert messages[0] == messages[1] == messages[2]
 
 
 # ---- offsets and indices ----
@@ -150,7 +150,7 @@ def test_ids_within_json_of_1_0(text: str, wire: bytes) -> None:
     """A number is a ulong there."""
     typed = f'{{"$type":"properties","message_id":{text}}}'
     arguments = f'{{"container_id":"c","properties":{{"k":{typed}}}}}'
-    (found,) = encode({"performative": ["open"], "arguments": [arguments]}, protocol="1.0")
-    assert found is not None
-    assert b"\0\x53\x73" in found
-    assert wire in found
+    (frame,) = encode({"performative": ["open"], "arguments": [arguments]}, protocol="1.0")
+    assert frame is not None
+    assert b"\0\x53\x73" in frame
+    assert wire in frame

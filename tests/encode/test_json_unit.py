@@ -17,7 +17,7 @@ from amqpcodec import v0_9 as amqp_0_9
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.types import Reference
 from tests.columns.batch_rows import pa
-from tests.encode.encode_values import EPOCH, Sent, encode, tables, told
+from tests.encode.encode_values import EPOCH, Sent, encode, json_text, tables
 
 DEPTH = 128
 
@@ -34,20 +34,20 @@ def read(texts: list[str], **options: Any) -> list[Any]:
 
 
 def refused(text: str) -> str:
-    (found,) = read([text])
-    assert isinstance(found, str), found
-    assert found.startswith("basic.properties.headers: ")
-    return found.removeprefix("basic.properties.headers: ")
+    (message,) = read([text])
+    assert isinstance(message, str), message
+    assert message.startswith("basic.properties.headers: ")
+    return message.removeprefix("basic.properties.headers: ")
 
 
 def value(text: str) -> Any:
-    (found,) = read(['{"k":' + text + "}"])
-    assert isinstance(found, dict), found
-    return found["k"]
+    (table,) = read(['{"k":' + text + "}"])
+    assert isinstance(table, dict), table
+    return table["k"]
 
 
 @pytest.mark.parametrize(
-    ("text", "told_", "offset"),
+    ("text", "message", "offset"),
     [
         ("", "an object expected", 0),
         ("  ", "an object expected", 2),
@@ -128,14 +128,14 @@ def value(text: str) -> Any:
         ('{"$table":[],"b":1}', "the end of an object whose key starts with $ expected", 12),
     ],
 )  # fmt: skip
-def test_refused_texts(text: str, told_: str, offset: int) -> None:
-    found = refused(text)
-    assert found.startswith("JSON: " + told_)
-    assert re.search(rf"byte {offset}\b", found)
+def test_refused_texts(text: str, message: str, offset: int) -> None:
+    error_text = refused(text)
+    assert error_text.startswith("JSON: " + message)
+    assert re.search(rf"byte {offset}\b", error_text)
 
 
 @pytest.mark.parametrize(
-    ("text", "told_"),
+    ("text", "message"),
     [
         ('{"a":9223372036854775808}', "an int in a table must fit 64 bits, signed"),
         ('{"a":-9223372036854775809}', "an int in a table must fit 64 bits, signed"),
@@ -152,8 +152,8 @@ def test_refused_texts(text: str, told_: str, offset: int) -> None:
         ('{"%s":1}' % ("é" * 128), "a table name takes at most 255 bytes, not 256"),
     ],
 )  # fmt: skip
-def test_values_that_do_not_fit(text: str, told_: str) -> None:
-    assert told_ in refused(text)
+def test_values_that_do_not_fit(text: str, message: str) -> None:
+    assert message in refused(text)
 
 
 def test_forms() -> None:
@@ -197,11 +197,13 @@ def test_many_keys() -> None:
 def test_depth(start: str, end: str) -> None:
     """As deep as the object encoder goes, and no deeper."""
     inner = DEPTH - 1
-    found = value(start * inner + end * inner if start == "[" else
-                  start * (inner - 1) + "{}" + end * (inner - 1))  # fmt: skip
+    if start == "[":
+        nested = value(start * inner + end * inner)
+    else:
+        nested = value(start * (inner - 1) + "{}" + end * (inner - 1))
     levels = 0
-    while found:
-        found = found[0] if start == "[" else found["a"]
+    while nested:
+        nested = nested[0] if start == "[" else nested["a"]
         levels += 1
     assert levels == inner - 1
     for deep in (inner + 1, 100_000):
@@ -294,17 +296,17 @@ def python_reads(text: str) -> bool:
         return float(text)
 
     try:
-        found = json.loads(
+        json_value = json.loads(
             text,
             parse_constant=constant,
             object_pairs_hook=pairs,
             parse_int=number,
             parse_float=double,
         )
-        json.dumps(found, ensure_ascii=False).encode()  # no lone surrogates
+        json.dumps(json_value, ensure_ascii=False).encode()  # no lone surrogates
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict)
+    return isinstance(json_value, dict)
 
 
 PIECES = '{}[]:,"\\ \t0123456789-+.eEtruefalsnk\x00éu/bx'
@@ -315,7 +317,7 @@ PIECES = '{}[]:,"\\ \t0123456789-+.eEtruefalsnk\x00éu/bx'
 def test_spoilt_texts(table: dict[str, Any], seed: int, times: int) -> None:
     """What Python's parser refuses is refused, what it takes is taken, and means the same."""
     rng = random.Random(seed)
-    text = told(table, ensure_ascii=rng.random() < 0.5)
+    text = json_text(table, ensure_ascii=rng.random() < 0.5)
     for _ in range(times):
         at = rng.randrange(len(text) + 1)
         kind = rng.randrange(3)
@@ -326,11 +328,11 @@ def test_spoilt_texts(table: dict[str, Any], seed: int, times: int) -> None:
         else:
             text = text[:at] + rng.choice(PIECES) + text[at + 1 :]
     if "$" in text:
-        (found,) = read([text])  # no more than that it does not fail
+        (result,) = read([text])  # no more than that it does not fail
         return
-    (found,) = read([text])
-    assert isinstance(found, dict) == python_reads(text), (text, found)
-    if isinstance(found, dict):
+    (result,) = read([text])
+    assert isinstance(result, dict) == python_reads(text), (text, result)
+    if isinstance(result, dict):
         value = json.loads(text)
         assert [Sent("basic.publish", properties={"headers": value}).octets()] == encode(
             pa.RecordBatch.from_pydict({"properties.headers": [text]})

@@ -23,9 +23,9 @@ from tests.encode.encode_values import (
     encode,
     field_name,
     form,
+    json_text,
     only,
     sent,
-    told,
 )
 from tests.support import amqp091_wire as w
 
@@ -48,7 +48,7 @@ def properties_column(messages: list[Sent]) -> Any:
     """The struct that decode gives, headers as JSON text."""
     rows = [
         None if message.properties is None else {
-            name: told(value) if wire == "F" else value
+            name: json_text(value) if wire == "F" else value
             for name, wire in w.PROPERTIES
             if (value := message.properties.get(name)) is not None
         }
@@ -57,7 +57,7 @@ def properties_column(messages: list[Sent]) -> Any:
     return pa.array(rows, pa.struct([(name, PROPERTY_TYPES[wire]) for name, wire in w.PROPERTIES]))
 
 
-def columns_of(messages: list[Sent], named: bool) -> dict[str, Any]:
+def columns_of(messages: list[Sent], long_names: bool) -> dict[str, Any]:
     """Columns of all arguments that any of them has, by long or short names."""
     columns = {
         "method": pa.array([message.method for message in messages]),
@@ -69,22 +69,22 @@ def columns_of(messages: list[Sent], named: bool) -> dict[str, Any]:
         for argument, wire in w.SPECS[name].fields:
             argument = field_name(argument)
             # reserved ones are of many types, and the text `arguments` is another column
-            full = named or wire == "F" or argument.startswith("reserved")
+            full = long_names or wire == "F" or argument.startswith("reserved")
             values = [
                 message.arguments.get(argument) if message.method == name or not full else None
                 for message in messages
             ]
             column = f"{name}.{argument}" if full else argument
             if wire == "F":
-                values = [None if value is None else told(value) for value in values]
+                values = [None if value is None else json_text(value) for value in values]
             columns[column] = pa.array(values, ARGUMENT_TYPES[wire])
     return columns
 
 
 @given(st.lists(sent(CONTENT), max_size=4), frame_maxes, st.booleans())
 @settings(max_examples=250)
-def test_content_methods(messages: list[Sent], frame_max: int, named: bool) -> None:
-    columns = pa.RecordBatch.from_pydict(columns_of(messages, named))
+def test_content_methods(messages: list[Sent], frame_max: int, long_names: bool) -> None:
+    columns = pa.RecordBatch.from_pydict(columns_of(messages, long_names))
     expected: list[Any] = []
     for message in messages:
         try:
@@ -98,8 +98,8 @@ def test_content_methods(messages: list[Sent], frame_max: int, named: bool) -> N
 
 @given(st.lists(sent(), max_size=4), st.booleans())
 @settings(max_examples=150)
-def test_all_methods_by_columns(messages: list[Sent], named: bool) -> None:
-    columns = pa.RecordBatch.from_pydict(columns_of(messages, named))
+def test_all_methods_by_columns(messages: list[Sent], long_names: bool) -> None:
+    columns = pa.RecordBatch.from_pydict(columns_of(messages, long_names))
     assert encode(columns)[0] == [message.octets() for message in messages]
 
 
@@ -261,13 +261,13 @@ def test_types_of_columns(data: Any) -> None:
     assert encode(struct)[0] == expected
     start = data.draw(st.integers(0, count))
     length = data.draw(st.integers(0, count - start))
-    cut = expected[start : start + length]
-    assert encode(struct.slice(start, length))[0] == cut
+    expected_slice = expected[start : start + length]
+    assert encode(struct.slice(start, length))[0] == expected_slice
     # the offset may be that of the columns instead
     parts = [struct.field(i).slice(start, length) for i in range(struct.type.num_fields)]
-    names = [each.name for each in struct.type]
+    names = [field.name for field in struct.type]
     mask = pa.array(gone[start : start + length], pa.bool_())
-    assert encode(pa.StructArray.from_arrays(parts, names=names, mask=mask))[0] == cut
+    assert encode(pa.StructArray.from_arrays(parts, names=names, mask=mask))[0] == expected_slice
 
 
 @given(st.lists(sent(CONTENT), min_size=1, max_size=9), st.data())
@@ -277,11 +277,11 @@ def test_streams_of_batches(messages: list[Sent], data: Any) -> None:
     ends = sorted({0, len(messages), *data.draw(st.lists(st.integers(0, len(messages))))})
     chunks = [table.slice(a, b - a) for a, b in itertools.pairwise(ends)]
     chunks.insert(data.draw(st.integers(0, len(chunks))), table.slice(0, 0))
-    whole = pa.concat_tables(chunks)
-    assert not hasattr(whole, "__arrow_c_array__")
-    assert encode(whole) == encode(table.combine_chunks().to_batches()[0])
-    assert encode(whole.to_reader()) == encode(whole)
-    assert encode(whole.schema.empty_table()) == ([], [])
+    complete_table = pa.concat_tables(chunks)
+    assert not hasattr(complete_table, "__arrow_c_array__")
+    assert encode(complete_table) == encode(table.combine_chunks().to_batches()[0])
+    assert encode(complete_table.to_reader()) == encode(complete_table)
+    assert encode(complete_table.schema.empty_table()) == ([], [])
 
 
 # ---- tables from Arrow types ----
@@ -299,7 +299,7 @@ def header(value: Any, type_: Any = None) -> Any:
     array = value if isinstance(value, pa.Array) else pa.array([value], type_)
     struct = pa.StructArray.from_arrays([array], names=["h"])
     keyed = pa.MapArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["h"]), array)
-    found = []
+    messages = []
     for column, cells in (
         ("properties.headers", struct),
         ("properties.headers", keyed),
@@ -307,9 +307,9 @@ def header(value: Any, type_: Any = None) -> Any:
     ):
         octets, error = only(column, cells)
         assert error is None
-        found.append(octets)
-    assert len(set(found)) == 1
-    return decoded_headers(found[0])["h"]
+        messages.append(octets)
+    assert len(set(messages)) == 1
+    return decoded_headers(messages[0])["h"]
 
 
 @pytest.mark.parametrize(
@@ -332,9 +332,9 @@ def header(value: Any, type_: Any = None) -> Any:
     ],
 )
 def test_tags(value: Any, type_: Any, kind: str) -> None:
-    found = header(value, type_)
-    assert type(found).__name__ == kind
-    assert found == value
+    header_value = header(value, type_)
+    assert type(header_value).__name__ == kind
+    assert header_value == value
 
 
 @pytest.mark.parametrize("scale", [0, 2, 9, 18, 37])
@@ -347,11 +347,11 @@ def test_decimals_keep_their_value(text: str, scale: int, make: Any) -> None:
         array = pa.array([value], type_)
     except pa.ArrowInvalid:
         return
-    found = header(array)
-    assert found == value
+    header_value = header(array)
+    assert header_value == value
     exact = value.scaleb(scale)
     if -(1 << 31) <= exact < 1 << 31:
-        assert -found.as_tuple().exponent == scale
+        assert -header_value.as_tuple().exponent == scale
 
 
 def test_decimals_of_negative_scale() -> None:
@@ -368,9 +368,9 @@ def test_halves() -> None:
     np = pytest.importorskip("numpy")
     every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     for half in [*every[:: 1 << 7].tolist(), every[1], every[1023], every[31744]]:
-        found = header(pa.array([np.float16(half)]))
-        assert type(found).__name__ == "Float"
-        assert found == half or half != half
+        header_value = header(pa.array([np.float16(half)]))
+        assert type(header_value).__name__ == "Float"
+        assert header_value == half or half != half
 
 
 def test_nested_values() -> None:
@@ -456,7 +456,7 @@ def test_one_column_a_property() -> None:
 def test_white_space_and_escapes_change_nothing(tables: list[Any]) -> None:
     expected = [Sent("basic.publish", properties={"headers": table}).octets() for table in tables]
     for style in ({"indent": 3}, {"ensure_ascii": False}, {"separators": (" ,\t", "\r\n: ")}):
-        texts_ = pa.array([told(table, **style) for table in tables], pa.string())
+        texts_ = pa.array([json_text(table, **style) for table in tables], pa.string())
         values, errors = encode(pa.RecordBatch.from_pydict({"properties.headers": texts_}))
         assert errors == [None] * len(tables)
         assert values == expected
@@ -528,13 +528,13 @@ def test_message_level_is_the_identity(messages: list[Sent], frame_max: int, laz
         leave_out_what_no_column_holds(message)
     octets = [message.octets() for message in messages]
     again = [message.octets(frame_max) for message in messages]
-    if not all(frames_fit(each, frame_max) for each in octets):
+    if not all(frames_fit(message_bytes, frame_max) for message_bytes in octets):
         return
     fields = [*batch.schema(level="message").names, "arguments"]
     if lazily:
         fields = ["method", "channel", "arguments", "properties_json", "body", "error", "frame"]
-    for given_ in (pa.array(octets, pa.binary()), b"".join(octets)):
-        rows = message_level(given_, fields=fields)
+    for stream in (pa.array(octets, pa.binary()), b"".join(octets)):
+        rows = message_level(stream, fields=fields)
         values, errors = encode(rows, frame_max=frame_max)
         assert errors == [None] * len(messages)
         assert values == again

@@ -43,12 +43,12 @@ def uneven(rng: Random, count: int = ROWS, sizes: list[int] = SIZES) -> dict[str
     return columns
 
 
-def told(columns: dict[str, Any]) -> Any:
+def record_batch(columns: dict[str, Any]) -> Any:
     return pa.RecordBatch.from_pydict(columns)
 
 
 def guarded(rows: Any) -> Any:
-    return pa.RecordBatch.from_arrays([guard(each) for each in rows.columns], rows.schema.names)
+    return pa.RecordBatch.from_arrays([guard(column) for column in rows.columns], rows.schema.names)
 
 
 @POSIX_ONLY
@@ -56,16 +56,18 @@ def guarded(rows: Any) -> Any:
 def test_every_size_where_memory_ends(seed: int) -> None:
     """Behind each column there is nothing to read, and behind the rows only what they need."""
     rng = Random(seed)
-    rows = told(uneven(rng, sizes=rng.choice((SIZES, SIZES[:8], [0, 1, 2]))))
-    for each in (rows, rows.slice(0, 64), rows.slice(3, 65), rows.slice(0, 5)):
-        assert same(guarded(each))._fast_rows >= each.num_rows - 3
+    rows = record_batch(uneven(rng, sizes=rng.choice((SIZES, SIZES[:8], [0, 1, 2]))))
+    for part in (rows, rows.slice(0, 64), rows.slice(3, 65), rows.slice(0, 5)):
+        assert same(guarded(part))._fast_rows >= part.num_rows - 3
 
 
 @POSIX_ONLY
 @pytest.mark.parametrize("size", SIZES)
 def test_one_size_in_all_columns_where_memory_ends(size: int) -> None:
     rng = Random(size)
-    rows = told(uneven(rng, 70, [size]) | {"body": [rng.randbytes(size) for _ in range(70)]})
+    rows = record_batch(
+        uneven(rng, 70, [size]) | {"body": [rng.randbytes(size) for _ in range(70)]}
+    )
     assert same(guarded(rows))._fast_rows == 70
 
 
@@ -78,7 +80,7 @@ def test_longstr_of_any_size() -> None:
             values = [octets(rng, rng.choice(LONG)) for _ in range(count)]
             values[where * (count - 1) // 2] = octets(rng, 256)
             columns["headers.a"] = values
-            assert same(told(columns))._fast_rows >= count - 3
+            assert same(record_batch(columns))._fast_rows >= count - 3
 
 
 def test_more_columns_than_are_foretold() -> None:
@@ -96,7 +98,7 @@ def test_more_columns_than_are_foretold() -> None:
                 pa.array([rng.randrange(2**31) for _ in range(ROWS)], pa.int64()),
                 [octets(rng, 30)] * ROWS,
             ][kind]
-        rows = told(columns)
+        rows = record_batch(columns)
         assert same(rows)._fast_rows == 128
         same(rows.slice(1))
 
@@ -115,10 +117,10 @@ def test_bodies_in_any_form() -> None:
         pa.array(texts, pa.string()).dictionary_encode(),
     ):
         for columns in (uneven(rng), {"exchange": ["orders"] * ROWS}):
-            rows = told(columns | {"body": body})
+            rows = record_batch(columns | {"body": body})
             assert same(rows)._fast_rows == 128
     for channel in (pa.array([7] * ROWS), pa.array([1 + i % 3 for i in range(ROWS)])):
-        assert same(told(uneven(rng) | {"channel": channel}))._fast_rows == 128
+        assert same(record_batch(uneven(rng) | {"channel": channel}))._fast_rows == 128
 
 
 def test_text_bodies_of_one_size_that_are_not_utf8() -> None:
@@ -131,11 +133,11 @@ def test_text_bodies_of_one_size_that_are_not_utf8() -> None:
         if wrong == 1:
             spoilt[at + 1] = 0x20
         body = pa.Array.from_buffers(pa.string(), 256, [None, ends, pa.py_buffer(bytes(spoilt))])
-        assert same(told({"body": body})).error_count == wrong
+        assert same(record_batch({"body": body})).error_count == wrong
 
 
 def test_frame_max_of_uneven_rows() -> None:
-    rows = told(uneven(Random(4), 70, [0, 1, 40]))
+    rows = record_batch(uneven(Random(4), 70, [0, 1, 40]))
     for frame_max in (*range(60, 300, 7), 1033, 4096):
         same(rows, frame_max)
 
@@ -143,9 +145,9 @@ def test_frame_max_of_uneven_rows() -> None:
 def test_tables_of_headers_that_no_row_has() -> None:
     """Then there is none, where headers are columns of one header each."""
     columns = {"exchange": ["a", "bcd"] * 35, "headers.a": pa.array([None, "x" * 20] * 35)}
-    assert same(told(columns)).error_count == 0
+    assert same(record_batch(columns)).error_count == 0
     columns["headers.b"] = pa.array(["y", None] * 35)
-    assert same(told(columns))._fast_rows == 70
+    assert same(record_batch(columns))._fast_rows == 70
 
 
 # ---- UTF-8 ----
@@ -160,16 +162,16 @@ WRONG = [
 
 
 def as_binary(values: list[bytes]) -> Any:
-    return told({"exchange": pa.array(values, pa.binary())})
+    return record_batch({"exchange": pa.array(values, pa.binary())})
 
 
 @pytest.mark.parametrize("letter", LETTERS)
 def test_letters_anywhere(letter: str) -> None:
     """Wherever they stand in pieces of sixteen bytes, and at both ends of a value."""
     values = ["a" * k + letter * (1 + k % 3) + "b" * (k % 5) for k in range(64)]
-    rows = told({"exchange": values, "body": values})
+    rows = record_batch({"exchange": values, "body": values})
     assert same(rows)._fast_rows == 64
-    assert same(told({"exchange": [letter] * 64 + values})).error_count == 0
+    assert same(record_batch({"exchange": [letter] * 64 + values})).error_count == 0
 
 
 @pytest.mark.parametrize("wrong", WRONG)
@@ -186,10 +188,18 @@ def test_what_is_not_utf8_anywhere(wrong: bytes) -> None:
 def test_letters_cut_between_rows() -> None:
     """Together they would be right: empty values between them, too."""
     for letter in LETTERS:
-        whole = letter.encode()
-        for cut in range(1, len(whole)):
+        encoded_letter = letter.encode()
+        for split in range(1, len(encoded_letter)):
             for between in (0, 1, 40):
-                values = [b"ab", whole[:cut], *[b""] * between, whole[cut:], b"cd" * 9, b"", b""]
+                values = [
+                    b"ab",
+                    encoded_letter[:split],
+                    *[b""] * between,
+                    encoded_letter[split:],
+                    b"cd" * 9,
+                    b"",
+                    b"",
+                ]
                 assert same(as_binary(values)).error_count == 2
 
 
@@ -213,10 +223,10 @@ def test_any_octets(values: list[bytes], texts: list[str], nulls: int) -> None:
         "headers.v": pa.array(values[::-1], pa.binary()),
         "body": pa.array(values, pa.binary()),
     }
-    found = same(told(rows))
+    messages = same(record_batch(rows))
     if not nulls:
         wrong = [not is_utf8(values[i]) or len(some[i].encode()) > 255 for i in range(count)]
-        assert found.error_count == sum(wrong)
+        assert messages.error_count == sum(wrong)
 
 
 def is_utf8(value: bytes) -> bool:

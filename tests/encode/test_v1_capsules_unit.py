@@ -24,14 +24,14 @@ from tests.encode.test_capsules_unit import LIES, LISTS
 )
 def test_values_outside_of_their_array(name: str, column: str) -> None:
     with pytest.raises(ValueError, match=r"point outside of it|does not have the shape"):
-        batch.encode(LIES[name].told(column), "1.0")
+        batch.encode(LIES[name].record_batch(column), "1.0")
 
 
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.parametrize("column", ["value", "application_properties.x"])
 def test_lists_outside_of_their_array(name: str, column: str) -> None:
     with pytest.raises(ValueError, match="point outside of it"):
-        batch.encode(LISTS[name].told(column), "1.0")
+        batch.encode(LISTS[name].record_batch(column), "1.0")
 
 
 def test_columns_that_are_of_no_use_are_not_looked_at() -> None:
@@ -66,8 +66,8 @@ def test_threads() -> None:
     )
     want = octets(amqp.Message(b"x" * 30, application_properties={"a": 1.0}))
     with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: batch.encode(rows, "1.0"), range(12)):
-            assert set(pa.array(found).to_pylist()) == {want}
+        for messages in pool.map(lambda _: batch.encode(rows, "1.0"), range(12)):
+            assert set(pa.array(messages).to_pylist()) == {want}
 
 
 MEMORY = """

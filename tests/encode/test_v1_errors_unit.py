@@ -255,8 +255,8 @@ def array_of(value: Any) -> Any:
 @pytest.mark.parametrize("name", BAD)
 def test_bad_rows(name: str) -> None:
     column, value, method, field, text = BAD[name]
-    found, error = only(column, array_of(value))
-    assert found is None
+    frame, error = only(column, array_of(value))
+    assert frame is None
     assert error is not None
     place = method if field is None else f"{method}.{field}"
     assert error.startswith(f"{column if method is None else place}: ")
@@ -268,14 +268,14 @@ def test_the_first_bad_row_raises(name: str) -> None:
     column, value, method, field, text = BAD[name]
     bad = array_of(value)
     columns = pa.concat_arrays([pa.nulls(2, bad.type), bad])
-    rest = pa.array([b"x"] * 3)
-    given = {column: columns} if column == "body" else {column: columns, "body": rest}
+    bodies = pa.array([b"x"] * 3)
+    cells_by_column = {column: columns} if column == "body" else {column: columns, "body": bodies}
     if column in ("value", "performative"):
-        given = {column: bad}
+        cells_by_column = {column: bad}
     with pytest.raises(EncodeError) as caught:
-        batch.encode(pa.RecordBatch.from_pydict(given), "1.0", mode="FAILFAST")
+        batch.encode(pa.RecordBatch.from_pydict(cells_by_column), "1.0", mode="FAILFAST")
     assert (caught.value.method, caught.value.field) == (method, field)
-    assert caught.value.row == len(given[column]) - 1
+    assert caught.value.row == len(cells_by_column[column]) - 1
     assert text in str(caught.value)
     if column != "header":
         assert caught.value.column == column
@@ -362,8 +362,8 @@ BAD_JSON = {
 
 @pytest.mark.parametrize("text", BAD_JSON)
 def test_bad_json(text: str) -> None:
-    found, error = only("value", text)
-    assert found is None
+    frame, error = only("value", text)
+    assert frame is None
     assert BAD_JSON[text] in (error or "")
 
 
@@ -373,11 +373,11 @@ def test_bad_json(text: str) -> None:
 @settings(max_examples=1500, deadline=None)
 def test_any_text(text: str) -> None:
     """A value or an error, and what JSON refuses is refused."""
-    found, error = only("value", text)
-    assert (found is None) == (error is not None)
-    if found is not None:
+    frame, error = only("value", text)
+    assert (frame is None) == (error is not None)
+    if frame is not None:
         json.loads(text)
-        assert amqp.decode(found) is not None
+        assert amqp.decode(frame) is not None
 
 
 def test_keys_that_come_twice() -> None:
@@ -387,8 +387,8 @@ def test_keys_that_come_twice() -> None:
         text = "{" + ", ".join(pairs) + "}"
         assert only("value", text) == (octets(amqp.Message(value=fine)), None)
         for again in (0, n // 2, n - 1):
-            found, error = only("value", text[:-1] + f', "\\u006b{again}": 1}}')
-            assert found is None
+            frame, error = only("value", text[:-1] + f', "\\u006b{again}": 1}}')
+            assert frame is None
             assert "a key twice" in (error or "")
 
 
@@ -410,11 +410,11 @@ def test_depth() -> None:
         with pytest.raises(EncodeError):
             octets(amqp.Message(value=wrap(value)))
         for depth in (128, 100_000):
-            found, error = only("value", before * depth + "1" + behind * depth)
-            assert found is None
+            frame, error = only("value", before * depth + "1" + behind * depth)
+            assert frame is None
             assert "nested deeper than 128 levels" in (error or "")
-    found, error = only("value", '{"$type":"rejected","error":' * 100_000)
-    assert found is None
+    frame, error = only("value", '{"$type":"rejected","error":' * 100_000)
+    assert frame is None
 
 
 def test_depth_of_arrow_types() -> None:
@@ -423,8 +423,8 @@ def test_depth_of_arrow_types() -> None:
     for _ in range(127):
         type_, value = pa.list_(type_), [value]
     assert only("value", value, type_) == (octets(amqp.Message(value=value)), None)
-    found, error = only("value", [value], pa.list_(type_))
-    assert found is None
+    frame, error = only("value", [value], pa.list_(type_))
+    assert frame is None
     assert "nested deeper than 128 levels" in (error or "")
 
 
@@ -521,5 +521,5 @@ def test_more_than_offsets_reach() -> None:
     for limit in (50, 1000):
         with pytest.raises(ValueError, match="encode fewer rows at a time"):
             _encode.encode_columns(amqp.PROTOCOL, rows, 0, "PERMISSIVE", None, limit=limit)
-    found = _encode.encode_columns(amqp.PROTOCOL, rows, 0, "PERMISSIVE", None, limit=10_000)
-    assert pa.array(found).to_pylist() == [octets(amqp.Message(b"x" * 100))] * 10
+    messages = _encode.encode_columns(amqp.PROTOCOL, rows, 0, "PERMISSIVE", None, limit=10_000)
+    assert pa.array(messages).to_pylist() == [octets(amqp.Message(b"x" * 100))] * 10

@@ -27,11 +27,11 @@ from tests.encode.encode_v1_values import (
     fields_form,
     id_text,
     ids,
+    json_text,
     octets,
     only,
-    said,
-    told,
     typed,
+    v1_messages,
     values,
 )
 
@@ -43,7 +43,7 @@ def test_nothing_said() -> None:
     assert encode(pa.RecordBatch.from_pydict({"body": pa.nulls(1)}))[0] == [octets()]
 
 
-@given(st.lists(said, max_size=4), st.sampled_from([0, 512, 700, 131072]))
+@given(st.lists(v1_messages, max_size=4), st.sampled_from([0, 512, 700, 131072]))
 @settings(max_examples=200, deadline=None)
 def test_messages(messages: list[Said], frame_max: int) -> None:
     columns = pa.RecordBatch.from_pylist([message.row() for message in messages], SCHEMA)
@@ -51,7 +51,7 @@ def test_messages(messages: list[Said], frame_max: int) -> None:
     assert encode(columns, frame_max=frame_max) == (expected, [None] * len(messages))
 
 
-@given(st.lists(said, max_size=4))
+@given(st.lists(v1_messages, max_size=4))
 @settings(max_examples=100, deadline=None)
 def test_members_as_columns(messages: list[Said]) -> None:
     """Header and properties field by field: then empty ones cannot be told from absent ones."""
@@ -68,29 +68,29 @@ def test_members_as_columns(messages: list[Said]) -> None:
                 columns[f"{name}.{child.name}"] = array
         else:
             columns[name] = batch.column(name)
-    found = encode(pa.RecordBatch.from_pydict(columns))
-    assert found == ([message.octets() for message in messages], [None] * len(messages))
+    results = encode(pa.RecordBatch.from_pydict(columns))
+    assert results == ([message.octets() for message in messages], [None] * len(messages))
 
 
 @given(values, st.sampled_from([{}, {"indent": 2}, {"ensure_ascii": False}]))
 @settings(max_examples=250, deadline=None)
 def test_values_of_json(value: Any, style: dict[str, Any]) -> None:
-    found = only("value", told(value, **style))
-    assert found == (octets(amqp.Message(value=value)), None)
+    result = only("value", json_text(value, **style))
+    assert result == (octets(amqp.Message(value=value)), None)
 
 
 @given(annotations, st.sampled_from(["delivery_annotations", "message_annotations", "footer"]))
 @settings(max_examples=100, deadline=None)
 def test_annotations(value: dict[str, Any], column: str) -> None:
-    assert only(column, told(value)) == (octets(amqp.Message(**{column: value})), None)
+    assert only(column, json_text(value)) == (octets(amqp.Message(**{column: value})), None)
 
 
 def test_keys_of_annotations() -> None:
     pairs = amqp.Map([(S("a"), 1), (amqp.ULong(5), 2), (S("a"), 3), (S("b"), 4)])
-    given = '{"$map": [["a", 1], [5, 2], ["a", 3], [{"$symbol": "b"}, 4]]}'
+    text = '{"$map": [["a", 1], [5, 2], ["a", 3], [{"$symbol": "b"}, 4]]}'
     want = octets(amqp.Message(message_annotations=pairs))
-    assert only("message_annotations", given) == (want, None)
-    assert only("message_annotations", given.replace("$map", "$table")) == (want, None)
+    assert only("message_annotations", text) == (want, None)
+    assert only("message_annotations", text.replace("$map", "$table")) == (want, None)
     want = octets(amqp.Message(footer={S("a"): {"b": 1}}))
     assert only("footer", {"a": {"b": 1}}) == (want, None)
     assert (
@@ -128,23 +128,23 @@ COLUMN_TYPES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("long_names", [True, False])
 @pytest.mark.parametrize("name", [spec["name"] for spec in PERFORMATIVES])
 @given(data=st.data())
 @settings(max_examples=40, deadline=None)
-def test_performatives_by_columns(name: str, named: bool, data: Any) -> None:
+def test_performatives_by_columns(name: str, long_names: bool, data: Any) -> None:
     frame = data.draw(composites(name))
-    given = fields_form(frame)
+    forms = fields_form(frame)
     columns: dict[str, Any] = {"performative": pa.array([name])}
     for entry in TABLE[name]["fields"]:
-        value, type_ = given.get(entry[0]), COLUMN_TYPES[entry[1]]
+        value, type_ = forms.get(entry[0]), COLUMN_TYPES[entry[1]]
         if value is not None and entry[1] in (22, 24, 25):
             value = json.dumps(value)
         elif entry[1] == 18:
             value = getattr(frame, entry[0])
         if entry[2] & 2:
             type_ = pa.list_(pa.string())
-        full = named or entry[0] in ("properties", "error")
+        full = long_names or entry[0] in ("properties", "error")
         columns[f"{name}.{entry[0]}" if full else entry[0]] = pa.array([value], type_)
     if name == "transfer":
         columns["payload"] = pa.array([b""])
@@ -170,18 +170,21 @@ def test_columns_go_before_the_text() -> None:
 
 
 def test_many_symbols() -> None:
-    for asked, want in (
+    for symbols, want in (
         (["a"], ["a"]),
         ([], None),
         (["a", "b"], ["a", "b"]),
         (["a", "k" * 256, ""], ["a", "k" * 256, ""]),
     ):
         frame = amqp.encode(0, amqp.Open("c", desired_capabilities=want))
-        rest = {"performative": "open", "container_id": "c"}
-        assert only("desired_capabilities", asked, pa.list_(pa.string()), **rest) == (frame, None)
-        assert only("desired_capabilities", json.dumps(asked), **rest) == (frame, None)
+        other_columns = {"performative": "open", "container_id": "c"}
+        assert only("desired_capabilities", symbols, pa.list_(pa.string()), **other_columns) == (
+            frame,
+            None,
+        )
+        assert only("desired_capabilities", json.dumps(symbols), **other_columns) == (frame, None)
     frame = amqp.encode(0, amqp.Open("c", desired_capabilities="one"))
-    assert only("desired_capabilities", "one", **rest) == (frame, None)
+    assert only("desired_capabilities", "one", **other_columns) == (frame, None)
 
 
 def test_other_performatives_in_one_batch() -> None:
@@ -245,8 +248,8 @@ def test_splits(frame_max: int, transfer: dict[str, Any]) -> None:
 def test_whole_messages() -> None:
     message = amqp.Message(b"x", durable=True).encode()
     assert only("message", message) == (octets(message), None)  # type: ignore[arg-type]
-    found = only("message", message, body=b"other", message_format=5)
-    assert found == (octets(message, message_format=5), None)  # type: ignore[arg-type]
+    result = only("message", message, body=b"other", message_format=5)
+    assert result == (octets(message, message_format=5), None)  # type: ignore[arg-type]
 
 
 def test_payloads_are_frames_of_their_own() -> None:
@@ -286,8 +289,8 @@ def test_sequences() -> None:
     want = octets(amqp.Message(sequences=[[1, 2], [], [None]]))
     assert only("value", "[[1, 2], [] , [null]]", body_kind="sequence") == (want, None)
     for type_ in (pa.list_(pa.list_(pa.int64())), pa.large_list(pa.list_view(pa.int64()))):
-        found = only("value", [[1, 2], [], [None]], type_, body_kind="sequence")
-        assert found == (want, None)
+        result = only("value", [[1, 2], [], [None]], type_, body_kind="sequence")
+        assert result == (want, None)
 
 
 # ---- ids ----
@@ -309,8 +312,8 @@ def test_ids_by_type() -> None:
         ("AMQP_UUID:00112233-4455-6677-8899-AABBCCDDEEFF", pa.string(),
          uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")),
     ):  # fmt: skip
-        found = only("properties.message_id", value, type_)
-        assert found == (octets(amqp.Message(message_id=want)), None)
+        result = only("properties.message_id", value, type_)
+        assert result == (octets(amqp.Message(message_id=want)), None)
 
 
 # ---- Arrow types ----
@@ -321,7 +324,7 @@ def everywhere(array: Any) -> bytes:
     the same."""
     struct = pa.StructArray.from_arrays([array], names=["h"])
     keyed = pa.MapArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["h"]), array)
-    found = set()
+    frames = set()
     for column, cells in (
         ("application_properties", struct),
         ("application_properties", keyed),
@@ -330,8 +333,8 @@ def everywhere(array: Any) -> bytes:
     ):
         value, error = only(column, cells)
         assert error is None
-        found.add(value)
-    (value,) = found
+        frames.add(value)
+    (value,) = frames
     assert value is not None
     return value
 
@@ -378,10 +381,10 @@ def test_types(value: Any, type_: Any, want: Any) -> None:
     array = pa.array([value], type_)
     if value is None:  # a null in a map is one; a null column is not there
         keyed = pa.MapArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["h"]), array)
-        found = only("application_properties", keyed)[0]
+        frame = only("application_properties", keyed)[0]
     else:
-        found = everywhere(array)
-    assert found == octets(amqp.Message(application_properties={"h": want}))
+        frame = everywhere(array)
+    assert frame == octets(amqp.Message(application_properties={"h": want}))
     if value is not None and not isinstance(value, str):  # (text would be JSON)
         assert only("value", array) == (octets(amqp.Message(value=want)), None)
 
@@ -418,14 +421,14 @@ def test_decimals(data: Any) -> None:
                           "-0", "NaN" + "1" * 34, "9" * 34, "9" * 34 + "0"]))  # fmt: skip
 @settings(max_examples=300, deadline=None)
 def test_decimals_of_text(written: str) -> None:
-    found, error = only("value", json.dumps({"$decimal": written}))
+    frame, error = only("value", json.dumps({"$decimal": written}))
     try:
         want = octets(amqp.Message(value=Decimal(written)))
     except EncodeError:
-        assert found is None
+        assert frame is None
         assert "34 digits" in (error or "")
     else:
-        assert (found, error) == (want, None)
+        assert (frame, error) == (want, None)
 
 
 TEXTS = (
@@ -494,8 +497,10 @@ def test_types_of_columns(data: Any) -> None:
             properties=amqp.Properties(to=to[i], content_type=kinds[i]),
         )
         if notes[i]:
-            noted = json.loads(notes[i])
-            message.message_annotations = {S(key): value for key, value in noted.items()}
+            annotations_object = json.loads(notes[i])
+            message.message_annotations = {
+                S(key): value for key, value in annotations_object.items()
+            }
         bad = gone[i] or notes[i] == ""  # which is no JSON text
         want.append(None if bad else octets(message, handle=handles[i] or 0))
     assert encode(struct)[0] == want
@@ -519,6 +524,6 @@ def test_frames_of_typed_fields() -> None:
     for entry in TABLE["header"]["fields"]:
         value = {1: 1, 2: 9, 4: 9}[entry[1]]
         for type_ in INTEGERS:
-            found = only(f"header.{entry[0]}", as_type([value], type_))
-            assert found == (octets(amqp.Message(**{entry[0]: value})), None)
+            result = only(f"header.{entry[0]}", as_type([value], type_))
+            assert result == (octets(amqp.Message(**{entry[0]: value})), None)
     assert typed

@@ -12,14 +12,21 @@ from hypothesis import strategies as st
 from amqpcodec import batch
 from amqpcodec import v1_0 as amqp
 from tests.columns.batch_rows import pa
-from tests.encode.encode_v1_values import PERFORMATIVES, SCHEMA, Said, composites, encode, said
+from tests.encode.encode_v1_values import (
+    PERFORMATIVES,
+    SCHEMA,
+    Said,
+    composites,
+    encode,
+    v1_messages,
+)
 from tests.v1.test_v1_properties import values as typed_values
 
 
 def decoded(octets: bytes, level: str = "message", **options: Any) -> Any:
-    found = pa.record_batch(batch.decode(octets, "1.0", level, **options))
-    found.validate(full=True)
-    return found
+    record_batch = pa.record_batch(batch.decode(octets, "1.0", level, **options))
+    record_batch.validate(full=True)
+    return record_batch
 
 
 def without(message: Said) -> Said:
@@ -30,7 +37,7 @@ def without(message: Said) -> Said:
     return message
 
 
-@given(st.lists(said, min_size=1, max_size=4), st.sampled_from([0, 512, 131072]))
+@given(st.lists(v1_messages, min_size=1, max_size=4), st.sampled_from([0, 512, 131072]))
 @settings(max_examples=200, deadline=None)
 def test_rows_come_back(messages: list[Said], frame_max: int) -> None:
     """decode, encode and decode again: the same rows, as they are."""
@@ -47,7 +54,7 @@ def test_rows_come_back(messages: list[Said], frame_max: int) -> None:
     assert values_again == values
 
 
-@given(st.lists(said.map(without), min_size=1, max_size=4), st.sampled_from([0, 512]))
+@given(st.lists(v1_messages.map(without), min_size=1, max_size=4), st.sampled_from([0, 512]))
 @settings(max_examples=150, deadline=None)
 def test_columns_come_back(messages: list[Said], frame_max: int) -> None:
     """encode and decode: what the columns said."""
@@ -58,11 +65,13 @@ def test_columns_come_back(messages: list[Said], frame_max: int) -> None:
     columns = pa.RecordBatch.from_pylist([message.row() for message in messages], SCHEMA)
     values, errors = encode(columns, frame_max=frame_max)
     assert errors == [None] * len(messages)
-    found = decoded(b"".join(value or b"" for value in values), fields=SCHEMA.names)
-    assert found["body_kind"].to_pylist() == [message.message().body_kind for message in messages]
+    record_batch = decoded(b"".join(value or b"" for value in values), fields=SCHEMA.names)
+    assert record_batch["body_kind"].to_pylist() == [
+        message.message().body_kind for message in messages
+    ]
     exact = ("handle", "delivery_id", "delivery_tag", "settled", "header", "properties", "body")
     for name in exact:
-        assert found[name].to_pylist() == columns[name].to_pylist(), name
+        assert record_batch[name].to_pylist() == columns[name].to_pylist(), name
 
 
 CODES = {spec["code"] for spec in amqp.PROTOCOL.table["types"]}
@@ -73,7 +82,7 @@ def taken_for_own(value: Any) -> bool:
     if isinstance(value, amqp.Described):
         return value.descriptor in CODES or taken_for_own(value.value)
     if isinstance(value, (dict, amqp.Map)):
-        return any(taken_for_own(each) for pair in value.items() for each in pair)
+        return any(taken_for_own(part) for pair in value.items() for part in pair)
     return isinstance(value, list) and any(map(taken_for_own, value))
 
 
@@ -87,13 +96,13 @@ def test_values_of_every_type(value: Any) -> None:
     octets = amqp.encode_message(0, amqp.Transfer(0, message_format=0), amqp.Message(value=value))
     first = decoded(octets)
     assert first["error"].null_count == 1
-    (found,), (error,) = encode(first)
+    (frame,), (error,) = encode(first)
     text = first["value"][0].as_py()
     assert (error is not None) == taken_for_own(value), error
     if error is not None:
         assert "one of AMQP's own types" in error
         return
-    again = decoded(found or b"")
+    again = decoded(frame or b"")
     assert json.loads(again["value"][0].as_py()) == json.loads(text)
 
 
@@ -106,11 +115,11 @@ def test_frames_come_back_to_the_octet(name: str, data: Any, channel: int) -> No
     octets = amqp.encode(channel, frame, payload, incomplete=True)
     first = decoded(octets, "frame")
     assert first["error"].null_count == 1
-    (found,), (error,) = encode(first)
+    (frame_bytes,), (error,) = encode(first)
     assert error is None
     # Maps of symbols, and symbols in them, are all that changes.
-    again = decoded(found or b"", "frame")
-    names = [each for each in first.schema.names if each != "frame"]
+    again = decoded(frame_bytes or b"", "frame")
+    names = [column_name for column_name in first.schema.names if column_name != "frame"]
     assert again.select(names).to_pylist() == first.select(names).to_pylist()
 
 

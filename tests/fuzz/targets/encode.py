@@ -98,7 +98,7 @@ def lies(data: bytes) -> None:
     choices = Choices(data, HEAD)
     kind = choices.pick(TYPES)
     name = choices.pick(TEXTS)
-    both(lie_of(kind, choices.rest).told(name), 131072)
+    both(lie_of(kind, choices.rest).record_batch(name), 131072)
 
 
 def row_seeds() -> Iterator[bytes]:

@@ -90,7 +90,7 @@ def lies(data: bytes) -> None:
     kind = choices.pick(TYPES)
     name = choices.pick((*TEXTS, "performative", "body_kind", "application_properties.x"))
     lie: Lie = lie_of(kind, choices.rest)
-    written(lie.told(name), 131072)
+    written(lie.record_batch(name), 131072)
 
 
 def row_seeds() -> Iterator[bytes]:
