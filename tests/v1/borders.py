@@ -67,8 +67,8 @@ def as_value(cls: Any, values: dict[str, Any], entry: tuple[Any, ...], length: i
 
 def as_frame(cls: Any, values: dict[str, Any], entry: tuple[Any, ...], length: int) -> bytes:
     """A performative as a frame; a transfer has a payload."""
-    made = described(cls, values, entry, length)
-    return amqp.encode(7, made, b"payload" * 20 if cls is amqp.Transfer else b"")
+    performative = described(cls, values, entry, length)
+    return amqp.encode(7, performative, b"payload" * 20 if cls is amqp.Transfer else b"")
 
 
 def payload(length: int) -> bytes:
@@ -139,13 +139,15 @@ def cases() -> Iterator[tuple[str, Encode]]:
     for name, spec in v1_gen.TYPES.items():
         if [entry[0] for entry in spec["fields"]] in ([], ["value"]):
             continue  # a section of one value: message() has it
-        made = v1_gen.composite(Random(5), name)
+        composite = v1_gen.composite(Random(5), name)
         for entry in spec["fields"]:
             field, wire_type, _, _, choices, *_ = entry
             if wire_type not in FILLERS or choices is not None:
                 continue
             cls = getattr(amqp, spec["python"])
-            values = {other: getattr(made, other) for other in cls.FIELDS if made.is_set(other)}
+            values = {
+                other: getattr(composite, other) for other in cls.FIELDS if composite.is_set(other)
+            }
             yield f"value-{name}.{field}", partial(as_value, cls, values, entry)
             if name in v1_gen.PERFORMATIVES:
                 yield f"frame-{name}.{field}", partial(as_frame, cls, values, entry)

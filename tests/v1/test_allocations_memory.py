@@ -22,11 +22,11 @@ def written(channel: int, frame: Any) -> bytes:
 def read(make: Callable[..., Any], size: int, **options: Any) -> Callable[[], Any]:
     def call() -> list[bytes]:
         decoder = make(0, opened=True, **options)
-        found: list[bytes] = []
+        frames: list[bytes] = []
         for at in range(0, len(STREAM), size):
             for channel, frame in decoder.feed(STREAM[at : at + size]):
-                found.append(written(channel, frame))
-        return found
+                frames.append(written(channel, frame))
+        return frames
 
     return call
 
@@ -48,12 +48,12 @@ def sections(eager: bool) -> Callable[[], Any]:
     data = message().encode()
 
     def call() -> bytes:
-        made = amqp.Message.decode(data, eager=eager)
-        made.sections()
-        assert made.properties.subject == "s" * 300
-        made.application_properties["a"] = 2
-        made.header = amqp.Header(ttl=made.header.ttl)
-        return made.encode(validate=True)
+        message = amqp.Message.decode(data, eager=eager)
+        message.sections()
+        assert message.properties.subject == "s" * 300
+        message.application_properties["a"] = 2
+        message.header = amqp.Header(ttl=message.header.ttl)
+        return message.encode(validate=True)
 
     return call
 

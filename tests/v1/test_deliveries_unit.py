@@ -47,10 +47,10 @@ def test_split_and_joined(frame_max: int, copy: bool) -> None:
     if frame_max:  # no more frames than are needed
         assert all(len(amqp.encode(2, frame)) == frame_max for frame in frames[:-1])
     decoder = amqp.MessageDecoder(frame_max, opened=True, copy=copy)
-    found = []
+    deliveries = []
     for n in range(0, len(octets), 777):
-        found += decoder.feed(octets[n : n + 777])
-    ((channel, delivery),) = found
+        deliveries += decoder.feed(octets[n : n + 777])
+    ((channel, delivery),) = deliveries
     assert (channel, delivery.transfer.handle, delivery.message) == (2, 3, MESSAGE)
     assert delivery.settled is False
     assert b"".join(delivery.message.data) == BODY
@@ -101,9 +101,9 @@ def test_links_and_channels_are_apart() -> None:
     ]
     for order in itertools.permutations((one, two, other)):
         octets = b"".join(itertools.chain.from_iterable(zip(*order, strict=True)))
-        found = events(octets)
-        assert [e.message for e in found] == [MESSAGE] * 3
-        assert {e.transfer.delivery_tag for e in found} == {b"a", b"b", b"c"}
+        deliveries = events(octets)
+        assert [e.message for e in deliveries] == [MESSAGE] * 3
+        assert {e.transfer.delivery_tag for e in deliveries} == {b"a", b"b", b"c"}
 
 
 def test_later_transfers_need_not_say_what_the_first_said() -> None:
@@ -135,9 +135,13 @@ def test_other_performatives_pass_through() -> None:
 
 def test_aborted_deliveries_are_dropped() -> None:
     half = transfer(PAYLOAD[:100], delivery_id=1, delivery_tag=b"t", more=True)
-    whole = transfer(PAYLOAD, delivery_id=2, delivery_tag=b"u")
-    assert [e.payload for e in events(half + transfer(b"junk", aborted=True) + whole)] == [PAYLOAD]
-    assert [e.payload for e in events(transfer(delivery_id=1, aborted=True) + whole)] == [PAYLOAD]
+    complete = transfer(PAYLOAD, delivery_id=2, delivery_tag=b"u")
+    assert [e.payload for e in events(half + transfer(b"junk", aborted=True) + complete)] == [
+        PAYLOAD
+    ]
+    assert [e.payload for e in events(transfer(delivery_id=1, aborted=True) + complete)] == [
+        PAYLOAD
+    ]
 
 
 @pytest.mark.parametrize(
@@ -146,8 +150,8 @@ def test_aborted_deliveries_are_dropped() -> None:
 def test_what_is_cut_off_gives_no_delivery(end: Any) -> None:
     half = transfer(PAYLOAD[:100], delivery_id=1, delivery_tag=b"t", more=True)
     decoder = amqp.MessageDecoder(opened=True)
-    found = [e for _, e in decoder.feed(half + amqp.encode(1, end))]
-    assert found == [end]
+    performatives = [e for _, e in decoder.feed(half + amqp.encode(1, end))]
+    assert performatives == [end]
     decoder.eof()
     assert [e.payload for _, e in decoder.feed(transfer(PAYLOAD, delivery_id=2))] == [PAYLOAD]
 
@@ -172,8 +176,10 @@ def test_the_end_of_the_stream_inside_of_a_delivery() -> None:
     assert decoder.discard(1, 0) is True
     assert decoder.discard(1, 0) is False
     decoder.eof()
-    found = [e.payload for _, e in decoder.feed(transfer(b"y") + transfer(PAYLOAD, delivery_id=2))]
-    assert found == [PAYLOAD]
+    payloads = [
+        e.payload for _, e in decoder.feed(transfer(b"y") + transfer(PAYLOAD, delivery_id=2))
+    ]
+    assert payloads == [PAYLOAD]
 
 
 def test_messages_over_the_limit() -> None:
@@ -240,11 +246,11 @@ def test_byte_by_byte() -> None:
     octets = OPEN + amqp.encode_message(0, amqp.Transfer(handle=0, delivery_id=0), MESSAGE, 512)
     octets += transfer(PAYLOAD, delivery_id=1)
     decoder = amqp.MessageDecoder()
-    found: list[Any] = []
+    decoded_events: list[Any] = []
     for n in range(len(octets)):
-        found += decoder.feed(octets[n : n + 1])
-    assert found == list(amqp.MessageDecoder().feed(octets))
-    assert [type(e).__name__ for _, e in found] == [
+        decoded_events += decoder.feed(octets[n : n + 1])
+    assert decoded_events == list(amqp.MessageDecoder().feed(octets))
+    assert [type(e).__name__ for _, e in decoded_events] == [
         "ProtocolHeader",
         "Open",
         "Delivery",
@@ -278,7 +284,7 @@ def test_no_limit_of_deliveries() -> None:
     links = range(300)
     for part, more in ((PAYLOAD[:9], True), (PAYLOAD[9:], False)):
         data = b"".join(transfer(part, handle=handle, more=more) for handle in links)
-        found = [event.payload for _, event in decoder.feed(data)]
-    assert found == [PAYLOAD] * len(links)
+        payloads = [event.payload for _, event in decoder.feed(data)]
+    assert payloads == [PAYLOAD] * len(links)
     with pytest.raises(ValueError, match="max_open is None or a number from 1"):
         amqp.MessageDecoder(max_open=0)

@@ -61,8 +61,8 @@ def frame_of(value: bytes) -> bytes:
 def test_levels(nesting: int, name: str) -> None:
     value, levels = LEVELS[name]
     good, bad = (lists(nesting - levels + more, value) for more in (0, 1))
-    made = amqp.decode_value(good)[0]
-    assert amqp.decode_value(amqp.encode_value(made))[0] == made
+    nested = amqp.decode_value(good)[0]
+    assert amqp.decode_value(amqp.encode_value(nested))[0] == nested
     with pytest.raises(DepthError, match="deeper than 16 levels"):
         amqp.decode_value(bad)
     with pytest.raises(DepthError, match="deeper than 16 levels"):
@@ -237,8 +237,8 @@ def test_elements_of_another_type(array: Any, what: str) -> None:
 
 def test_several_symbols_of_a_field() -> None:
     for none in ([], (), set(), amqp.Array("symbol", [])):
-        made = amqp.decode(amqp.encode(0, amqp.Open("c", offered_capabilities=none)))[2]
-        assert made.offered_capabilities is None
+        performative = amqp.decode(amqp.encode(0, amqp.Open("c", offered_capabilities=none)))[2]
+        assert performative.offered_capabilities is None
     for wrong in (amqp.Array("string", ["x"]), amqp.Array("symbol", ["x"], (1,))):
         with pytest.raises(EncodeError, match="takes an array of symbol"):
             amqp.encode(0, amqp.Open("c", offered_capabilities=wrong))

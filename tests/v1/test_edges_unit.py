@@ -18,10 +18,10 @@ def test_arrays_of_nulls_have_a_count_that_fits(count: int) -> None:
     data = amqp.encode_value(amqp.Array("null", [None] * count))
     assert len(data) <= 10
     assert int.from_bytes(data[2:3] if data[0] == 0xE0 else data[5:9], "big") == count
-    made, used = amqp.decode_value(data)
+    nulls, used = amqp.decode_value(data)
     assert used == len(data)
-    assert made == amqp.Array("null", [None] * count)
-    assert amqp.encode_value(made) == data
+    assert nulls == amqp.Array("null", [None] * count)
+    assert amqp.encode_value(nulls) == data
 
 
 @pytest.mark.parametrize("count", [255, 256])
@@ -37,11 +37,11 @@ def test_nulls_at_the_end_are_left_out_and_kept_where_they_came() -> None:
     assert amqp.encode(0, amqp.Open("c", hostname=None, max_frame_size=None)) == short
     # As azure and others send them: read the same, and given back as they came.
     long = bytes.fromhex("00000013 02000000 00 53 10 c0 06 03 a1 01 63 40 40".replace(" ", ""))
-    _, _, made = amqp.decode(long)
-    assert made == amqp.decode(short)[2] == amqp.Open("c")
-    assert amqp.encode(0, made) == long
-    made.hostname = "h"
-    assert amqp.encode(0, made) == amqp.encode(0, amqp.Open("c", "h"))
+    _, _, performative = amqp.decode(long)
+    assert performative == amqp.decode(short)[2] == amqp.Open("c")
+    assert amqp.encode(0, performative) == long
+    performative.hostname = "h"
+    assert amqp.encode(0, performative) == amqp.encode(0, amqp.Open("c", "h"))
 
 
 def refused(error: type[Exception], match: str, call: Callable[..., Any], *args: Any) -> None:
@@ -66,8 +66,8 @@ def test_a_decoder_of_deliveries_starts_anew() -> None:
     refused(IncompleteError, "inside a delivery", decoder.eof)
     decoder.reset()
     decoder.eof()
-    whole = amqp.encode_message(0, amqp.Transfer(0, 2, b"u"), amqp.Message(b"y"))
-    (_, delivery), *more = decoder.feed(whole)
+    complete_delivery = amqp.encode_message(0, amqp.Transfer(0, 2, b"u"), amqp.Message(b"y"))
+    (_, delivery), *more = decoder.feed(complete_delivery)
     assert (delivery.message.body, more) == (b"y", [])
 
 

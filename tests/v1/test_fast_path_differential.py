@@ -181,14 +181,14 @@ def test_fields_in_both_encodings(name: str) -> None:
         octets = composite(
             code, [pair[0] if n != number else other for n, pair in enumerate(pairs)]
         )
-        found, consumed = amqp.decode_value(octets)
+        actual, consumed = amqp.decode_value(octets)
         assert consumed == len(octets)
-        assert found == expected
+        assert actual == expected
         for field in expected.FIELDS:
-            assert strict(getattr(found, field)) == strict(getattr(expected, field))
-        assert amqp.encode_value(found) == octets  # kept, whatever encode would write
-        there = [field for field in found.FIELDS if found.is_set(field)]
-        fresh = type(found)(**{field: getattr(found, field) for field in there})
+            assert strict(getattr(actual, field)) == strict(getattr(expected, field))
+        assert amqp.encode_value(actual) == octets  # kept, whatever encode would write
+        field_names = [field for field in actual.FIELDS if actual.is_set(field)]
+        fresh = type(actual)(**{field: getattr(actual, field) for field in field_names})
         if other[0] != 0:  # a state keeps its own
             assert amqp.encode_value(fresh) == written
 
@@ -219,16 +219,16 @@ def moment(ms: int) -> datetime.datetime:
 def test_moments_that_are_kept_stay_what_they_are() -> None:
     source = random.Random(3)
     times = [0, 1, 999, 1000, -1, 86_400_000, 10**12, 10**12 + 1, 253402300799999, -62135596800000]
-    kept = []
+    moments = []
     for _ in range(3000):
         ms = source.choice(times)
-        found = amqp.decode_value(b"\x83" + ms.to_bytes(8, "big", signed=True))[0]
-        assert found == moment(ms)
-        assert found.microsecond == moment(ms).microsecond
-        assert hash(found) == hash(moment(ms))
+        value = amqp.decode_value(b"\x83" + ms.to_bytes(8, "big", signed=True))[0]
+        assert value == moment(ms)
+        assert value.microsecond == moment(ms).microsecond
+        assert hash(value) == hash(moment(ms))
         if source.random() < 0.3:
-            kept.append((ms, found))
-    assert all(found == moment(ms) for ms, found in kept)
+            moments.append((ms, value))
+    assert all(value == moment(ms) for ms, value in moments)
 
 
 def test_states_without_fields_are_not_shared() -> None:

@@ -33,8 +33,8 @@ STREAM = (
 def frame(
     body: str, frame_type: int = 0, doff: int = 2, extra: str = "", channel: int = 1
 ) -> bytes:
-    rest = bytes([doff, frame_type]) + channel.to_bytes(2, "big") + bytes.fromhex(extra + body)
-    return (4 + len(rest)).to_bytes(4, "big") + rest
+    remainder = bytes([doff, frame_type]) + channel.to_bytes(2, "big") + bytes.fromhex(extra + body)
+    return (4 + len(remainder)).to_bytes(4, "big") + remainder
 
 
 def test_heads_and_constants() -> None:
@@ -103,11 +103,11 @@ def test_however_it_is_called_decode_is_the_method_of_the_protocol(
 def test_without_a_mandatory_field_only_the_bytes_that_came_are_written(fields: str) -> None:
     # A begin: no field at all; a list that ends before the windows; a window that is null.
     octets = frame("005311" + fields)
-    made = amqp.decode(octets)[2]
-    assert amqp.encode(1, made) == octets
-    made.handle_max = 1
+    performative = amqp.decode(octets)[2]
+    assert amqp.encode(1, performative) == octets
+    performative.handle_max = 1
     with pytest.raises(EncodeError, match="is mandatory"):
-        amqp.encode(1, made)
+        amqp.encode(1, performative)
 
 
 EXTENDED = [(3, "ffffffff"), (5, "00" * 12), (255, "5a" * 1012)]
@@ -120,16 +120,16 @@ BODIES = [
 
 
 @pytest.mark.parametrize(("doff", "extra"), EXTENDED)
-@pytest.mark.parametrize(("body", "made"), BODIES)
-def test_extended_header_is_kept(doff: int, extra: str, body: str, made: Any) -> None:
+@pytest.mark.parametrize(("body", "expected"), BODIES)
+def test_extended_header_is_kept(doff: int, extra: str, body: str, expected: Any) -> None:
     octets = frame(body, doff=doff, extra=extra)
     plain = frame(body)
     consumed, channel, decoded = amqp.decode(octets)
-    assert (consumed, channel, decoded) == (len(octets), 1, made)
+    assert (consumed, channel, decoded) == (len(octets), 1, expected)
     for same in (decoded, copy.copy(decoded), pickle.loads(pickle.dumps(decoded))):
         assert amqp.encode(1, same) == octets
     fed = amqp.Decoder(opened=True).feed(octets)
-    assert [amqp.encode(*each) for each in fed] == [octets]
+    assert [amqp.encode(*pair) for pair in fed] == [octets]
     # It belongs to the frame: the value alone is without it, and so is what was changed.
     if body:
         assert amqp.encode_value(decoded) == amqp.encode_value(amqp.decode(plain)[2])
@@ -195,8 +195,8 @@ def test_bad_frames(octets: bytes, name: str, condition: str, scope: str, offset
     with pytest.raises(DecodeError) as caught:
         amqp.decode(b"junk" + octets, 4)
     error = caught.value
-    found = (type(error).__name__, error.condition, error.scope, error.offset)
-    assert found == (name, condition, scope, offset + 4), error
+    attributes = (type(error).__name__, error.condition, error.scope, error.offset)
+    assert attributes == (name, condition, scope, offset + 4), error
     assert error.frame_type == octets[5]
     decoder = amqp.Decoder(errors="frame")
     events = decoder.feed(octets + HEARTBEAT)
@@ -217,14 +217,14 @@ def test_bad_frames(octets: bytes, name: str, condition: str, scope: str, offset
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9, 50, 1000])
 @pytest.mark.parametrize("copy", [True, False])
 def test_any_chunking(size: int, copy: bool) -> None:
-    whole = [(c, f) for c, f in amqp.Decoder().feed(STREAM)]
-    assert len(whole) == 12
+    expected = [(c, f) for c, f in amqp.Decoder().feed(STREAM)]
+    assert len(expected) == 12
     decoder = amqp.Decoder(copy=copy)
-    found: list[Any] = []
+    frames: list[Any] = []
     for start in range(0, len(STREAM), size):
-        found += decoder.feed(STREAM[start : start + size])
-    assert [(c, type(f)) for c, f in found] == [(c, type(f)) for c, f in whole]
-    assert b"".join(amqp.encode(c, f) for c, f in found) == STREAM
+        frames += decoder.feed(STREAM[start : start + size])
+    assert [(c, type(f)) for c, f in frames] == [(c, type(f)) for c, f in expected]
+    assert b"".join(amqp.encode(c, f) for c, f in frames) == STREAM
     assert (decoder.pending, decoder.offset) == (0, len(STREAM))
     decoder.eof()
 
@@ -289,12 +289,12 @@ def test_recordings_byte_for_byte(name: str, types: Any) -> None:
         stream = b"".join(bytes.fromhex(row["hex"]) for row in mine)
         frames = list(amqp.Decoder(types=types).feed(stream))
         assert len(frames) == len(mine)
-        for (channel, found), row in zip(frames, mine, strict=True):
-            assert amqp.encode(channel, found) == bytes.fromhex(row["hex"])
+        for (channel, performative), row in zip(frames, mine, strict=True):
+            assert amqp.encode(channel, performative) == bytes.fromhex(row["hex"])
             if row["kind"] == "protocol-header":
-                assert type(found) is amqp.ProtocolHeader
+                assert type(performative) is amqp.ProtocolHeader
                 continue
             assert channel == row["channel"]
             if row.get("performative"):
-                assert row["performative"] == type(found).NAME
-            assert len(getattr(found, "payload", b"")) == row["payload_bytes"]
+                assert row["performative"] == type(performative).NAME
+            assert len(getattr(performative, "payload", b"")) == row["payload_bytes"]

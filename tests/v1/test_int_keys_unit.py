@@ -41,10 +41,10 @@ def colliding(count: int) -> list[int]:
 @pytest.mark.parametrize("types", ["plain", "typed"])
 def test_few_integers_are_keys_of_a_dict_whatever_they_are(types: str) -> None:
     for count, kind in ((FREE - 1, dict), (FREE, dict), (FREE + 1, amqp.Map)):
-        made = decoded([long(n) for n in colliding(count)], types=types)
-        assert type(made) is kind
-        assert len(made) == count
-        keys = made.keys()  # of a Map, too, which is a list of pairs
+        mapping = decoded([long(n) for n in colliding(count)], types=types)
+        assert type(mapping) is kind
+        assert len(mapping) == count
+        keys = mapping.keys()  # of a Map, too, which is a list of pairs
         assert [int(key) for key in keys] == colliding(count)
 
 
@@ -68,17 +68,17 @@ def test_many_integers_out_of_a_narrow_range_are_keys_of_a_dict() -> None:
     keys = list(range(-5_000, 5_000))
     random.Random(1).shuffle(keys)
     for make in (long, lambda n: ulong(n + 5_000), lambda n: ulong(n + 2**63 - 20_000)):
-        made = decoded([make(n) for n in keys])
-        assert type(made) is dict
-        assert len(made) == len(keys)
+        mapping = decoded([make(n) for n in keys])
+        assert type(mapping) is dict
+        assert len(mapping) == len(keys)
 
 
 def test_the_range_may_be_sixteen_times_as_wide_as_there_are_pairs() -> None:
     wide = 16 * 1_000
     for last, kind in ((wide - 1, dict), (wide, dict), (wide + 1, amqp.Map)):
-        made = decoded([long(n) for n in (*range(999), last)])
-        assert type(made) is kind
-        assert list(made.keys()) == [*range(999), last]
+        mapping = decoded([long(n) for n in (*range(999), last)])
+        assert type(mapping) is kind
+        assert list(mapping.keys()) == [*range(999), last]
 
 
 def test_beyond_int64_a_range_is_wide() -> None:
@@ -90,9 +90,9 @@ def test_beyond_int64_a_range_is_wide() -> None:
 def test_text_and_binary_are_keys_of_a_dict_however_many() -> None:
     """Python hashes both with a key of its own."""
     for make in (lambda b: b"\xa1\x05" + b, lambda b: b"\xa3\x05" + b, lambda b: b"\xa0\x05" + b):
-        made = decoded([make(b"%05d" % n) for n in range(20_000)])
-        assert type(made) is dict
-        assert len(made) == 20_000
+        mapping = decoded([make(b"%05d" % n) for n in range(20_000)])
+        assert type(mapping) is dict
+        assert len(mapping) == 20_000
 
 
 @pytest.mark.parametrize("key", [b"\x82" + bytes(8), b"\x98" + bytes(16), b"\x94" + bytes(16)])
@@ -102,10 +102,10 @@ def test_floats_uuids_and_decimals_are_never_hashed(key: bytes) -> None:
 
 def test_many_colliding_keys_encode_back_and_compare() -> None:
     data = encoded([long(n) for n in colliding(21_600)])
-    made, again = (amqp.decode_value(data)[0] for _ in range(2))
-    assert type(made) is amqp.Map
-    assert made == again
-    assert amqp.encode_value(made) == data
+    mapping, again = (amqp.decode_value(data)[0] for _ in range(2))
+    assert type(mapping) is amqp.Map
+    assert mapping == again
+    assert amqp.encode_value(mapping) == data
     mixed = decoded([b"\xa1\x01k", *map(long, colliding(300))])
     assert type(mixed) is amqp.Map
     assert mixed.get("k", 1) is None

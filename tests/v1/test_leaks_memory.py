@@ -32,11 +32,11 @@ def frames() -> None:
     for types in ("plain", "typed"):
         for octets in [*SEEDS, *DAMAGED]:
             try:
-                found = amqp.decode(octets, types=types)
+                result = amqp.decode(octets, types=types)
             except AMQPCodecError:
                 continue
-            assert found is not None
-            _, channel, frame = found
+            assert result is not None
+            _, channel, frame = result
             amqp.encode(channel, frame)
             repr(frame)
             assert frame == copy.copy(frame)
@@ -45,9 +45,9 @@ def frames() -> None:
 
 def messages() -> None:
     for octets in SEEDS[-3:]:
-        found = amqp.decode(octets)
-        assert found is not None
-        message = amqp.Message.decode(found[2].payload)
+        result = amqp.decode(octets)
+        assert result is not None
+        message = amqp.Message.decode(result[2].payload)
         assert message == amqp.Message.decode(message.encode(), eager=True)
         message.header = amqp.Header(ttl=1)
         message.footer = {amqp.Symbol("f"): [1]}

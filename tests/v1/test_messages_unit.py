@@ -303,12 +303,14 @@ def test_an_id_of_any_number_is_written_as_it_came(number: bytes, before: bytes)
     for types in ("plain", "typed"):
         message = amqp.Message.decode(raw, types=types)
         assert message.encode() == amqp.encode_value(message.properties) == raw
-        found = getattr(message.properties, name)
-        own = amqp.Properties(**{name: int(found)})
-        if found < 0:
+        identifier = getattr(message.properties, name)
+        own = amqp.Properties(**{name: int(identifier)})
+        if identifier < 0:
             with pytest.raises(EncodeError, match=f"{name}: ulong takes 0 to"):
                 amqp.encode_value(own)
-            with pytest.raises(ValidationError, match=f"{name}: a message id is .*not {found}"):
+            with pytest.raises(
+                ValidationError, match=f"{name}: a message id is .*not {identifier}"
+            ):
                 own.validate()
         elif types == "plain":
             assert own == message.properties

@@ -42,11 +42,11 @@ def test_all_that_was_sent_is_valid_or_said_to_be_not(name: str) -> None:
     """Performatives of proton and RabbitMQ keep the rules that validate() knows."""
     broken = []
     for row in recording(name):
-        found = amqp.decode(bytes.fromhex(row["hex"]))
-        assert found is not None
-        if isinstance(found[2], amqp.Composite):
+        result = amqp.decode(bytes.fromhex(row["hex"]))
+        assert result is not None
+        if isinstance(result[2], amqp.Composite):
             try:
-                found[2].validate()
+                result[2].validate()
             except ValidationError as error:
                 broken.append(str(error))
     assert broken == []

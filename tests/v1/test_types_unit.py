@@ -51,7 +51,7 @@ def test_without_fields(cls: Any) -> None:
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_all_forms_of_the_descriptor_are_understood_and_kept(cls: Any) -> None:
-    rest = amqp.encode_value(cls(), incomplete=True)[3:]
+    fields = amqp.encode_value(cls(), incomplete=True)[3:]
     symbol = cls.SYMBOL.encode()
     for descriptor in (
         b"\x53" + bytes([cls.DESCRIPTOR]),
@@ -59,7 +59,7 @@ def test_all_forms_of_the_descriptor_are_understood_and_kept(cls: Any) -> None:
         b"\xa3" + bytes([len(symbol)]) + symbol,
         b"\xb3" + len(symbol).to_bytes(4, "big") + symbol,
     ):
-        octets = b"\0" + descriptor + rest
+        octets = b"\0" + descriptor + fields
         value, consumed = amqp.decode_value(octets)
         assert (type(value), consumed) == (cls, len(octets))
         assert amqp.encode_value(value) == octets
@@ -114,9 +114,9 @@ def test_compared_copied_pickled() -> None:
             assert again == value
             assert type(again) is type(value)
             assert amqp.encode_value(again) == amqp.encode_value(value)
-    kept = wire(0x70, "5600", "40")
-    again = pickle.loads(pickle.dumps(amqp.decode_value(kept)[0]))
-    assert amqp.encode_value(again) == kept
+    octets = wire(0x70, "5600", "40")
+    again = pickle.loads(pickle.dumps(amqp.decode_value(octets)[0]))
+    assert amqp.encode_value(again) == octets
     with pytest.raises(TypeError):
         hash(error)
 
@@ -306,8 +306,8 @@ def test_one_value_or_an_array_of_them() -> None:
 def test_open_choices_keep_what_is_unknown() -> None:
     error = amqp.decode_value(wire(0x1D, "a30161"))[0]
     assert (error.condition, type(error.condition)) == ("a", amqp.Symbol)
-    known = amqp.decode_value(amqp.encode_value(amqp.Error("amqp:not-found")))[0]
-    assert known.condition == amqp.AmqpError.NOT_FOUND
+    standard_error = amqp.decode_value(amqp.encode_value(amqp.Error("amqp:not-found")))[0]
+    assert standard_error.condition == amqp.AmqpError.NOT_FOUND
     source = amqp.decode_value(wire(0x28, *["40"] * 6, "a30161"))[0]
     assert source.distribution_mode == "a"
 

@@ -186,12 +186,12 @@ def test_mutated_frames(number: int) -> None:
         octets = mutated(data, source)
         types = source.choice(("plain", "typed"))
         try:
-            found = amqp.decode(octets, types=types)
+            result = amqp.decode(octets, types=types)
         except DecodeError as error:
             check(error, octets)
             continue
-        assert found is not None
-        consumed, channel, frame = found
+        assert result is not None
+        consumed, channel, frame = result
         assert consumed == len(octets)
         if type(frame) in (amqp.Heartbeat, amqp.ProtocolHeader):
             continue
@@ -217,14 +217,14 @@ def test_chunks_of_bad_streams_give_the_same(size: int) -> None:
 
         def events(step: int, stream: bytes = stream) -> list[str]:
             decoder = amqp.MessageDecoder(opened=True, errors="frame", eager=True)
-            said: list[str] = []
+            texts: list[str] = []
             try:
                 for start in range(0, len(stream), step):
                     for pair in decoder.feed(stream[start : start + step]):
-                        said.append(repr(pair))
+                        texts.append(repr(pair))
                 decoder.eof()
             except DecodeError as error:
-                said.append(repr(error))
-            return said
+                texts.append(repr(error))
+            return texts
 
         assert events(size) == events(len(stream))

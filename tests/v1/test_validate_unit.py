@@ -255,6 +255,9 @@ def test_the_header_that_a_receiver_goes_by() -> None:
     header.durable = True
     assert absent.header is None
     assert absent.effective_header.durable is False
-    there = amqp.Message.decode(amqp.Message(b"x", durable=True).encode())
-    assert there.effective_header is there.header
-    assert (there.effective_header.durable, there.effective_header.priority) == (True, 4)
+    with_header = amqp.Message.decode(amqp.Message(b"x", durable=True).encode())
+    assert with_header.effective_header is with_header.header
+    assert (with_header.effective_header.durable, with_header.effective_header.priority) == (
+        True,
+        4,
+    )

@@ -114,9 +114,9 @@ LARGER: list[tuple[str, Any]] = [
 )
 def test_smallest(octets: str, plain: Any, typed: Any) -> None:
     data = bytes.fromhex(octets)
-    for kind, wanted in (("plain", plain), ("typed", typed)):
+    for kind, expected in (("plain", plain), ("typed", typed)):
         value, consumed = amqp.decode_value(data, types=kind)
-        assert (value, type(value), consumed) == (wanted, type(wanted), len(data))
+        assert (value, type(value), consumed) == (expected, type(expected), len(data))
     assert amqp.encode_value(typed) == data
     assert amqp.decode_value(b"\0" + data + b"\0", 1) == (plain, len(data))
 
@@ -130,10 +130,10 @@ def test_larger_encodings_are_read(octets: str, plain: Any) -> None:
 
 def test_all_39_encodings_are_in_these_tables() -> None:
     """But those that hold others' constructors: the first byte of each row."""
-    wanted = {code for _, encodings in amqp.PROTOCOL.table["primitives"] for code, *_ in encodings}
-    assert len(wanted) == 39
-    seen = {bytes.fromhex(row[0])[0] for row in [*SMALLEST, *LARGER]}
-    assert wanted - seen == set()
+    codes = {code for _, encodings in amqp.PROTOCOL.table["primitives"] for code, *_ in encodings}
+    assert len(codes) == 39
+    covered_codes = {bytes.fromhex(row[0])[0] for row in [*SMALLEST, *LARGER]}
+    assert codes - covered_codes == set()
 
 
 @pytest.mark.parametrize(
@@ -488,10 +488,10 @@ def tagged(value: Any) -> Any:
         return ["described", tagged(descriptor), tagged(value.value)]
     if isinstance(value, amqp.Array):
         items = [plain(tagged(item)[1]) for item in value]
-        made = {"of": value.type.replace("boolean", "bool"), "items": items}
+        array = {"of": value.type.replace("boolean", "bool"), "items": items}
         if value.descriptors:
-            made["descriptor"] = tagged(value.descriptor)
-        return ["array", made]
+            array["descriptor"] = tagged(value.descriptor)
+        return ["array", array]
     if isinstance(value, amqp.Map | dict):
         return ["map", [tagged(part) for pair in value.items() for part in pair]]
     if isinstance(value, list):

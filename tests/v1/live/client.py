@@ -48,21 +48,21 @@ class Client:
             lambda at, event: isinstance(event, kind) and channel in (None, at), str(kind)
         )
 
-    def wait_for(self, wanted: Callable[[int, Any], bool], what: str = "") -> Any:
-        """The next that is wanted."""
+    def wait_for(self, predicate: Callable[[int, Any], bool], what: str = "") -> Any:
+        """The next event for which `predicate(channel, event)` is true."""
         deadline = time.monotonic() + TIMEOUT
-        seen = 0
+        checked_count = 0
         while True:
-            for i in range(seen, len(self.waiting)):
+            for i in range(checked_count, len(self.waiting)):
                 channel, event = self.waiting[i]
-                if wanted(channel, event):
+                if predicate(channel, event):
                     del self.waiting[i]
                     return event
-            seen = len(self.waiting)
-            left = deadline - time.monotonic()
-            if left <= 0:
+            checked_count = len(self.waiting)
+            seconds = deadline - time.monotonic()
+            if seconds <= 0:
                 raise TimeoutError(f"no {what}; there is {list(self.waiting)[-3:]!r}")
-            self.socket.settimeout(left)
+            self.socket.settimeout(seconds)
             chunk = self.socket.recv(1 << 16)
             if not chunk:
                 raise EOFError(f"closed before {what}; there is {list(self.waiting)[-3:]!r}")
@@ -71,8 +71,8 @@ class Client:
     def quiet(self, kind: type, seconds: float = 0.3) -> None:
         """Nothing of this kind comes for a while."""
         deadline = time.monotonic() + seconds
-        while (left := deadline - time.monotonic()) > 0:
-            self.socket.settimeout(left)
+        while (remaining := deadline - time.monotonic()) > 0:
+            self.socket.settimeout(remaining)
             try:
                 self.feed(self.socket.recv(1 << 16))
             except TimeoutError:
@@ -102,10 +102,10 @@ class Client:
                 "amqpcodec-live", "localhost", max_frame_size=self.frame_max, channel_max=20, **more
             ),
         )
-        found = self.wait(amqp.Open)
+        peer_open = self.wait(amqp.Open)
         self.decoder.frame_max = self.frame_max
-        self.outbound_max = min(found.max_frame_size, 65536)
-        return found
+        self.outbound_max = min(peer_open.max_frame_size, 65536)
+        return peer_open
 
     def begin(self, channel: int = 0, window: int = 2048) -> Any:
         """A session; the peer's begin."""
@@ -124,9 +124,9 @@ class Client:
                 initial_delivery_count=0, **more,
             ),
         )  # fmt: skip
-        found = self.wait_for(lambda _, e: isinstance(e, amqp.Attach) and e.name == name, name)
+        attach = self.wait_for(lambda _, e: isinstance(e, amqp.Attach) and e.name == name, name)
         self.wait_for(lambda _, e: isinstance(e, amqp.Flow) and bool(e.link_credit), "credit")
-        return found
+        return attach
 
     def receiver(
         self, address: str, handle: int = 1, channel: int = 0, credit: int = 0, **more: Any
@@ -140,10 +140,10 @@ class Client:
                 target=amqp.Target("here"), **more,
             ),
         )  # fmt: skip
-        found = self.wait_for(lambda _, e: isinstance(e, amqp.Attach) and e.name == name, name)
+        attach = self.wait_for(lambda _, e: isinstance(e, amqp.Attach) and e.name == name, name)
         if credit:
             self.credit(credit, handle, channel)
-        return found
+        return attach
 
     def credit(self, credit: int, handle: int = 1, channel: int = 0, count: int = 0) -> None:
         """Let so many deliveries come. count: those that came before."""
@@ -175,10 +175,10 @@ class Client:
     def outcome(self, number: int, channel: int = 0) -> Any:
         """The state that the peer gave a delivery of ours."""
         while (channel, number) not in self.states:
-            found = self.wait(amqp.Disposition, channel)  # of one delivery or of several
-            last = found.first if found.last is None else found.last
-            for each in range(found.first, last + 1):
-                self.states[channel, each] = found.state
+            disposition = self.wait(amqp.Disposition, channel)  # of one delivery or of several
+            last = disposition.first if disposition.last is None else disposition.last
+            for delivery_id in range(disposition.first, last + 1):
+                self.states[channel, delivery_id] = disposition.state
         return self.states[channel, number]
 
     def settle(self, delivery: Any, state: Any, channel: int = 0) -> None:

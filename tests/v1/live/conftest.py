@@ -27,9 +27,9 @@ def unique() -> Callable[[str], str]:
 @pytest.fixture
 def client(rabbitmq: tuple[str, int]) -> Iterator[Client]:
     """A connection with session 0 begun."""
-    made = Client(rabbitmq)
-    assert made.sasl("PLAIN", b"\0guest\0guest") == amqp.SaslCode.OK
-    made.open()
-    made.begin(0)
-    yield made
-    made.close()
+    connection = Client(rabbitmq)
+    assert connection.sasl("PLAIN", b"\0guest\0guest") == amqp.SaslCode.OK
+    connection.open()
+    connection.begin(0)
+    yield connection
+    connection.close()

@@ -91,8 +91,8 @@ class Broker(MessagingHandler):  # type: ignore[misc]
             delivery.update(DECLARED)
         else:
             identity, fail = bytes(body.value[0]), len(body.value) > 1 and body.value[1]
-            held = self.open.pop(identity)
-            for address, message in () if fail else held:
+            messages = self.open.pop(identity)
+            for address, message in () if fail else messages:
                 self.queues[address].append(message)
                 self.dispatch(address)
             delivery.update(Delivery.ACCEPTED)
@@ -111,8 +111,8 @@ class Running:
     """A broker and its thread."""
 
     def __init__(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as found:
-            self.address: tuple[str, int] = found.getsockname()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self.address: tuple[str, int] = server.getsockname()
         self.broker = Broker(self.address[1])
         self.container = Container(self.broker)
         self.injector = EventInjector()

@@ -22,20 +22,20 @@ from tests.v1.live.proton_broker import Running
 @pytest.fixture(scope="module")
 def peer() -> Iterator[Running]:
     """The broker."""
-    made = Running()
-    yield made
-    made.stop()
+    broker = Running()
+    yield broker
+    broker.stop()
 
 
 @pytest.fixture
 def client(peer: Running) -> Iterator[Client]:
     """A connection with session 0 begun."""
-    made = Client(peer.address)
-    assert made.sasl("ANONYMOUS", b"live") == amqp.SaslCode.OK
-    made.open()
-    made.begin(0)
-    yield made
-    made.close()
+    connection = Client(peer.address)
+    assert connection.sasl("ANONYMOUS", b"live") == amqp.SaslCode.OK
+    connection.open()
+    connection.begin(0)
+    yield connection
+    connection.close()
 
 
 def test_without_sasl(peer: Running) -> None:

@@ -27,9 +27,9 @@ def queue(unique: Unique, what: str) -> str:
 def test_sasl_plain_and_a_wrong_password(rabbitmq: tuple[str, int]) -> None:
     right = Client(rabbitmq)
     assert right.sasl("PLAIN", b"\0guest\0guest") == amqp.SaslCode.OK
-    found = right.open(idle_time_out=60_000)
-    assert found.container_id
-    assert found.max_frame_size >= 512
+    peer_open = right.open(idle_time_out=60_000)
+    assert peer_open.container_id
+    assert peer_open.max_frame_size >= 512
     right.close()
     wrong = Client(rabbitmq)
     assert wrong.sasl("PLAIN", b"\0guest\0wrong") == amqp.SaslCode.AUTH
