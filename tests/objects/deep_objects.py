@@ -91,20 +91,20 @@ def outcome(pair: list[Any], use: Callable[[Any, Any], Any]) -> str:
     child = os.fork()
     if child == 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        said = ""
+        exception_name = ""
         try:
             use(*pair)
         except Exception as error:
-            said = type(error).__name__
+            exception_name = type(error).__name__
         if use is USES["del"]:
             pair.clear()
-        os.write(write, said.encode())
+        os.write(write, exception_name.encode())
         os._exit(0)
     os.close(write)
     status = os.waitpid(child, 0)[1]
-    said = os.read(read, 1000).decode()
+    exception_name = os.read(read, 1000).decode()
     os.close(read)
-    return f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else said
+    return f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else exception_name
 
 
 def main() -> None:

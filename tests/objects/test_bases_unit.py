@@ -54,8 +54,8 @@ def test_bases_make_no_instances(base):
 def restored(properties, **changed):
     """What a pickle gives that says something else in one place."""
     restore, (cls, values, mode, origin) = properties.__reduce__()
-    said = {"cls": cls, "values": values, "mode": mode, "origin": origin, **changed}
-    return restore(*said.values())
+    arguments = {"cls": cls, "values": values, "mode": mode, "origin": origin, **changed}
+    return restore(*arguments.values())
 
 
 def test_a_pickle_is_checked():
@@ -77,7 +77,7 @@ def test_a_pickle_is_checked():
 
 def test_a_value_that_refuses_to_be_compared_equals_nothing():
     headers = [{"n": Decimal(text)} for text in ("sNaN", "sNaN", "1")]
-    first, second, third = (amqp.Basic.Properties(headers=each) for each in headers)
+    first, second, third = (amqp.Basic.Properties(headers=table) for table in headers)
     assert first != second
     assert first != third
     assert third != first

@@ -254,10 +254,10 @@ def test_deleting_an_attribute_leaves_a_sound_object(spec: Spec) -> None:
 
 def test_many_instances_come_and_go() -> None:
     """Freed instances are reused: no value of one may be seen in the next."""
-    kept = [amqp.Basic.Publish(f"e{i}", f"k{i}") for i in range(500)]
-    for i, method in enumerate(kept):
+    methods = [amqp.Basic.Publish(f"e{i}", f"k{i}") for i in range(500)]
+    for i, method in enumerate(methods):
         assert (method.exchange, method.routing_key) == (f"e{i}", f"k{i}")
-    del kept
+    del methods
     gc.collect()
     for _ in range(500):
         method = amqp.Basic.Publish()

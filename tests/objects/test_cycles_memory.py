@@ -51,11 +51,11 @@ def classes() -> list[tuple[str, Any]]:
         module.__name__: "-".join(map(str, module.VERSION)) for module in (v0_8, v0_9, v0_9_1, v1_0)
     }
     metatype = type(Basic.Publish)
-    found = []
+    pairs = []
     for cls in gc.get_objects():
         if isinstance(cls, metatype) and cls.__module__ in names and getattr(cls, "FIELDS", None):
-            found.append((f"{names[cls.__module__]} {cls.__qualname__}", cls))
-    return sorted(found, key=lambda pair: str(pair[0]))
+            pairs.append((f"{names[cls.__module__]} {cls.__qualname__}", cls))
+    return sorted(pairs, key=lambda pair: str(pair[0]))
 
 
 CLASSES = classes()
@@ -70,21 +70,21 @@ def test_there_are_classes_of_every_version() -> None:
 def test_a_cycle_through_any_field_is_collected(name: str, cls: Any) -> None:
     for field in (*cls.FIELDS, *(("payload",) if hasattr(cls, "payload") else ())):
 
-        def assigned(field: str = field) -> None:
+        def assign_field(field: str = field) -> None:
             frame = cls()
             setattr(frame, field, Marker({"me": frame}))
 
-        def given(field: str = field) -> None:
+        def construct_with_field(field: str = field) -> None:
             if field == "payload" and field not in cls.FIELDS:
                 return
-            held = Marker()
-            held["me"] = cls(**{field: held})
+            marker = Marker()
+            marker["me"] = cls(**{field: marker})
 
-        def bare(field: str = field) -> None:
+        def create_without_init(field: str = field) -> None:
             frame = cls.__new__(cls)
             setattr(frame, field, Marker({"me": frame}))
 
-        for way in (assigned, given, bare):
+        for way in (assign_field, construct_with_field, create_without_init):
             assert left_after(way) == 0, (field, way.__name__)
 
 
@@ -192,8 +192,8 @@ def test_a_class_is_collected_with_the_instances_that_it_keeps() -> None:
     protocol: Any = amqpcodec.load_xml_spec(Path(__file__).parents[2] / "spec/amqp0-9-1.xml")
     deliver = weakref.ref(protocol.Basic.Deliver)
     raw = protocol.encode(1, protocol.Basic.Deliver("tag", 5, exchange="", routing_key="key"))
-    held = [protocol.decode(raw) for _ in range(100)]
-    del protocol, held
+    frames = [protocol.decode(raw) for _ in range(100)]
+    del protocol, frames
     for _ in range(3):
         gc.collect()
     assert deliver() is None

@@ -25,7 +25,7 @@ FINE |= {"ValidationError"}
 def test_no_use_of_a_long_chain_overflows_the_stack() -> None:
     source = str(Path(amqpcodec.__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(PROGRAM)],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
@@ -33,7 +33,7 @@ def test_no_use_of_a_long_chain_overflows_the_stack() -> None:
         timeout=600,
         check=True,
     )
-    ends = json.loads(done.stdout)
+    ends = json.loads(process.stdout)
     unusual = {
         f"{name}: {use}": end
         for name, uses in ends.items()

@@ -28,25 +28,25 @@ def test_abstract_classes(base: Any) -> None:
     assert not hasattr(base, "__signature__")
     with pytest.raises(TypeError, match="is abstract"):
         base()
-    made = base.__new__(base)
+    instance = base.__new__(base)
     with pytest.raises(TypeError, match="is abstract"):
-        amqpcodec.replace(made)
+        amqpcodec.replace(instance)
     with pytest.raises((TypeError, EncodeError)):
-        v0_9_1.encode(1, made)
+        v0_9_1.encode(1, instance)
 
 
 def test_a_field_that_was_deleted_equals_one_that_was_deleted() -> None:
-    made, other = v0_9_1.Basic.Publish("e"), v0_9_1.Basic.Publish("f")
-    del made.exchange
-    assert made != v0_9_1.Basic.Publish("e") != made
+    method, other = v0_9_1.Basic.Publish("e"), v0_9_1.Basic.Publish("f")
+    del method.exchange
+    assert method != v0_9_1.Basic.Publish("e") != method
     del other.exchange
-    assert made == other
+    assert method == other
 
 
 def test_the_signature_of_what_has_properties() -> None:
-    found = inspect.signature(v0_9_1.Header).parameters
-    assert found["properties"].default is None
-    assert found["class_id"].default == 60
+    parameters = inspect.signature(v0_9_1.Header).parameters
+    assert parameters["properties"].default is None
+    assert parameters["class_id"].default == 60
 
 
 def test_asserts_of_numbers_and_of_what_is_not_there() -> None:

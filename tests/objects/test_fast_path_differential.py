@@ -31,12 +31,12 @@ FAST_METHODS = (
 )
 
 
-def seen(value: Any) -> Any:
+def as_plain_data(value: Any) -> Any:
     """A frame of either protocol as plain data, types included."""
     if isinstance(value, _codec.Frame):
         return (
             type(value).__qualname__,
-            {name: seen(getattr(value, name)) for name in type(value).FIELDS},
+            {name: as_plain_data(getattr(value, name)) for name in type(value).FIELDS},
             getattr(value, "raw_headers", None),
         )
     return key_of(value)
@@ -54,7 +54,7 @@ def decoded(protocol: Any, data: bytes, **settings_: Any) -> Any:
     if result is None or isinstance(result[0], type):
         return result
     consumed, channel, frame = result
-    return (consumed, channel, seen(frame), protocol.encode(channel, frame))
+    return (consumed, channel, as_plain_data(frame), protocol.encode(channel, frame))
 
 
 SETTINGS = st.fixed_dictionaries(
@@ -131,7 +131,7 @@ def test_messages(rng: Random, spoilt: bool, limit: int | None):
     data = gen.conversation(rng)
     if spoilt:
         data = gen.spoil(rng, data)
-    found = []
+    outcomes = []
     for protocol in (FAST, SLOW):
         decoder = _codec.MessageDecoder(protocol, 131072, limit, errors="frame")
         events = []
@@ -140,8 +140,8 @@ def test_messages(rng: Random, spoilt: bool, limit: int | None):
                 if isinstance(event, protocol.BadFrame):
                     events.append((channel, type(event.error), vars(event.error), event.raw))
                 else:
-                    events.append((channel, seen(event)))
+                    events.append((channel, as_plain_data(event)))
         except DecodeError as error:
             events.append((type(error), vars(error)))
-        found.append((events, decoder.pending, decoder.offset))
-    assert found[0] == found[1]
+        outcomes.append((events, decoder.pending, decoder.offset))
+    assert outcomes[0] == outcomes[1]

@@ -284,7 +284,7 @@ CASES = {
 
 @pytest.mark.parametrize("code", CASES.values(), ids=CASES.keys())
 def test_survives(code: str) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", PRELUDE + textwrap.dedent(code)],
         capture_output=True,
         text=True,
@@ -292,4 +292,4 @@ def test_survives(code: str) -> None:
         check=False,
         cwd=Path(__file__).parents[2],
     )
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert process.returncode == 0, process.stderr[-3000:]

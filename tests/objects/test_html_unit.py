@@ -51,7 +51,7 @@ OBJECTS = [
 ]
 
 
-@pytest.mark.parametrize("shown", OBJECTS, ids=lambda each: type(each).__qualname__)
+@pytest.mark.parametrize("shown", OBJECTS, ids=lambda instance: type(instance).__qualname__)
 def test_objects_are_escaped(shown: Any) -> None:
     texts = cells(shown)
     assert texts[0] == type(shown).__qualname__
@@ -103,8 +103,8 @@ def test_batches_show_no_credentials(fields: list[str] | None) -> None:
     shown = batch.decode(frame, fields=fields)._repr_html_()
     assert SECRET not in shown
     header = amqp.Header(0, amqp.Basic.Properties(headers={"x-secret": SECRET}))
-    named = ["headers.x-secret:string", "properties", "properties_json"]
-    assert SECRET not in batch.decode(amqp.encode(1, header), fields=named)._repr_html_()
+    columns = ["headers.x-secret:string", "properties", "properties_json"]
+    assert SECRET not in batch.decode(amqp.encode(1, header), fields=columns)._repr_html_()
 
 
 def test_encoded_columns_say_how_many_errors_they_have() -> None:

@@ -123,21 +123,21 @@ def test_fields_in_wire_order(spec: Spec) -> None:
 @every_method
 def test_responses(spec: Spec) -> None:
     kind = class_of(amqp, spec.name)
-    given = tuple(getattr(item, "NAME", item).split(".")[-1] for item in kind.RESPONSES)
-    assert given == spec.responses
+    responses = tuple(getattr(item, "NAME", item).split(".")[-1] for item in kind.RESPONSES)
+    assert responses == spec.responses
 
 
 @every_method
 def test_sent_by(spec: Spec) -> None:
     other = {"client": "server", "server": "client"}
     expected = {other[receiver] for receiver in spec.receivers}
-    given = class_of(amqp, spec.name).SENT_BY
-    assert not isinstance(given, str)
+    senders = class_of(amqp, spec.name).SENT_BY
+    assert not isinstance(senders, str)
     if spec.name in ("connection.blocked", "connection.unblocked"):
         # The broker's XML allows both sides; in fact only the server sends them.
-        assert expected <= set(given)
+        assert expected <= set(senders)
     else:
-        assert set(given) == expected
+        assert set(senders) == expected
 
 
 @every_method

@@ -21,16 +21,16 @@ STREAM = amqp.encode_message(1, PUBLISH, PROPERTIES, b"x" * 5000, frame_max=4096
 
 
 def message() -> Any:
-    [(_, found)] = amqp.MessageDecoder().feed(STREAM)
-    return found
+    [(_, event)] = amqp.MessageDecoder().feed(STREAM)
+    return event
 
 
-def delivery(frame_max: int = 512, **said: Any) -> tuple[bytes, Any]:
-    transfer = v1.Transfer(handle=3, delivery_id=1, delivery_tag=b"t", message_format=0, **said)
-    whole = v1.Message(b"x" * 1000, to="q", application_properties={"n": 1})
-    data = v1.encode_message(7, transfer, whole, frame_max=frame_max)
-    [(_, found)] = v1.MessageDecoder(opened=True).feed(data)
-    return data, found
+def delivery(frame_max: int = 512, **fields: Any) -> tuple[bytes, Any]:
+    transfer = v1.Transfer(handle=3, delivery_id=1, delivery_tag=b"t", message_format=0, **fields)
+    content = v1.Message(b"x" * 1000, to="q", application_properties={"n": 1})
+    data = v1.encode_message(7, transfer, content, frame_max=frame_max)
+    [(_, event)] = v1.MessageDecoder(opened=True).feed(data)
+    return data, event
 
 
 def test_fields_of_a_method() -> None:
@@ -45,37 +45,37 @@ def test_fields_of_a_method() -> None:
 
 
 def test_fields_inside_of_a_message() -> None:
-    given = amqpcodec.asdict(message())
-    assert given["method"] == amqpcodec.asdict(PUBLISH)
-    assert given["properties"]["headers"] == {"n": [1, {"m": 2}]}
-    assert given["properties"]["priority"] is None
-    assert given["body"] == b"x" * 5000
+    fields = amqpcodec.asdict(message())
+    assert fields["method"] == amqpcodec.asdict(PUBLISH)
+    assert fields["properties"]["headers"] == {"n": [1, {"m": 2}]}
+    assert fields["properties"]["priority"] is None
+    assert fields["body"] == b"x" * 5000
 
 
 def test_a_table_is_copied() -> None:
-    found = message()
-    amqpcodec.asdict(found)["properties"]["headers"]["n"][1]["m"] = 3
-    assert found.properties.headers == {"n": [1, {"m": 2}]}
+    event = message()
+    amqpcodec.asdict(event)["properties"]["headers"]["n"][1]["m"] = 3
+    assert event.properties.headers == {"n": [1, {"m": 2}]}
 
 
 def test_fields_of_amqp_1_0() -> None:
     transfer = v1.Transfer(handle=1, state=v1.Rejected(v1.Error("amqp:not-found")), payload=b"p")
-    given = amqpcodec.asdict(transfer)
-    assert given["state"] == {
+    fields = amqpcodec.asdict(transfer)
+    assert fields["state"] == {
         "error": {"condition": "amqp:not-found", "description": None, "info": None}
     }
-    assert given["payload"] == b"p"
-    assert given["more"] is False
-    assert set(given) == {*v1.Transfer.FIELDS, "payload"}
+    assert fields["payload"] == b"p"
+    assert fields["more"] is False
+    assert set(fields) == {*v1.Transfer.FIELDS, "payload"}
 
 
 def test_sections_of_a_message_of_amqp_1_0() -> None:
     values = {"a": [v1.Error("amqp:x")], "b": v1.Described("d", v1.Error("amqp:y"))}
-    given = amqpcodec.asdict(v1.Message(value=values, to="q"))
-    assert set(given) == {"properties", "value"}
-    assert given["properties"]["to"] == "q"
-    assert given["value"]["a"][0]["condition"] == "amqp:x"
-    assert given["value"]["b"].value["condition"] == "amqp:y"
+    sections = amqpcodec.asdict(v1.Message(value=values, to="q"))
+    assert set(sections) == {"properties", "value"}
+    assert sections["properties"]["to"] == "q"
+    assert sections["value"]["a"][0]["condition"] == "amqp:x"
+    assert sections["value"]["b"].value["condition"] == "amqp:y"
     assert amqpcodec.asdict(v1.Message(value=None)) == {"value": None}
     error = v1.Error(v1.AmqpError.NOT_FOUND)
     inside = v1.Map([(v1.Symbol("a"), error), (1, v1.Array("int", [1, 2]))])
@@ -161,28 +161,28 @@ def test_a_message_brings_its_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [{}, {"settled": True}, {"state": v1.Accepted()}, {"batchable": True}]
+    "fields", [{}, {"settled": True}, {"state": v1.Accepted()}, {"batchable": True}]
 )
-def test_delivery_of_a_decoder_is_encoded_again(said: dict[str, Any]) -> None:
-    data, found = delivery(**said)
-    assert v1.encode_message(7, found, frame_max=512) == data
-    assert found.message.body == b"x" * 1000  # read, and not changed
-    assert v1.encode_message(7, found, frame_max=512) == data
-    found.message.body = b"y"
-    [(_, other)] = v1.MessageDecoder(opened=True).feed(v1.encode_message(7, found))
+def test_delivery_of_a_decoder_is_encoded_again(fields: dict[str, Any]) -> None:
+    data, event = delivery(**fields)
+    assert v1.encode_message(7, event, frame_max=512) == data
+    assert event.message.body == b"x" * 1000  # read, and not changed
+    assert v1.encode_message(7, event, frame_max=512) == data
+    event.message.body = b"y"
+    [(_, other)] = v1.MessageDecoder(opened=True).feed(v1.encode_message(7, event))
     assert other.message.body == b"y"
     assert other.transfer.delivery_tag == b"t"
     with pytest.raises(EncodeError, match="is part of the delivery"):
-        v1.encode_message(7, found, b"payload")
+        v1.encode_message(7, event, b"payload")
 
 
 def test_later_transfers_count() -> None:
     first = v1.encode(0, v1.Transfer(1, 1, b"t", 0, more=True), b"\x00\x53\x75\xa0\x01a")
     last = v1.encode(0, v1.Transfer(1, settled=True, state=v1.Accepted()))
-    [(_, found)] = v1.MessageDecoder(opened=True).feed(first + last)
-    [(_, again)] = v1.MessageDecoder(opened=True).feed(v1.encode_message(0, found))
+    [(_, event)] = v1.MessageDecoder(opened=True).feed(first + last)
+    [(_, again)] = v1.MessageDecoder(opened=True).feed(v1.encode_message(0, event))
     assert (again.settled, again.state) == (True, v1.Accepted())
-    assert again.payload == found.payload
+    assert again.payload == event.payload
 
 
 def test_heartbeats_are_on_channel_0() -> None:

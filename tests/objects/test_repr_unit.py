@@ -74,10 +74,10 @@ def test_repr_of_every_method_names_it(spec: w.Spec) -> None:
     ],
 )
 def test_credentials_are_never_shown(name: str, field: str) -> None:
-    made = w.class_of(amqp, name)(**{field: SECRET})
+    constructed = w.class_of(amqp, name)(**{field: SECRET})
     decoded = amqp.decode(w.method_frame(name, 0, **{field: SECRET}))
     assert decoded is not None
-    for method in (made, decoded[2]):
+    for method in (constructed, decoded[2]):
         assert getattr(method, field) == SECRET
         for text in (repr(method), str(method), f"{method}", repr([method]), repr((0, method))):
             assert not any(mark in text for mark in MARKS), text

@@ -38,15 +38,15 @@ def _came(request: pytest.FixtureRequest) -> Any:
         data[-1:-1] = seconds.to_bytes(8, "big")
         data[3:7] = (len(data) - 8).to_bytes(4, "big")
         if fast:
-            found = protocol.decode(bytes(data))
+            result = protocol.decode(bytes(data))
         else:
             # An end of the property list that only trailing="keep" accepts sends it there.
             data[-1:-1] = b"!"
             data[3:7] = (len(data) - 8).to_bytes(4, "big")
-            found = protocol.decode(bytes(data), trailing="keep")
-        assert found is not None
-        properties = found[2].properties
-        assert protocol.encode(1, found[2]) == bytes(data)
+            result = protocol.decode(bytes(data), trailing="keep")
+        assert result is not None
+        properties = result[2].properties
+        assert protocol.encode(1, result[2]) == bytes(data)
         return properties
 
     came.protocol = protocol  # type: ignore[attr-defined]
@@ -153,7 +153,7 @@ def test_a_cycle_through_it_is_collected(came: Any) -> None:
     properties.timestamp = moment
     del properties, moment
     gc.collect()
-    assert not [each for each in gc.get_objects() if type(each) is Moment]
+    assert not [instance for instance in gc.get_objects() if type(instance) is Moment]
 
 
 def test_a_pickle_without_it_is_refused(came: Any) -> None:
@@ -167,20 +167,20 @@ def test_a_pickle_without_it_is_refused(came: Any) -> None:
 
 def test_many_threads_read_one(came: Any) -> None:
     properties = came(7)
-    found: list[Any] = []
+    timestamps: list[Any] = []
     start = threading.Barrier(4)
 
     def read() -> None:
         start.wait()
-        found.append(properties.timestamp)
+        timestamps.append(properties.timestamp)
 
     threads = [threading.Thread(target=read) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 4
-    assert len({id(each) for each in found}) == 1
+    assert len(timestamps) == 4
+    assert len({id(timestamp) for timestamp in timestamps}) == 1
 
 
 @pytest.mark.parametrize("seconds", [253402300800, 1700000000000, 2**63 - 1, 2**63, 2**64 - 1])

@@ -19,11 +19,11 @@ from tests.support.amqp091_same import key_of, same
 
 def containers(value: Any) -> list[Any]:
     """Every dict and list inside a table, itself included."""
-    found = [value]
+    inside = [value]
     for inner in value.values() if isinstance(value, dict) else value:
         if isinstance(inner, dict | list):
-            found += containers(inner)
-    return found
+            inside += containers(inner)
+    return inside
 
 
 def change(rng: Random, table: dict[str, Any], new: Any) -> None:
@@ -111,14 +111,14 @@ def _quiet(value: Any) -> Any:
 
 def entries(raw: bytes) -> list[tuple[bytes, bytes]]:
     """Name and value bytes of a table's top level, by the decoder's own view of each entry."""
-    found, place = [], 4
+    pairs, place = [], 4
     while place < len(raw):
         name = raw[place + 1 : place + 1 + raw[place]]
         start = place + 1 + raw[place]
         stop = start + 1 + _size(raw, start)
-        found.append((name, raw[start:stop]))
+        pairs.append((name, raw[start:stop]))
         place = stop
-    return found
+    return pairs
 
 
 def _size(raw: bytes, start: int) -> int:

@@ -285,51 +285,51 @@ TYPE_CHANGES: dict[str, tuple[bytes, Any, bytes]] = {
 @pytest.mark.parametrize("where", CARRIERS)
 @pytest.mark.parametrize(("raw", "value", "out"), TYPE_CHANGES.values(), ids=TYPE_CHANGES.keys())
 def test_type_changes_are_changes(where: str, raw: bytes, value: Any, out: bytes) -> None:
-    carried = Carried(where, w.table(("a", b"b\1"), ("k", raw), ("z", b"b\2")))
-    carried.dict["k"] = value
-    assert carried.table() == w.table(("a", b"b\1"), ("k", out), ("z", b"b\2"))
+    carrier = Carried(where, w.table(("a", b"b\1"), ("k", raw), ("z", b"b\2")))
+    carrier.dict["k"] = value
+    assert carrier.table() == w.table(("a", b"b\1"), ("k", out), ("z", b"b\2"))
 
 
 @pytest.mark.parametrize("where", CARRIERS)
 @pytest.mark.parametrize("raw", [NAN, b"f\x7f\x80\0\1", b"f\xff\xc0\0\0", b"d\xff\xf8" + b"\0" * 6])
 def test_nan_that_nobody_touched(where: str, raw: bytes) -> None:
-    carried = Carried(where, w.table(("nan", raw), ("k", b"b\1"), ("a", w.array(raw))))
-    carried.dict["k"] = 5
-    assert carried.table() == w.table(("nan", raw), ("k", b"I\0\0\0\5"), ("a", w.array(raw)))
+    carrier = Carried(where, w.table(("nan", raw), ("k", b"b\1"), ("a", w.array(raw))))
+    carrier.dict["k"] = 5
+    assert carrier.table() == w.table(("nan", raw), ("k", b"I\0\0\0\5"), ("a", w.array(raw)))
 
 
 def test_nan_of_other_bits_is_a_change() -> None:
-    carried = Carried("headers", w.table(("nan", NAN)))
-    carried.dict["nan"] = struct.unpack(">d", b"\x7f\xf8\0\0\0\0\0\1")[0]
-    assert carried.table() == w.table(("nan", b"d\x7f\xf8\0\0\0\0\0\1"))
+    carrier = Carried("headers", w.table(("nan", NAN)))
+    carrier.dict["nan"] = struct.unpack(">d", b"\x7f\xf8\0\0\0\0\0\1")[0]
+    assert carrier.table() == w.table(("nan", b"d\x7f\xf8\0\0\0\0\0\1"))
 
 
 @pytest.mark.parametrize("where", CARRIERS)
 def test_duplicate_names(where: str) -> None:
     entries = [("k", b"b\1"), ("x", b"t\x05"), ("k", b"b\2"), ("y", b"b\3")]
-    carried = Carried(where, w.table(*entries))
-    assert amqp.encode(1, carried.frame) == carried.data
-    assert set(carried.dict) == {"k", "x", "y"}
-    assert carried.dict["k"] in (1, 2)
-    assert amqp.encode(1, carried.frame) == carried.data
-    carried.dict["y"] = "changed"
-    table = carried.table()
+    carrier = Carried(where, w.table(*entries))
+    assert amqp.encode(1, carrier.frame) == carrier.data
+    assert set(carrier.dict) == {"k", "x", "y"}
+    assert carrier.dict["k"] in (1, 2)
+    assert amqp.encode(1, carrier.frame) == carrier.data
+    carrier.dict["y"] = "changed"
+    table = carrier.table()
     again = Carried(where, table)
-    assert same(again.dict, carried.dict)
+    assert same(again.dict, carrier.dict)
     assert b"\1xt\x05" in table  # what did not change keeps its bytes
-    carried.dict["k"] = "new"
-    assert same(Carried(where, carried.table()).dict, carried.dict)
-    del carried.dict["k"]
-    assert same(Carried(where, carried.table()).dict, carried.dict)
-    assert "k" not in Carried(where, carried.table()).dict
+    carrier.dict["k"] = "new"
+    assert same(Carried(where, carrier.table()).dict, carrier.dict)
+    del carrier.dict["k"]
+    assert same(Carried(where, carrier.table()).dict, carrier.dict)
+    assert "k" not in Carried(where, carrier.table()).dict
 
 
 def test_names_that_are_not_utf8() -> None:
-    carried = Carried("headers", w.table((b"\xff", b"b\1"), (b"k\xc3", b"b\2"), ("z", b"b\3")))
-    assert list(carried.dict) == ["\udcff", "k\udcc3", "z"]
-    carried.dict["z"] = 1.0
-    carried.dict["k\udcc3"] = None
-    assert carried.table() == w.table(
+    carrier = Carried("headers", w.table((b"\xff", b"b\1"), (b"k\xc3", b"b\2"), ("z", b"b\3")))
+    assert list(carrier.dict) == ["\udcff", "k\udcc3", "z"]
+    carrier.dict["z"] = 1.0
+    carrier.dict["k\udcc3"] = None
+    assert carrier.table() == w.table(
         (b"\xff", b"b\1"), (b"k\xc3", b"V"), ("z", b"d" + struct.pack(">d", 1.0))
     )
 
@@ -352,9 +352,9 @@ CHANGES: dict[str, Callable[[dict[str, Any]], Any]] = {
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_any_change_says_what_the_dict_says(where: str, change: Any) -> None:
     table = w.table_of({"n": {"a": 1, "b": 2.5}, "list": [3, 1, 2], "s": "text"})
-    carried = Carried(where, table)
-    change(carried.dict)
-    assert same(Carried(where, carried.table()).dict, carried.dict)
+    carrier = Carried(where, table)
+    change(carrier.dict)
+    assert same(Carried(where, carrier.table()).dict, carrier.dict)
 
 
 def test_two_decodes_share_nothing() -> None:
@@ -403,10 +403,10 @@ def test_comparison_does_not_depend_on_what_was_read() -> None:
 
 
 def test_changes_encode_in_the_dialect_of_the_call() -> None:
-    carried = Carried("headers", w.table(("a", b"b\1"), ("k", b"b\2")))
-    carried.dict["k"] = 1 << 40
-    rabbit = amqp.encode(1, carried.frame, dialect="rabbitmq")
-    pdf = amqp.encode(1, carried.frame, dialect="0-9-1")
+    carrier = Carried("headers", w.table(("a", b"b\1"), ("k", b"b\2")))
+    carrier.dict["k"] = 1 << 40
+    rabbit = amqp.encode(1, carrier.frame, dialect="rabbitmq")
+    pdf = amqp.encode(1, carrier.frame, dialect="0-9-1")
     number = (1 << 40).to_bytes(8, "big")
     assert rabbit == w.header_frame(
         headers=w.table(("a", b"b\1"), ("k", b"l" + number)), priority=1
@@ -416,18 +416,18 @@ def test_changes_encode_in_the_dialect_of_the_call() -> None:
 
 @pytest.mark.parametrize("value", [1 << 63, datetime(2024, 1, 1), object(), "\ud800"])
 def test_a_change_that_cannot_be_encoded_is_an_error(value: Any) -> None:
-    carried = Carried("headers", w.table(*ODD))
-    carried.dict["deep"]["list"].append(value)
+    carrier = Carried("headers", w.table(*ODD))
+    carrier.dict["deep"]["list"].append(value)
     with pytest.raises(ValueError):
-        amqp.encode(1, carried.frame)
-    carried.dict["deep"]["list"].pop()
-    assert amqp.encode(1, carried.frame) == carried.data
+        amqp.encode(1, carrier.frame)
+    carrier.dict["deep"]["list"].pop()
+    assert amqp.encode(1, carrier.frame) == carrier.data
 
 
 def test_a_new_name_that_is_no_text_is_an_error() -> None:
-    carried = Carried("headers", w.table(*ODD))
-    carried.dict["deep"][5] = 1
+    carrier = Carried("headers", w.table(*ODD))
+    carrier.dict["deep"][5] = 1
     with pytest.raises(ValueError, match="a table name is a str, not int"):
-        amqp.encode(1, carried.frame)
-    del carried.dict["deep"][5]
-    assert amqp.encode(1, carried.frame) == carried.data
+        amqp.encode(1, carrier.frame)
+    del carrier.dict["deep"][5]
+    assert amqp.encode(1, carrier.frame) == carrier.data

@@ -66,10 +66,10 @@ def test_the_thread_s_decimal_context_changes_no_value() -> None:
         context.prec = 2
         context.Emin, context.Emax = -1, 1
         context.traps = dict.fromkeys(context.traps, True)  # type: ignore[assignment]
-        found = amqp.decode(data)[2].properties.headers["k"]  # type: ignore[index]
-        again = written(found)
-    assert str(found) == str(expected)
-    assert type(found) is Decimal
+        number = amqp.decode(data)[2].properties.headers["k"]  # type: ignore[index]
+        again = written(number)
+    assert str(number) == str(expected)
+    assert type(number) is Decimal
     assert again == raw
 
 
@@ -106,13 +106,15 @@ def test_timestamps_that_cannot_be_written(value: datetime) -> None:
 def test_a_timestamp_is_an_object_of_its_own_for_each_second() -> None:
     """What was handed out never changes: not when others are decoded and it alone is held."""
     decoder = amqp.Decoder()
-    kept = []
+    timestamps = []
     for second in (5, 6, 5, 7, 86_400, 5):
         ((_, frame),) = decoder.feed(w.header_frame(timestamp=1_700_000_000 + second))
-        kept.append((second, frame.properties.timestamp))
+        timestamps.append((second, frame.properties.timestamp))
         del frame
     start = datetime.fromtimestamp(1_700_000_000, UTC)
-    assert [value - start for _, value in kept] == [timedelta(seconds=n) for n, _ in kept]
-    assert [hash(value) for _, value in kept] == [
-        hash(start + timedelta(seconds=n)) for n, _ in kept
+    assert [value - start for _, value in timestamps] == [
+        timedelta(seconds=n) for n, _ in timestamps
+    ]
+    assert [hash(value) for _, value in timestamps] == [
+        hash(start + timedelta(seconds=n)) for n, _ in timestamps
     ]

@@ -241,10 +241,10 @@ def test_typed_values_both_ways(name: str, value: Any, raw: bytes, dialect: str)
     assert typed == value
     assert isinstance(typed, type(value))
     assert written(typed, dialect) == raw
-    found = read(raw, dialect, "typed")
-    assert type(found) is kind
-    assert found == value
-    assert written(found, dialect) == raw
+    typed_value = read(raw, dialect, "typed")
+    assert type(typed_value) is kind
+    assert typed_value == value
+    assert written(typed_value, dialect) == raw
 
 
 @pytest.mark.parametrize("dialect", [RABBIT, PDF])
@@ -262,11 +262,11 @@ def test_typed_tables_leave_the_unambiguous_types_plain(dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", [RABBIT, PDF])
 def test_void(dialect: str) -> None:
-    found = read(b"V", dialect, "typed")
-    assert type(found) is types.Void
-    assert found == types.Void()
-    assert not found
-    assert hash(found) == hash(types.Void())
+    void = read(b"V", dialect, "typed")
+    assert type(void) is types.Void
+    assert void == types.Void()
+    assert not void
+    assert hash(void) == hash(types.Void())
     assert written(types.Void(), dialect) == b"V"
 
 

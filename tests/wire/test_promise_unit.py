@@ -74,18 +74,18 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="takes a C compi
 
 @pytest.mark.parametrize(("case", "message"), CASES.values(), ids=CASES)
 def test_a_broken_promise_ends_the_process(tmp_path: Path, case: str, message: str) -> None:
-    done = run(tmp_path, case, checked=True)
-    assert done.returncode != 0
-    assert "case.c:" in done.stderr
-    assert message in done.stderr
+    process = run(tmp_path, case, checked=True)
+    assert process.returncode != 0
+    assert "case.c:" in process.stderr
+    assert message in process.stderr
 
 
 def test_stores_within_a_reservation_pass(tmp_path: Path) -> None:
     case = f"{WITHIN} promise_make(&promised, at, 56, end); memset(at, 1, 56); at = end;"
-    done = run(tmp_path, f"{case} promise_end(&promised, at, end);", checked=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    process = run(tmp_path, f"{case} promise_end(&promised, at, end);", checked=True)
+    assert (process.returncode, process.stderr) == (0, "")
 
 
 def test_a_plain_build_checks_nothing(tmp_path: Path) -> None:
-    done = run(tmp_path, next(iter(CASES.values()))[0], checked=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    process = run(tmp_path, next(iter(CASES.values()))[0], checked=False)
+    assert (process.returncode, process.stderr) == (0, "")

@@ -41,8 +41,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [*cython, "-o", str(generated)],
         [*compiler, str(generated), "-o", str(library)],
     ):
-        done = subprocess.run(command, cwd=folder, env=plain, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        process = subprocess.run(command, cwd=folder, env=plain, capture_output=True, text=True)
+        assert process.returncode == 0, process.stderr
     return folder
 
 
@@ -54,13 +54,13 @@ def run(folder: Path, memory: str, past: int) -> subprocess.CompletedProcess[str
 
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_one_byte_after_a_reservation_ends_the_process(folder: Path, memory: str) -> None:
-    done = run(folder, memory, 1)
-    assert done.returncode != 0
-    assert done.stdout == ""
-    assert REPORTS.get(memory, "use-after-poison") in done.stderr
+    process = run(folder, memory, 1)
+    assert process.returncode != 0
+    assert process.stdout == ""
+    assert REPORTS.get(memory, "use-after-poison") in process.stderr
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_what_was_reserved_can_be_stored(folder: Path, memory: str) -> None:
-    done = run(folder, memory, 0)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "stored\n", "")
+    process = run(folder, memory, 0)
+    assert (process.returncode, process.stdout, process.stderr) == (0, "stored\n", "")

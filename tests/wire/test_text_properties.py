@@ -26,9 +26,9 @@ def _shortstr(value: bytes) -> str:
     arguments = struct.pack(">H", 0) + b"\0" + bytes([len(value)]) + value + b"\0"
     payload = struct.pack(">HH", 60, 40) + arguments
     frame = b"\1\0\1" + struct.pack(">I", len(payload)) + payload + b"\xce"
-    found = amqp.decode(frame)
-    assert found is not None
-    routing_key = found[2].routing_key
+    result = amqp.decode(frame)
+    assert result is not None
+    routing_key = result[2].routing_key
     assert type(routing_key) is str
     return routing_key
 
@@ -39,18 +39,18 @@ def _header(value: bytes) -> object:
     properties = b"\x20\x00" + struct.pack(">I", len(table)) + table
     payload = struct.pack(">HHQ", 60, 0, 0) + properties
     frame = b"\2\0\1" + struct.pack(">I", len(payload)) + payload + b"\xce"
-    found = amqp.decode(frame)
-    assert found is not None
-    return found[2].properties.headers["k"]
+    result = amqp.decode(frame)
+    assert result is not None
+    return result[2].properties.headers["k"]
 
 
-def _same(found: object, expected: str) -> None:
-    assert found == expected
-    assert hash(found) == hash(expected)
+def _same(text: object, expected: str) -> None:
+    assert text == expected
+    assert hash(text) == hash(expected)
     # A str that takes more room for its characters than they need is not equal in C code.
-    assert sys.getsizeof(found) <= sys.getsizeof(expected)
-    assert expected + "x" == str(found) + "x"
-    assert {expected: 1}[found] == 1  # type: ignore[index]
+    assert sys.getsizeof(text) <= sys.getsizeof(expected)
+    assert expected + "x" == str(text) + "x"
+    assert {expected: 1}[text] == 1  # type: ignore[index]
 
 
 @given(_any_text)
