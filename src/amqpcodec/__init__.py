@@ -107,8 +107,8 @@ def protocol(name: str, overlays: Iterable[str] = ()) -> ModuleType:
     if isinstance(overlays, str):
         raise TypeError(f"overlays takes names in a tuple, not {overlays!r}")
     if version not in _PROTOCOLS:
-        known = ", ".join(map(repr, _PROTOCOLS))
-        raise ValueError(f"no protocol {name!r}; there is {known}")
+        versions = ", ".join(map(repr, _PROTOCOLS))
+        raise ValueError(f"no protocol {name!r}; there is {versions}")
     module = importlib.import_module(f"{__name__}.{_PROTOCOLS[version]}")
     names = [*more, *overlays]
     if not names:

@@ -41,10 +41,12 @@ class CaptureDataset(pads.Dataset):  # type: ignore[misc]  # pyarrow has no type
             filter: an expression of pyarrow.dataset; other rows are left out.
             options: the others of pyarrow's Scanner, such as batch_size.
         """
-        named = columns if isinstance(columns, dict) else None
-        plain = self._schema.names if columns is None else [] if named else list(columns)
+        expressions = columns if isinstance(columns, dict) else None
+        plain = self._schema.names if columns is None else [] if expressions else list(columns)
         reading = [
-            name for name in self._schema.names if name in plain or self._needs(name, filter, named)
+            name
+            for name in self._schema.names
+            if name in plain or self._needs(name, filter, expressions)
         ]
         # Rows are counted by one column, the cheapest.
         reader = self._make(reading or ["channel"])
@@ -93,8 +95,8 @@ def _judge(rows: pa.RecordBatch, filter: Any) -> pa.Buffer:
     scanner = pads.Scanner.from_batches(
         iter([rows]), schema=rows.schema, columns={"left": filter}, use_threads=False
     )
-    left = scanner.to_table()["left"].combine_chunks()
-    return left.cast(pa.uint8()).fill_null(0).buffers()[1]
+    mask = scanner.to_table()["left"].combine_chunks()
+    return mask.cast(pa.uint8()).fill_null(0).buffers()[1]
 
 
 def _batches(reader: Reader) -> Iterator[pa.RecordBatch]:

@@ -23,7 +23,8 @@ def fields_html(name: str, fields: Iterable[tuple[str, str]]) -> str:
     """An object: its type, and a row for each (field, repr). A repr hides credentials."""
     rows = "".join(
         f"<tr><th style='text-align:left'>{escape(field)}</th>"
-        f"<td style='text-align:left'><code>{escape(_cut(text, FIELD_CHARACTERS))}</code></td></tr>"
+        "<td style='text-align:left'><code>"
+        f"{escape(_clip(text, FIELD_CHARACTERS))}</code></td></tr>"
         for field, text in fields
     )
     return f"<table><caption>{escape(name)}</caption>{rows}</table>"
@@ -42,7 +43,7 @@ def rows_html(name: str, batch: Any) -> str:
     first = pa.record_batch(batch).slice(0, ROWS)
     head = "".join(f"<th>{escape(column)}</th>" for column in first.schema.names)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(_cell(*each))}</td>" for each in row.items()) + "</tr>"
+        "<tr>" + "".join(f"<td>{escape(_cell(*cell))}</td>" for cell in row.items()) + "</tr>"
         for row in first.to_pylist()
     )
     more = f", the first {ROWS} of them shown" if count > ROWS else ""
@@ -65,11 +66,11 @@ def _shown(value: Any) -> str:
     if isinstance(value, str) and value[:1] in ("{", "[") and _SECRET.search(value):
         value = _without_secrets(value)
     elif isinstance(value, dict):
-        there = (f"{key}={_shown(each)}" for key, each in value.items() if each is not None)
-        value = ", ".join(there)
+        members = (f"{key}={_shown(member)}" for key, member in value.items() if member is not None)
+        value = ", ".join(members)
     elif isinstance(value, list):
         value = ", ".join(map(_shown, value))
-    return _cut(str(value), CHARACTERS)
+    return _clip(str(value), CHARACTERS)
 
 
 def _without_secrets(text: str) -> str:
@@ -79,11 +80,11 @@ def _without_secrets(text: str) -> str:
         return {key: "***" if _SECRET.search(key) else value for key, value in pairs}
 
     try:
-        found = json.loads(text, object_pairs_hook=hidden)
+        redacted = json.loads(text, object_pairs_hook=hidden)
     except (ValueError, RecursionError):
         return "***"
-    return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(redacted, ensure_ascii=False, separators=(",", ":"))
 
 
-def _cut(text: str, limit: int) -> str:
+def _clip(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"

@@ -54,7 +54,7 @@ def groups_of(keys: Sequence[Any], length: int) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = None
+    numbers = None
     for key in keys:
         if len(key) != length:
             raise ValueError(f"{length} values have {len(key)} keys")
@@ -65,11 +65,11 @@ def groups_of(keys: Sequence[Any], length: int) -> Any:
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
             raise TypeError(f"keys are plain values, not {key.type}") from None
         indices = codes.indices
-        if found is None:
-            found = indices
+        if numbers is None:
+            numbers = indices
             continue
-        wide = pc.multiply(found.cast(pa.int64()), max(len(codes.dictionary), 1))
-        found = pc.dictionary_encode(pc.add(wide, indices.cast(pa.int64()))).indices
-    assert found is not None
-    assert found.offset == 0
-    return found.buffers()[1]
+        wide = pc.multiply(numbers.cast(pa.int64()), max(len(codes.dictionary), 1))
+        numbers = pc.dictionary_encode(pc.add(wide, indices.cast(pa.int64()))).indices
+    assert numbers is not None
+    assert numbers.offset == 0
+    return numbers.buffers()[1]

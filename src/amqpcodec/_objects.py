@@ -42,10 +42,10 @@ def asdict(frame: object) -> dict[str, Any]:
         TypeError: it is none of these.
         DecodeError: a section of a message of AMQP 1.0 is malformed.
     """
-    given = _fields(frame)
-    if given is None:
+    values = _fields(frame)
+    if values is None:
         raise TypeError(f"takes a frame, message or composite, not {type(frame).__name__}")
-    return {name: _plain(value) for name, value in given.items()}
+    return {name: _plain(value) for name, value in values.items()}
 
 
 def replace(frame: _ObjectT, /, **changes: Any) -> _ObjectT:
@@ -60,8 +60,8 @@ def replace(frame: _ObjectT, /, **changes: Any) -> _ObjectT:
     function = getattr(type(frame), "__replace__", None)
     if function is None:
         raise TypeError(f"takes a frame, message or composite, not {type(frame).__name__}")
-    made: _ObjectT = function(frame, **changes)
-    return made
+    copy: _ObjectT = function(frame, **changes)
+    return copy
 
 
 def _fields(value: object) -> dict[str, Any] | None:
@@ -82,11 +82,11 @@ def _fields(value: object) -> dict[str, Any] | None:
 
 
 def _plain(value: Any) -> Any:
-    given = _fields(value)
-    if given is not None:
-        return {name: _plain(each) for name, each in given.items()}
+    attributes = _fields(value)
+    if attributes is not None:
+        return {name: _plain(member) for name, member in attributes.items()}
     if type(value) is dict:
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _plain(member) for key, member in value.items()}
     if type(value) in (list, tuple):
         return type(value)(map(_plain, value))
     if type(value).__module__ != "amqpcodec.v1_types":
@@ -94,7 +94,7 @@ def _plain(value: Any) -> Any:
     from .v1_types import Array, Described, Map
 
     if type(value) is Map:
-        return Map([(_plain(key), _plain(each)) for key, each in value])
+        return Map([(_plain(key), _plain(member)) for key, member in value])
     if type(value) is Array:
-        return Array(value.type, [_plain(each) for each in value], value.descriptors)
+        return Array(value.type, [_plain(member) for member in value], value.descriptors)
     return Described(value.descriptor, _plain(value.value)) if type(value) is Described else value

@@ -25,17 +25,17 @@ def overlaid(base: ModuleType, version: str, names: Iterable[str]) -> ModuleType
     Raises:
         ValueError: the version has no such overlay, or two of them disagree.
     """
-    wanted = sorted(set(names))
-    known = sorted(name for of, name in _ALL if of == version)
-    for name in wanted:
-        if name not in known:
-            there = f"there is {', '.join(map(repr, known))}" if known else "it has none"
-            raise ValueError(f"no overlay {name!r} of {version}; {there}")
-    key = "+".join([version, *wanted])
+    requested = sorted(set(names))
+    available = sorted(name for of, name in _ALL if of == version)
+    for name in requested:
+        if name not in available:
+            hint = f"there is {', '.join(map(repr, available))}" if available else "it has none"
+            raise ValueError(f"no overlay {name!r} of {version}; {hint}")
+    key = "+".join([version, *requested])
     if key not in _MODULES:
-        table = _changed(base.PROTOCOL.table, version, wanted)
+        table = _changed(base.PROTOCOL.table, version, requested)
         module = protocol_module(table["module"], table)
-        module.__doc__ = f"AMQP {version} as {' and '.join(wanted)} speak it."
+        module.__doc__ = f"AMQP {version} as {' and '.join(requested)} speak it."
         copyreg.pickle(_codec.MessageMeta, _reduce)
         _MODULES[key] = module
     return _MODULES[key]
@@ -74,7 +74,7 @@ def _find(key: str, qualname: str) -> Any:
     """Undo _reduce."""
     from . import protocol
 
-    found: Any = protocol(key)
+    target: Any = protocol(key)
     for part in qualname.split("."):
-        found = getattr(found, part)
-    return found
+        target = getattr(target, part)
+    return target

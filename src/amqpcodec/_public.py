@@ -41,7 +41,7 @@ def listing(name: str) -> Callable[[], list[str]]:
 
     def listed() -> list[str]:
         names = vars(sys.modules[name])
-        below = [each.rpartition(".") for each in MODULES]
+        below = [path.rpartition(".") for path in MODULES]
         loaded = [module for package, _, module in below if package == name and module in names]
         return sorted({*names["__all__"], *loaded})
 

@@ -179,16 +179,16 @@ def decode(
 
     Spec: 0-9-1 §4.2.3 to §4.2.6; 1.0 Part 2 §2.3, Part 3 §3.2.
     """
-    found = _protocol(protocol)
+    core = _protocol(protocol)
     groups: Any = None
     level, mode, layout, field_tables = _any_case(level, mode, layout, field_tables)
-    data = values_to_arrow(data, isinstance(found, _v1.V1Core))
+    data = values_to_arrow(data, isinstance(core, _v1.V1Core))
     if by is not None:
         if level != "message":
             raise ValueError("by is for level='message': frames stand for themselves")
         data, groups = values_and_groups(data, by, column)
     return _columns.decode_columns(
-        found, data, fields, mode, dialect, level=level, layout=layout, field_tables=field_tables,
+        core, data, fields, mode, dialect, level=level, layout=layout, field_tables=field_tables,
         groups=groups, on_progress=on_progress,
     )  # fmt: skip
 
@@ -212,12 +212,12 @@ def decode_held(
         of its frames, which the next call takes as a value, and its link; and the links (AMQP 1.0)
         of deliveries that were given up, which the next call must know.
     """
-    found = _columns.decode_columns(
+    columns = _columns.decode_columns(
         _protocol(protocol), data, fields, mode, "rabbitmq", level="message",
         field_tables=field_tables, groups=groups, held=links,
     )  # fmt: skip
-    assert found.held is not None
-    return found, *found.held
+    assert columns.held is not None
+    return columns, *columns.held
 
 
 def encode(
@@ -342,18 +342,18 @@ def schema(
 
 def _any_case(level: Any, mode: Any, layout: Any, field_tables: Any) -> Any:
     """These options as the core spells them; what is no text it refuses itself."""
-    given = (level, mode, layout, field_tables)
-    lower = [each.lower() if isinstance(each, str) else each for each in given]
+    options = (level, mode, layout, field_tables)
+    lower = [option.lower() if isinstance(option, str) else option for option in options]
     lower[1] = mode.upper() if isinstance(mode, str) else mode
     return lower
 
 
 def _protocol(protocol: str | ModuleType) -> _codec.Protocol | _v1.V1Core:
     module = _protocol_module(protocol) if isinstance(protocol, str) else protocol
-    found = getattr(module, "PROTOCOL", module)
-    if not isinstance(found, (_codec.Protocol, _v1.V1Core)):
+    core = getattr(module, "PROTOCOL", module)
+    if not isinstance(core, (_codec.Protocol, _v1.V1Core)):
         raise TypeError(f"protocol is a version or a protocol module, not {protocol!r}")
-    return found
+    return core
 
 
 def release_memory() -> int:

@@ -98,12 +98,12 @@ def negotiate(
     versions = _supported(supported)
     if len(raw) < 8 and b"AMQP".startswith(raw[:4]):
         raise ValueError(f"a protocol header has 8 bytes, not {len(raw)}")
-    asked = raw[4:8] if raw.startswith(b"AMQP") else b""
-    candidates = _ASKED.get(asked, ())
+    version_bytes = raw[4:8] if raw.startswith(b"AMQP") else b""
+    candidates = _ASKED.get(version_bytes, ())
     if letter:
-        candidates = _LETTER.get(asked, candidates)
+        candidates = _LETTER.get(version_bytes, candidates)
     version = next((one for one in candidates if one in versions), None)
-    layer: Layer = _LAYERS.get(asked[0], "amqp") if candidates == ("1.0",) else "amqp"
+    layer: Layer = _LAYERS.get(version_bytes[0], "amqp") if candidates == ("1.0",) else "amqp"
     if version is None:
         return Negotiation(
             raw[:8],
@@ -113,7 +113,7 @@ def negotiate(
             layer=layer,
             start=None,
             reply=_refusal(candidates, versions),
-            reason=_reason(raw, asked, candidates),
+            reason=_reason(raw, version_bytes, candidates),
         )
     start = _ANSWERS[version][1]
     return Negotiation(
@@ -160,11 +160,11 @@ def _refusal(candidates: tuple[str, ...], versions: tuple[str, ...]) -> bytes:
     return _ANSWERS[(kin or versions)[0]][0]
 
 
-def _reason(raw: bytes, asked: bytes, candidates: tuple[str, ...]) -> str:
+def _reason(raw: bytes, version_bytes: bytes, candidates: tuple[str, ...]) -> str:
     if candidates:
         return f"AMQP {candidates[0]} is not supported"
-    if asked:
-        return f"no version of AMQP has the header {' '.join(map(str, asked))}"
+    if version_bytes:
+        return f"no version of AMQP has the header {' '.join(map(str, version_bytes))}"
     other = other_protocol(raw)
     if other == "TLS":
         return "not AMQP but TLS: the peer takes this port for one with TLS"

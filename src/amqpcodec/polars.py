@@ -54,8 +54,8 @@ def scan_captures(
     sources = RepeatableSources(paths, options.get("filesystem"))
     names = None if fields is None else list(fields)
 
-    def reader(wanted: list[str] | None) -> capture.Reader:
-        return capture.read(sources.open(), level, names if wanted is None else wanted, **options)
+    def reader(columns: list[str] | None) -> capture.Reader:
+        return capture.read(sources.open(), level, names if columns is None else columns, **options)
 
     columns = pa.schema(reader(None).schema)
     for column in columns:
@@ -72,21 +72,21 @@ def scan_captures(
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[polars.DataFrame]:
-        wanted = None
+        requested_columns = None
         if columns is not None:
             used = set(columns) | set(() if predicate is None else predicate.meta.root_names())
             # Rows are counted by one column, the cheapest.
-            wanted = [name for name in schema if name in used] or ["channel"]
-        left = n_rows
-        for batch in reader(wanted):
+            requested_columns = [name for name in schema if name in used] or ["channel"]
+        remaining_rows = n_rows
+        for batch in reader(requested_columns):
             frame = polars.DataFrame(batch)
-            if left is not None:
-                frame = frame.head(left)
-                left -= len(frame)
+            if remaining_rows is not None:
+                frame = frame.head(remaining_rows)
+                remaining_rows -= len(frame)
             if predicate is not None:
                 frame = frame.filter(predicate)
             yield frame if columns is None else frame.select(columns)
-            if left == 0:
+            if remaining_rows == 0:
                 return
 
     return register_io_source(read, schema=schema)

@@ -348,11 +348,11 @@ class Map(list[tuple[Any, Any]]):
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value of the first pair with that key, a key of the same class going first."""
-        found = [pair for pair in self if _same(pair[0], key)]
-        for pair in found:
+        pairs = [pair for pair in self if _same(pair[0], key)]
+        for pair in pairs:
             if type(pair[0]) is type(key):
                 return pair[1]
-        return found[0][1] if found else default
+        return pairs[0][1] if pairs else default
 
     def keys(self) -> list[Any]:
         """The keys, in order."""

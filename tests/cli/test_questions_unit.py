@@ -13,7 +13,7 @@ pytest.importorskip("rich")
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec import v1_0 as v1
 from amqpcodec.cli.questions import QUESTIONS
-from amqpcodec.cli.questions.links import meant
+from amqpcodec.cli.questions.links import resolve_address
 from amqpcodec.cli.questions.percentiles import Durations
 from tests.capture import recording as builder
 from tests.capture.v1_talk import path_of
@@ -440,7 +440,7 @@ def test_addresses_of_rabbitmq(
     address: str | None, exchange: str | None, key: str | None, queue: str | None
 ) -> None:
     """Its documentation's two versions of addresses; the second one is percent-encoded."""
-    assert meant(address) == (exchange, key, queue)
+    assert resolve_address(address) == (exchange, key, queue)
 
 
 def test_errors_of_each_kind(query, tmp_path) -> None:

@@ -20,7 +20,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
 from amqpcodec.capture._limits import Limits
-from amqpcodec.cli import Problem
+from amqpcodec.cli import UsageError
 from amqpcodec.cli.arguments import parsed, parser
 from amqpcodec.cli.replay.identity import (
     CANNOT_CHANGE_MESSAGES,
@@ -135,7 +135,7 @@ def test_another_version(tmp_path):
     Journal(path, IDENTITY).__exit__(None, None, None)
     path.write_text(path.read_text().replace('"version": 2', '"version": 3'))
     before = path.read_bytes()
-    with pytest.raises(Problem, match="of version 3 are not read, only those of version 2"):
+    with pytest.raises(UsageError, match="of version 3 are not read, only those of version 2"):
         Journal(path, IDENTITY)
     assert path.read_bytes() == before
 
@@ -157,7 +157,7 @@ def test_a_journal_cut_at_every_byte(tmp_path):
     for size in range(len(complete) + 1):
         path.write_bytes(complete[:size])
         if 0 < size < len(head):
-            with pytest.raises(Problem, match="is no journal"):
+            with pytest.raises(UsageError, match="is no journal"):
                 Journal(path, IDENTITY)
             assert path.read_bytes() == complete[:size]
             continue
@@ -187,7 +187,7 @@ def test_a_damaged_line_is_refused_and_stays(tmp_path, line):
         journal.confirm([1])
     content = path.read_bytes() + line + b"\n3\n"
     path.write_bytes(content)
-    with pytest.raises(Problem, match="line 3 is damaged"):
+    with pytest.raises(UsageError, match="line 3 is damaged"):
         Journal(path, IDENTITY)
     assert path.read_bytes() == content
 
@@ -198,7 +198,7 @@ def test_a_disk_that_is_full(run, recording, broker, tmp_path):
         pytest.skip("there is no /dev/full")
     journal = Journal(None, {})
     journal._path, journal._file = full, os.open(full, os.O_WRONLY)
-    with pytest.raises(Problem, match="/dev/full: No space left"):
+    with pytest.raises(UsageError, match="/dev/full: No space left"):
         journal.confirm([1])
     os.close(journal._file)
 

@@ -23,7 +23,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("rich")
 
-from amqpcodec.cli import Problem  # noqa: E402
+from amqpcodec.cli import UsageError  # noqa: E402
 from amqpcodec.cli.replay.journal import Done, Journal  # noqa: E402
 from amqpcodec.cli.replay.mapping import Mapping  # noqa: E402
 from amqpcodec.cli.replay.player import Pace  # noqa: E402
@@ -427,14 +427,14 @@ def test_a_journal_with_a_torn_line(tmp_path):
             file.write(torn)
         with Journal(path, {"a": 1}) as journal:
             assert [n for n in range(50) if n in journal.confirmed] == [0, 1, 2, 7]
-            with pytest.raises(Problem, match="another replay is using"):
+            with pytest.raises(UsageError, match="another replay is using"):
                 Journal(path, {"a": 1})
     with Journal(path, {"a": 1}) as journal:
         journal.confirm([3])
     assert path.read_text().splitlines()[1:] == ["0-2", "7", "3"]
     for damage in ("x", "5-3", "-3", "", "9" * 5000):
         path.write_text(path.read_text() + damage + "\n")
-        with pytest.raises(Problem, match="line 5 is damaged"):
+        with pytest.raises(UsageError, match="line 5 is damaged"):
             Journal(path, {"a": 1})
         path.write_text("\n".join(path.read_text().splitlines()[:4]) + "\n")
 
@@ -477,10 +477,10 @@ def test_targets(monkeypatch):
     assert Target.of("amqp://me@h").password == "50%25/é@:", "it is no part of a URL"
     assert Target.of("amqp://me:@h").password == ""
     for wrong in ("amqp://%ff@h", "amqp://u:%ff@h", "amqp://h/%ff", "amqp://\udcff@h"):
-        with pytest.raises(Problem, match="are UTF-8"):
+        with pytest.raises(UsageError, match="are UTF-8"):
             Target.of(wrong)
     monkeypatch.setenv("AMQPCODEC_PASSWORD", "secret\udcff")
-    with pytest.raises(Problem, match="are UTF-8") as raised:
+    with pytest.raises(UsageError, match="are UTF-8") as raised:
         Target.of("amqp://me@h")
     assert "secret" not in str(raised.value)
     monkeypatch.delenv("AMQPCODEC_PASSWORD")

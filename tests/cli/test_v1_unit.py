@@ -11,7 +11,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
 from amqpcodec import v1_0 as v1
-from amqpcodec.cli.performatives import carried, told
+from amqpcodec.cli.performatives import payload_texts, performative_text
 from tests.capture.v1_talk import path_of
 
 RABBIT = ("dissect", path_of("rabbit"), "--ports", "5680")
@@ -99,7 +99,7 @@ def test_stats(run):
     ],
 )  # fmt: skip
 def test_what_a_performative_says(performative, fields, expected):
-    assert told(performative, json.dumps(fields)) == expected
+    assert performative_text(performative, json.dumps(fields)) == expected
 
 
 def test_what_a_message_says():
@@ -107,4 +107,4 @@ def test_what_a_message_says():
     texts = ["to=q text", f"0x{'ff' * 64}…", '{"n": 1}']
     none = [None, b"", b"no message", v1.Message("text").encode()[:-1]]
     octets = [message.encode() for message in messages]
-    assert carried([*octets, *none, *octets]) == [*texts, None, None, None, None, *texts]
+    assert payload_texts([*octets, *none, *octets]) == [*texts, None, None, None, None, *texts]

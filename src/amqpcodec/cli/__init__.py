@@ -17,7 +17,7 @@ __all__ = ["main"]
 OK, BAD_DATA, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
-class Problem(Exception):
+class UsageError(Exception):
     """What the user has to change; shown without a traceback."""
 
 
@@ -34,21 +34,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = command(options)
         sys.stdout.flush()
         return status
-    except Problem as problem:
-        complain(str(problem))
+    except UsageError as error:
+        print_error(str(error))
         return USAGE
     except BrokenPipeError:
         # The reader has seen enough. Python flushes stdout once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except OSError as error:  # of the output: what is wrong with an input is known as such
-        complain(error.strerror or str(error))
+        print_error(error.strerror or str(error))
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """One line on standard error, after what was written so far; it moves no cursor."""
     from .escaping import escaped
 
@@ -65,4 +65,4 @@ def need_extra() -> None:
         import pyarrow  # noqa: F401
         import rich  # noqa: F401
     except ImportError as error:
-        raise Problem(f'{error.name} is needed: pip install "amqpcodec[cli]"') from None
+        raise UsageError(f'{error.name} is needed: pip install "amqpcodec[cli]"') from None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .._names import split_names
-from . import complain, need_extra
+from . import need_extra, print_error
 from .escaping import escaped
 from .uris import FS_HELP, setting, source, with_stores
 
@@ -83,34 +83,34 @@ def where_help(command: str, *before: str) -> dict[str, Any]:
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     """The options that words say."""
-    made = parser()
+    command_parser = parser()
     if "_ARGCOMPLETE" in os.environ:
         from .completion import complete
 
-        complete(made)
-    options = made.parse_args(_joined(list(arguments)))
+        complete(command_parser)
+    options = command_parser.parse_args(_joined(list(arguments)))
     if (
         options.name not in ("fields", "completion")
         and not options.files
         and not getattr(options, "interface", None)
     ):
-        made.error("the following arguments are required: FILE")
+        command_parser.error("the following arguments are required: FILE")
     try:
         options.files = with_stores(options.files, getattr(options, "fs", ()))
     except (OSError, ValueError, ImportError) as problem:
-        made.error(str(problem))
+        command_parser.error(str(problem))
     return options
 
 
 def _joined(words: list[str]) -> list[str]:
     """``--sort -count`` as one word: argparse takes -count for an option."""
-    found: list[str] = []
+    arguments: list[str] = []
     for word in words:
-        if found and found[-1] == "--sort" and word.startswith("-"):
-            found[-1] = f"--sort={word}"
+        if arguments and arguments[-1] == "--sort" and word.startswith("-"):
+            arguments[-1] = f"--sort={word}"
         else:
-            found.append(word)
-    return found
+            arguments.append(word)
+    return arguments
 
 
 #: The commands by what they are for: --help lists them so.
@@ -137,15 +137,15 @@ class Top(Parser):
         """See COMMANDS; as wide as the terminal."""
         formatter = self._get_formatter()
         [words] = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
-        told = {each.dest: each for each in words._choices_actions}
+        actions = {action.dest: action for action in words._choices_actions}
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         formatter.add_text(self.description)
         for title, names in COMMANDS.items():
             formatter.start_section(title)
-            formatter.add_arguments([told[name] for name in names])
+            formatter.add_arguments([actions[name] for name in names])
             formatter.end_section()
         formatter.start_section("options")
-        formatter.add_arguments([each for each in self._actions if each is not words])
+        formatter.add_arguments([action for action in self._actions if action is not words])
         formatter.end_section()
         formatter.add_text("amqpcodec COMMAND --help says what each one takes.")
         formatter.add_text(self.epilog)
@@ -220,11 +220,11 @@ def _stats(commands: Commands) -> None:
 def _questions(commands: Commands) -> None:
     from .questions import QUESTIONS
 
-    for name, (_, _, told) in QUESTIONS.items():
+    for name, (_, _, help_text) in QUESTIONS.items():
         command = commands.add_parser(
             name,
-            help=told,
-            description=f"{told[0].upper()}{told[1:]}",
+            help=help_text,
+            description=f"{help_text[0].upper()}{help_text[1:]}",
             **where_help(name),
         )
         add_source(command)
@@ -386,8 +386,8 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
     bounds = command.add_argument_group(
         "limits", "bounds for untrusted files; the command reports each that a file exceeds"
     )
-    for name, told in LIMITS.items():
-        bounds.add_argument(f"--{name}", type=number, metavar="N", help=told)
+    for name, help_text in LIMITS.items():
+        bounds.add_argument(f"--{name}", type=number, metavar="N", help=help_text)
     if not secrets:
         command.set_defaults(show_secrets=False)
         return
@@ -417,7 +417,7 @@ def add_output(command: argparse.ArgumentParser) -> None:
 
 def add_window(command: argparse.ArgumentParser) -> None:
     """The time that is looked at."""
-    for name, told in (
+    for name, help_text in (
         ("since", "only rows at or after this time"),
         ("until", "only rows before this time"),
     ):
@@ -425,19 +425,21 @@ def add_window(command: argparse.ArgumentParser) -> None:
             f"--{name}",
             type=_moment,
             metavar="TIME",
-            help=f"{told}: 2026-02-28T12:00, 12:00 (of the first day), +90s (after the start)",
+            help=f"{help_text}: 2026-02-28T12:00, 12:00 (of the first day), +90s (after the start)",
         )
 
 
 def add_clock(command: argparse.ArgumentParser) -> None:
     """How times are shown."""
     clock = command.add_mutually_exclusive_group()
-    for mode, told in (
+    for mode, help_text in (
         ("utc", "times are UTC (the default)"),
         ("local", "times are of this machine's time zone"),
         ("relative", "times are seconds since the first row"),
     ):
-        clock.add_argument(f"--{mode}", dest="clock", action="store_const", const=mode, help=told)
+        clock.add_argument(
+            f"--{mode}", dest="clock", action="store_const", const=mode, help=help_text
+        )
     command.set_defaults(clock="utc")
 
 
@@ -500,23 +502,23 @@ def keylog(text: str) -> KeyLog:
     from .. import capture
 
     try:
-        found = capture.KeyLog(text)
+        key_log = capture.KeyLog(text)
     except OSError as error:
         raise argparse.ArgumentTypeError(f"{text}: {error.strerror or error}") from None
-    if found.bad_lines:
-        lines = ", ".join(map(str, found.bad_lines))
-        complain(f"{text}: lines that are no secrets are left out: {lines}")
-    return found
+    if key_log.bad_lines:
+        lines = ", ".join(map(str, key_log.bad_lines))
+        print_error(f"{text}: lines that are no secrets are left out: {lines}")
+    return key_log
 
 
 def names(text: str) -> list[str]:
     """Names between commas."""
-    found = split_names(text)
-    if not all(found):
+    listed_names = split_names(text)
+    if not all(listed_names):
         raise argparse.ArgumentTypeError(f"a name is missing in {text!r}")
-    if len(set(found)) < len(found):
+    if len(set(listed_names)) < len(listed_names):
         raise argparse.ArgumentTypeError(f"a name is there twice in {text!r}")
-    return found
+    return listed_names
 
 
 def number(text: str) -> int:
@@ -547,19 +549,19 @@ def _place(text: str) -> tuple[int | None, tuple[int, int] | None]:
 
 def ports(text: str) -> tuple[int, ...]:
     """TCP ports between commas."""
-    found = tuple(int(port) if port.isascii() and port.isdigit() else 0 for port in names(text))
-    if not all(0 < port < 65536 for port in found):
+    numbers = tuple(int(port) if port.isascii() and port.isdigit() else 0 for port in names(text))
+    if not all(0 < port < 65536 for port in numbers):
         raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, and not {text!r}")
-    return found
+    return numbers
 
 
 def _one_of(kinds: Sequence[str]) -> Callable[[str], list[str]]:
     def chosen(text: str) -> list[str]:
-        found = names(text)
-        for each in found:
-            if each not in kinds:
-                raise argparse.ArgumentTypeError(f"{each!r} is none of {', '.join(kinds)}")
-        return found
+        chosen_names = names(text)
+        for name in chosen_names:
+            if name not in kinds:
+                raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(kinds)}")
+        return chosen_names
 
     return chosen
 

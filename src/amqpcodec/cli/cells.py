@@ -30,7 +30,7 @@ def cells(column: pa.Array, field: pa.Field | None = None, clock: Clock | None =
         return [(text or "").replace("T", " ") for text in shown.texts(column, name)]
     if pa.types.is_duration(kind):
         ticks = column.cast(pa.duration("us")).cast(pa.int64()).to_pylist()
-        return ["" if each is None else f"{each / 1e6:.6f}" for each in ticks]
+        return ["" if tick is None else f"{tick / 1e6:.6f}" for tick in ticks]
     if pa.types.is_struct(kind):
         return _members(column)
     if field is not None and field.metadata and JSON_VALUE.items() <= field.metadata.items():
@@ -69,9 +69,9 @@ def bytes_text(value: bytes) -> str:
     """Text where it is text, otherwise hex."""
     start = value[:LONGEST]
     # A character may have been cut in two.
-    for cut in range(4 if len(value) > LONGEST else 1):
+    for excess in range(4 if len(value) > LONGEST else 1):
         try:
-            text = start[: len(start) - cut].decode()
+            text = start[: len(start) - excess].decode()
         except UnicodeDecodeError:
             continue
         if "\0" not in text:

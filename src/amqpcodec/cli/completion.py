@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 
-from . import Problem
+from . import UsageError
 
 __all__ = ["complete", "script"]
 
@@ -17,12 +17,12 @@ def script(shell: str) -> str:
     """What a shell has to run once.
 
     Raises:
-        Problem: argcomplete is not installed.
+        UsageError: argcomplete is not installed.
     """
     try:
         from argcomplete.shell_integration import shellcode
     except ImportError:
-        raise Problem('argcomplete is needed: pip install "amqpcodec[cli]"') from None
+        raise UsageError('argcomplete is needed: pip install "amqpcodec[cli]"') from None
     return str(shellcode(["amqpcodec"], shell=shell))
 
 
@@ -51,7 +51,7 @@ def _completer(command: str) -> Callable[..., Iterable[str]]:
         from .columns import names_of
 
         before, comma, _ = prefix.rpartition(",")
-        known = names_of(command, parsed_args)
-        return [f"{before}{comma}{each}" for each in known]
+        columns = names_of(command, parsed_args)
+        return [f"{before}{comma}{column}" for column in columns]
 
     return names

@@ -49,9 +49,9 @@ class Csv:
             self._plain(field, column)
             for field, column in zip(batch.schema, batch.columns, strict=True)
         ]
-        made = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+        plain_batch = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
         sink = pa.BufferOutputStream()
-        pc_csv.write_csv(made, sink, pc_csv.WriteOptions(include_header=False))
+        pc_csv.write_csv(plain_batch, sink, pc_csv.WriteOptions(include_header=False))
         self.out.write(sink.getvalue().to_pybytes().decode())
 
     def _plain(self, field: pa.Field, column: pa.Array) -> pa.Array:
@@ -68,8 +68,8 @@ class Csv:
             return column
         # Names repeat themselves: each different one is looked at once.
         coded = column.dictionary_encode()
-        known = pa.array(map(harmless, coded.dictionary.to_pylist()), pa.string())
-        return known.take(coded.indices)
+        harmless_texts = pa.array(map(harmless, coded.dictionary.to_pylist()), pa.string())
+        return harmless_texts.take(coded.indices)
 
 
 def _quoted(name: str) -> str:

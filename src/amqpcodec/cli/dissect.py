@@ -12,7 +12,7 @@ import pyarrow as pa
 from .. import capture
 from . import USAGE
 from .groups import Group
-from .live import Stop
+from .live import Cancelled
 from .ordering import Ordering, sort_keys
 from .output import Output, check_output, output_format
 from .progress import Progress
@@ -51,7 +51,7 @@ def dissect(options: argparse.Namespace) -> int:
         return Table(out, clock)
 
     with (
-        Stop() as stop,
+        Cancelled() as stop,
         Output(options.output, chosen, clock, table, options.csv_raw) as output,
         Progress(options.output) as bar,
     ):
@@ -67,8 +67,8 @@ def dissect(options: argparse.Namespace) -> int:
         reading.show(rows, ordering, write)
         if output.target is None and reading.status != USAGE:
             # No rows at all: what is written has its columns, for those who read it.
-            told = pa.schema(capture.schema(options.level, selection.fields, options.protocol))
-            empty = selection.complete(pa.RecordBatch.from_pylist([], told))
+            schema = pa.schema(capture.schema(options.level, selection.fields, options.protocol))
+            empty = selection.complete(pa.RecordBatch.from_pylist([], schema))
             output.write(selection.chosen(selection.fitting(empty), names))
         return reading.interrupted()
 

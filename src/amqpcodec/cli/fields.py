@@ -8,7 +8,7 @@ from typing import IO
 
 import pyarrow as pa
 
-from . import Problem
+from . import UsageError
 from .naming import ALIASES, check_names
 from .ordering import Ordering, sort_keys
 from .output import Output, output_format
@@ -35,32 +35,37 @@ PARTS = "has parts: {}.NAME"
 
 def fields(options: argparse.Namespace) -> int:
     """Write what is known."""
-    known = ("dissect", "show", *QUESTIONS)
-    if options.of is not None and options.of not in known:
-        raise Problem(f"{options.of!r} is no command with columns: {', '.join(known)}")
+    commands = ("dissect", "show", *QUESTIONS)
+    if options.of is not None and options.of not in commands:
+        raise UsageError(f"{options.of!r} is no command with columns: {', '.join(commands)}")
     chosen = output_format(options)
     clock = Clock()
-    wanted = parsed(options.where, {})
+    predicate = parsed(options.where, {})
     keys = sort_keys(options.sort)
-    check_names(SCHEMA.names, options.fields, wanted.names() if wanted else [], keys)
+    check_names(SCHEMA.names, options.fields, predicate.names() if predicate else [], keys)
     rows = [row for row in _rows() if options.of in (None, row["command"])]
-    batch = fitting(pa.RecordBatch.from_pylist(rows, SCHEMA), wanted)
+    batch = fitting(pa.RecordBatch.from_pylist(rows, SCHEMA), predicate)
     ordering = Ordering(keys, options.limit)
 
     def table(out: IO[str]) -> Table:
         return Table(out, clock, limits={"type": 40})
 
     with Output(options.output, chosen, clock, table, options.csv_raw) as output:
-        for kept in (*ordering.add(batch), *ordering.rest()):
-            output.write(kept.select(options.fields or SCHEMA.names))
+        for ordered_rows in (*ordering.add(batch), *ordering.remaining_rows()):
+            output.write(ordered_rows.select(options.fields or SCHEMA.names))
     return 0
 
 
 def _rows() -> Iterator[dict[str, str | None]]:
-    for protocol, told in ((None, "any"), ("1.0", "1.0")):
+    for protocol, protocol_text in ((None, "any"), ("1.0", "1.0")):
         for level in ("frame", "message"):
             for name, kind in columns_of(level, protocol).items():
-                row = {"command": "dissect", "protocol": told, "level": level, "name": name}
+                row = {
+                    "command": "dissect",
+                    "protocol": protocol_text,
+                    "level": level,
+                    "name": name,
+                }
                 yield {**row, "type": _type(kind), "note": _note(name, kind)}
     for field in SHOWN:
         yield {"command": "show", "name": field.name, "type": _type(field.type)}

@@ -15,7 +15,7 @@ from .. import capture
 from ..capture._limits import Limits, Unpacking
 from ..capture._link import Arrangement, in_the_middle
 from ..capture._notices import other_protocols, unread_links
-from . import BAD_DATA, OK, USAGE, complain
+from . import BAD_DATA, OK, USAGE, print_error
 from .otherports import header_ports
 from .uris import Uri, readable
 
@@ -47,7 +47,7 @@ class Group:
             return [readable(file) for file in self.files]
         return sys.stdin.buffer if str(self.files[0]) == STDIN else readable(self.files[0])
 
-    def named(self, name: str) -> Any:
+    def source_of(self, name: str) -> Any:
         """What the reader takes for the file that it calls so."""
         return next((readable(file) for file in self.files if str(file) == name), name)
 
@@ -66,10 +66,10 @@ class Group:
                 _ = reader.files
             except capture.CaptureError as error:
                 bad = error.file
-                complain(str(error))
+                print_error(str(error))
             except OSError as error:
                 bad = str(error.filename)
-                complain(f"{bad}: {error.strerror or error}")
+                print_error(f"{bad}: {error.strerror or error}")
             else:
                 return reader
             self.status = USAGE
@@ -80,29 +80,29 @@ class Group:
         """What is unusual about the files that were read; note: what else is said of them all."""
         files = reader.file_stats()
         if hint := _tls_hint(files):
-            complain(f"{self}: {hint}")
-        for each in files:
-            if unread := unread_links(each["unread_link_types"]):
-                complain(f"{each['file'] or self}: {unread}")
-        damaged = [each for each in files if each["damaged"]]
-        if files and not any(each["frames"] for each in files):
-            complain(f"{self}: no frame of AMQP{_instead(reader, self.files)}")
-        for number, each in enumerate(damaged, 1):
+            print_error(f"{self}: {hint}")
+        for stats in files:
+            if unread := unread_links(stats["unread_link_types"]):
+                print_error(f"{stats['file'] or self}: {unread}")
+        damaged = [stats for stats in files if stats["damaged"]]
+        if files and not any(stats["frames"] for stats in files):
+            print_error(f"{self}: no frame of AMQP{_instead(reader, self.files)}")
+        for number, stats in enumerate(damaged, 1):
             more = f" ({note})" if note and number == len(damaged) else ""
-            complain(f"{each['file'] or self}: {each['damaged']}{more}")
+            print_error(f"{stats['file'] or self}: {stats['damaged']}{more}")
             self.status = max(self.status, BAD_DATA)
         alone = reader.not_in_rotation
-        for each in files:
-            name, begun = each["file"], in_the_middle(each["midstream"])
+        for stats in files:
+            name, begun = stats["file"], in_the_middle(stats["midstream"])
             if name in alone:
                 hint = "--files rotation reads all files as one recording"
-                complain(f"{name}: read alone, {alone[name]}: {begun}; {hint}")
+                print_error(f"{name}: read alone, {alone[name]}: {begun}; {hint}")
             elif self.arrangement == "separate":
-                self.midstream += each["midstream"]
-            elif each["midstream"]:
-                complain(f"{name or self}: {begun}: what was sent before is not there")
+                self.midstream += stats["midstream"]
+            elif stats["midstream"]:
+                print_error(f"{name or self}: {begun}: what was sent before is not there")
         for name in reader.overlaps:
-            complain(
+            print_error(
                 f"{name}: begins before the file before it ends; if they are not of one rotation,"
                 " --files separate reads each by itself"
             )
@@ -110,40 +110,40 @@ class Group:
 
 def _tls_hint(files: Iterable[Mapping[str, Any]]) -> str:
     """What is needed to read the connections over TLS that were not, or nothing."""
-    over = sum(each["tls_connections"] - each["tls_decrypted"] for each in files)
+    over = sum(stats["tls_connections"] - stats["tls_decrypted"] for stats in files)
     if over <= 0:
         return ""
-    reasons: Counter[str] = sum((Counter(each["tls_reasons"]) for each in files), Counter())
-    told = f" ({reasons.most_common(1)[0][0]})" if reasons else ""
+    reasons: Counter[str] = sum((Counter(stats["tls_reasons"]) for stats in files), Counter())
+    reason = f" ({reasons.most_common(1)[0][0]})" if reasons else ""
     connections = "1 connection is" if over == 1 else f"{over:,} connections are"
-    return f"{connections} over TLS and not read{told}; --keylog FILE has the secrets of TLS"
+    return f"{connections} over TLS and not read{reason}; --keylog FILE has the secrets of TLS"
 
 
 def _instead(reader: capture.Reader, files: Iterable[Path | Uri]) -> str:
     """What was found where nothing was looked for."""
     counted = reader.stats()
-    there = [f"{n:,} packets: {why}" for why, n in counted["skipped"].items()]
+    findings = [f"{n:,} packets: {why}" for why, n in counted["skipped"].items()]
     if not counted["packets"]:
-        there.append("no packet was recorded")
-    there += other_protocols(counted)
+        findings.append("no packet was recorded")
+    findings += other_protocols(counted)
     hint = ""
     if "other ports" in counted["skipped"]:
-        seen = header_ports(map(readable, files), (), reader.limits)
-        named = ",".join(map(str, seen))
+        port_counts = header_ports(map(readable, files), (), reader.limits)
+        port_list = ",".join(map(str, port_counts))
         hint = (
-            f"; a protocol header was sent to {named}: --ports {named}"
-            if seen
+            f"; a protocol header was sent to {port_list}: --ports {port_list}"
+            if port_counts
             else ("; --ports names others")
         )
-    return f" ({', '.join(there)}{hint})" if there else ""
+    return f" ({', '.join(findings)}{hint})" if findings else ""
 
 
 def limits(options: argparse.Namespace, kind: type[Unpacking] = Limits) -> dict[str, Any]:
     """The limits of this kind that were given, as readers take them."""
     return {
-        each.name: limit
-        for each in fields(kind)
-        if (limit := getattr(options, each.name)) is not None
+        limit_field.name: limit
+        for limit_field in fields(kind)
+        if (limit := getattr(options, limit_field.name)) is not None
     }
 
 
@@ -170,6 +170,6 @@ def one_by_one(groups: Iterable[Group]) -> Iterator[Group]:
     finally:
         middles = [group.midstream for group in begun if group.midstream]
         if middles:
-            told = in_the_middle(sum(middles))
+            notice = in_the_middle(sum(middles))
             of = f"{len(middles):,} of {len(begun):,} files"
-            complain(f"--files separate: {told} of {of}: what was sent before is not there")
+            print_error(f"--files separate: {notice} of {of}: what was sent before is not there")

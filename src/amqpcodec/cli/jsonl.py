@@ -56,7 +56,7 @@ def texts(field: pa.Field, column: pa.Array, clock: Clock) -> list[str | None]:
         return list(column.to_pylist())
     if pa.types.is_duration(kind):
         ticks = column.cast(pa.duration("us")).cast(pa.int64()).to_pylist()
-        return [None if each is None else f"{each / 1e6:.6f}" for each in ticks]
+        return [None if tick is None else f"{tick / 1e6:.6f}" for tick in ticks]
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         return list(column.cast(pa.string()).to_pylist())
     if pa.types.is_decimal(kind):  # as text: parsers read a number as a double
@@ -71,8 +71,8 @@ def texts(field: pa.Field, column: pa.Array, clock: Clock) -> list[str | None]:
     if pa.types.is_string(kind):
         # Names repeat themselves: each different one is written once.
         coded = column.dictionary_encode()
-        known = [_text(value) for value in coded.dictionary.to_pylist()]
-        return [None if at is None else known[at] for at in coded.indices.to_pylist()]
+        distinct_texts = [_text(value) for value in coded.dictionary.to_pylist()]
+        return [None if at is None else distinct_texts[at] for at in coded.indices.to_pylist()]
     return [None if value is None else _text(value) for value in column.to_pylist()]
 
 
@@ -86,9 +86,10 @@ def _objects(column: pa.StructArray) -> list[str | None]:
             for row, text in zip(rows, texts(field, member, Clock()), strict=True):
                 if text is not None:
                     row.append(f"{key}:{text}")
-    there = column.is_valid().to_pylist()
+    validity = column.is_valid().to_pylist()
     return [
-        "{" + ",".join(row) + "}" if valid else None for valid, row in zip(there, rows, strict=True)
+        "{" + ",".join(row) + "}" if valid else None
+        for valid, row in zip(validity, rows, strict=True)
     ]
 
 

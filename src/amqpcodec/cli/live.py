@@ -18,9 +18,9 @@ from collections.abc import Iterable
 from types import FrameType, TracebackType
 from typing import IO, Any
 
-from . import Problem
+from . import UsageError
 
-__all__ = ["Follow", "Interface", "Pipe", "Stop", "is_live"]
+__all__ = ["Cancelled", "Follow", "Interface", "Pipe", "is_live"]
 
 #: How often a file is looked at that may have grown, in seconds.
 PAUSE = 0.05
@@ -31,7 +31,7 @@ CHECKED = 64
 FIRST = 24
 
 
-class Stop:
+class Cancelled:
     """Whether Ctrl-C was pressed."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Stop:
         self.wake, self._press = os.pipe()
         self._before: Any = None
 
-    def __enter__(self) -> Stop:
+    def __enter__(self) -> Cancelled:
         """Takes the signal; of the main thread only, as Python wants it."""
         with contextlib.suppress(ValueError):
             self._before = signal.signal(signal.SIGINT, self._caught)
@@ -78,7 +78,7 @@ class Stop:
 class _Stoppable:
     """A file that ends early on demand."""
 
-    def __init__(self, file: IO[bytes], stop: Stop) -> None:
+    def __init__(self, file: IO[bytes], stop: Cancelled) -> None:
         self.file, self.stop = file, stop
 
     def read(self, size: int = -1) -> bytes:
@@ -96,26 +96,26 @@ class _Stoppable:
 class Pipe:
     """Standard input, or the output of another program: what is there is given at once."""
 
-    def __init__(self, fd: int, name: str, stop: Stop) -> None:
+    def __init__(self, fd: int, name: str, stop: Cancelled) -> None:
         """name: what rows call it."""
         self.fd, self.name, self.stop = fd, name, stop
         self.begun = False
 
     def read(self, size: int = -1) -> bytes:
         """What is there, at least one byte of it; nothing at the end."""
-        found = self._some(size)
-        while not self.begun and found and len(found) < FIRST:
+        chunk = self._some(size)
+        while not self.begun and chunk and len(chunk) < FIRST:
             more = self._some(size)
             if not more:
                 break
-            found += more
+            chunk += more
         self.begun = True
-        return found
+        return chunk
 
     def _some(self, size: int) -> bytes:
         while self.stop.wait(self.fd, None):
-            if found := os.read(self.fd, size if size > 0 else 1 << 18):
-                return found
+            if chunk := os.read(self.fd, size if size > 0 else 1 << 18):
+                return chunk
             if self.ended():
                 break
         return b""
@@ -132,7 +132,7 @@ class Follow(Pipe):
         replaced: why it ended, where another recording stands under its name now; or "".
     """
 
-    def __init__(self, path: str, stop: Stop) -> None:
+    def __init__(self, path: str, stop: Cancelled) -> None:
         """Opens it."""
         super().__init__(os.open(path, os.O_RDONLY), path, stop)
         self.replaced = ""
@@ -185,20 +185,20 @@ class Follow(Pipe):
 class Interface(Pipe):
     """What tcpdump or dumpcap records from an interface."""
 
-    def __init__(self, interface: str, ports: Iterable[int], stop: Stop) -> None:
+    def __init__(self, interface: str, ports: Iterable[int], stop: Cancelled) -> None:
         """Starts it.
 
         Raises:
-            Problem: neither is installed.
+            UsageError: neither is installed.
         """
         fits = " or ".join(f"tcp port {port}" for port in ports)
-        if found := shutil.which("tcpdump"):
-            words = [found, "-q", "-n", "-U", "-s", "0", "-i", interface, "-w", "-", fits]
-        elif found := shutil.which("dumpcap"):
-            words = [found, "-q", "-i", interface, "-P", "-w", "-", "-f", fits]
+        if program := shutil.which("tcpdump"):
+            words = [program, "-q", "-n", "-U", "-s", "0", "-i", interface, "-w", "-", fits]
+        elif program := shutil.which("dumpcap"):
+            words = [program, "-q", "-i", interface, "-P", "-w", "-", "-f", fits]
         else:
-            raise Problem("--interface needs tcpdump or dumpcap: neither is installed")
-        self.program = os.path.basename(found)
+            raise UsageError("--interface needs tcpdump or dumpcap: neither is installed")
+        self.program = os.path.basename(program)
         # In a session of its own: Ctrl-C is for us, and what it has recorded is read first.
         self.child = subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
@@ -207,14 +207,14 @@ class Interface(Pipe):
         super().__init__(self.child.stdout.fileno(), interface, stop)
 
     def finish(self) -> None:
-        """End the program. Raises Problem: it had ended by itself, with an error."""
+        """End the program. Raises UsageError: it had ended by itself, with an error."""
         ours = self.child.poll() is None
         if ours:
             self.child.terminate()
-        _, told = self.child.communicate()
+        _, stderr = self.child.communicate()
         if not ours and self.child.returncode:
-            words = told.decode("utf-8", "replace").strip().splitlines() or ["it gave no reason"]
-            raise Problem(f"{self.program}: {words[-1]}")
+            words = stderr.decode("utf-8", "replace").strip().splitlines() or ["it gave no reason"]
+            raise UsageError(f"{self.program}: {words[-1]}")
 
 
 def is_live(path: str) -> bool:

@@ -27,21 +27,21 @@ class Moment:
         zone = None if local else UTC
         if self.after is not None:
             return start + self.after // timedelta(microseconds=1)
-        found = self.at
+        instant = self.at
         if self.day_time is not None:
             first = (START + timedelta(microseconds=start)).astimezone(zone)
-            found = datetime.combine(first.date(), self.day_time)
-        assert found is not None
-        if found.tzinfo is None:
-            found = found.astimezone() if local else found.replace(tzinfo=UTC)
-        return (found - START) // timedelta(microseconds=1)
+            instant = datetime.combine(first.date(), self.day_time)
+        assert instant is not None
+        if instant.tzinfo is None:
+            instant = instant.astimezone() if local else instant.replace(tzinfo=UTC)
+        return (instant - START) // timedelta(microseconds=1)
 
 
 def moment(text: str) -> Moment:
     """What --since and --until take: 2026-02-28T12:00, 12:00:30 (of the first day), +90s, 5m."""
-    found = AFTER.fullmatch(text)
-    if found:
-        number, unit, plain = found.groups()
+    match = AFTER.fullmatch(text)
+    if match:
+        number, unit, plain = match.groups()
         return Moment(after=timedelta(seconds=float(number or plain) * SECONDS[unit or "s"]))
     try:
         if re.match(r"[0-9]{1,2}:", text):
@@ -56,8 +56,8 @@ def moment(text: str) -> Moment:
 
 def length(text: str) -> int:
     """µs of 10s, 5m, 1h; seconds where there is no unit."""
-    found = AFTER.fullmatch(text if text[-1:].isalpha() else f"{text}s")
-    micro = int(float(found[1]) * SECONDS[found[2]] * 1e6) if found and found[1] else 0
+    match = AFTER.fullmatch(text if text[-1:].isalpha() else f"{text}s")
+    micro = int(float(match[1]) * SECONDS[match[2]] * 1e6) if match and match[1] else 0
     if micro <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no length of time: 10s, 5m, 1h")
     return micro

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import Problem
+from . import UsageError
 from .where import inside
 
 __all__ = [
@@ -40,26 +40,26 @@ COMPOUND = (
 JSON_VALUE = {b"amqpcodec.json": b"value"}
 
 
-def no_column(name: str, known: Iterable[str], option: str = "") -> Problem:
+def no_column(name: str, columns: Iterable[str], option: str = "") -> UsageError:
     """The error for a name that is no column of the command."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name, list(columns), n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else "; amqpcodec fields lists them all"
     where = f"{option}: " if option else ""
-    return Problem(f"{where}there is no column {name!r}{hint}")
+    return UsageError(f"{where}there is no column {name!r}{hint}")
 
 
 def check_names(
-    known: Collection[str],
+    columns: Collection[str],
     fields: Iterable[str] | None,
     where: Iterable[str],
     sort: Iterable[tuple[str, str]],
 ) -> None:
     """Refuse names that --fields, --where or --sort give and a command does not have."""
     keys = [name for name, _ in sort]
-    for option, given in (("--fields", fields or ()), ("--where", where), ("--sort", keys)):
-        for name in given:
-            if name not in known:
-                raise no_column(name, known, option)
+    for option, option_names in (("--fields", fields or ()), ("--where", where), ("--sort", keys)):
+        for name in option_names:
+            if name not in columns:
+                raise no_column(name, columns, option)
 
 
 def split(name: str, columns: Collection[str]) -> tuple[str, list[str]] | None:
@@ -76,21 +76,21 @@ def extracted(batch: pa.RecordBatch, column: str, path: list[str]) -> tuple[pa.F
     """The part of a compound column, as JSON texts; null where it is not there.
 
     Raises:
-        Problem: a struct has no such member.
+        UsageError: a struct has no such member.
     """
-    found = batch.column(column)
-    rest = list(path)
-    while rest and pa.types.is_struct(found.type):
-        members = [field.name for field in found.type]
-        if rest[0] not in members:
+    array = batch.column(column)
+    remaining_path = list(path)
+    while remaining_path and pa.types.is_struct(array.type):
+        members = [field.name for field in array.type]
+        if remaining_path[0] not in members:
             raise no_column(".".join([column, *path]), [f"{column}.{name}" for name in members])
-        found = pc.struct_field(found, rest.pop(0))
+        array = pc.struct_field(array, remaining_path.pop(0))
     name = ".".join([column, *path])
-    if not rest:
-        return pa.field(name, found.type), found
-    coded = found.dictionary_encode()
-    known = [_part(text, rest) for text in coded.dictionary.to_pylist()]
-    texts = [None if at is None else known[at] for at in coded.indices.to_pylist()]
+    if not remaining_path:
+        return pa.field(name, array.type), array
+    coded = array.dictionary_encode()
+    distinct_texts = [_part(text, remaining_path) for text in coded.dictionary.to_pylist()]
+    texts = [None if at is None else distinct_texts[at] for at in coded.indices.to_pylist()]
     return pa.field(name, pa.string(), metadata=JSON_VALUE), pa.array(texts, pa.string())
 
 

@@ -18,16 +18,16 @@ SLACK = 65536
 
 def sort_keys(names: list[str]) -> list[tuple[str, str]]:
     """(name, "ascending" or "descending") of each word of --sort: NAME, -NAME or NAME:desc."""
-    found = []
+    keys = []
     for name in names:
         order = "ascending"
         if name.startswith("-"):
             name, order = name[1:], "descending"
-        for ending, meant in ((":desc", "descending"), (":asc", "ascending")):
+        for ending, direction in ((":desc", "descending"), (":asc", "ascending")):
             if name.lower().endswith(ending):
-                name, order = name[: -len(ending)], meant
-        found.append((name, order))
-    return found
+                name, order = name[: -len(ending)], direction
+        keys.append((name, order))
+    return keys
 
 
 class Ordering:
@@ -36,37 +36,37 @@ class Ordering:
     def __init__(self, keys: list[tuple[str, str]], limit: int | None) -> None:
         """keys: none for the order in which rows come. limit: None for all rows."""
         self.keys, self.limit = keys, limit
-        self.held: list[pa.RecordBatch] = []
-        self.n_held = 0
-        self.passed = 0
+        self.batches: list[pa.RecordBatch] = []
+        self.row_count = 0
+        self.shown_rows = 0
 
     @property
-    def done(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether no further row can change what is shown."""
-        return not self.keys and self.limit is not None and self.passed >= self.limit
+        return not self.keys and self.limit is not None and self.shown_rows >= self.limit
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The rows of a batch that can be shown already."""
         if not self.keys:
             if self.limit is not None:
-                batch = batch.slice(0, max(0, self.limit - self.passed))
-            self.passed += batch.num_rows
+                batch = batch.slice(0, max(0, self.limit - self.shown_rows))
+            self.shown_rows += batch.num_rows
             yield batch
             return
-        self.held.append(batch)
-        self.n_held += batch.num_rows
-        if self.limit is not None and self.n_held > self.limit + SLACK:
+        self.batches.append(batch)
+        self.row_count += batch.num_rows
+        if self.limit is not None and self.row_count > self.limit + SLACK:
             self._sort()
 
-    def rest(self) -> Iterator[pa.RecordBatch]:
+    def remaining_rows(self) -> Iterator[pa.RecordBatch]:
         """The rows that were held, in order."""
-        if self.held:
+        if self.batches:
             self._sort()
-            yield from self.held
-            self.held = []
+            yield from self.batches
+            self.batches = []
 
     def _sort(self) -> None:
-        table = pa.Table.from_batches(self.held).combine_chunks()
+        table = pa.Table.from_batches(self.batches).combine_chunks()
         columns, keys = [], []
         for at, (name, order) in enumerate(self.keys):
             columns.append(_sortable(table, name))
@@ -74,8 +74,8 @@ class Ordering:
         by = pa.table(columns, names=[str(at) for at in range(len(columns))])
         at = pc.sort_indices(by, sort_keys=keys)
         table = table.take(at[: self.limit] if self.limit is not None else at)
-        self.held = table.to_batches()
-        self.n_held = table.num_rows
+        self.batches = table.to_batches()
+        self.row_count = table.num_rows
 
 
 def _sortable(table: pa.Table, name: str) -> pa.ChunkedArray:
@@ -91,7 +91,7 @@ def _sortable(table: pa.Table, name: str) -> pa.ChunkedArray:
     parts = split(name, table.column_names)
     assert parts is not None
     batches = table.to_batches()
-    return _numbers(pa.chunked_array([extracted(each, *parts)[1] for each in batches]))
+    return _numbers(pa.chunked_array([extracted(batch, *parts)[1] for batch in batches]))
 
 
 def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -28,23 +28,23 @@ def header_ports(
     other, as in 1.0, the server's is the one that got the first. Files that cannot be read are
     passed over: what is wrong with them was said.
     """
-    found: Counter[int] = Counter()
-    asked: set[tuple[int, int]] = set()  # (from, to)
+    counts: Counter[int] = Counter()
+    header_directions: set[tuple[int, int]] = set()  # (from, to)
     for file in files:
         try:
-            rest = b""
+            overlap = b""
             for piece in Pieces(file, unpacking=unpacking):
-                raw = rest + bytes(piece)
+                raw = overlap + bytes(piece)
                 for match in HEADER.finditer(raw):
-                    if match.end() <= len(rest) or not (way := _way(raw, match.start())):
+                    if match.end() <= len(overlap) or not (way := _way(raw, match.start())):
                         continue
-                    if way[::-1] not in asked:
-                        asked.add(way)
-                        found[way[1]] += 1
-                rest = raw[-BEFORE:]
+                    if way[::-1] not in header_directions:
+                        header_directions.add(way)
+                        counts[way[1]] += 1
+                overlap = raw[-BEFORE:]
         except OSError:
             continue
-    return {port: n for port, n in sorted(found.items()) if port not in set(ports)}
+    return {port: n for port, n in sorted(counts.items()) if port not in set(ports)}
 
 
 def _way(raw: bytes, at: int) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from . import Problem
+from . import UsageError
 from .delimited import Csv
 from .jsonl import lines
 from .table import Table
@@ -44,11 +44,11 @@ def output_format(options: argparse.Namespace) -> str:
     """What was asked for, or what the name of the output says.
 
     Raises:
-        Problem: the name has an ending that says nothing.
+        UsageError: the name has an ending that says nothing.
     """
     if options.format is not None:
         if options.format == "parquet" and options.output in (None, "-") and sys.stdout.isatty():
-            raise Problem("Parquet is not for a terminal: name a file with -o")
+            raise UsageError("Parquet is not for a terminal: name a file with -o")
         return str(options.format)
     if options.output in (None, "-"):
         return "table"
@@ -56,7 +56,7 @@ def output_format(options: argparse.Namespace) -> str:
     if not suffix:
         return "table"
     if suffix not in BY_SUFFIX:
-        raise Problem(
+        raise UsageError(
             f"{options.output}: the ending says no format ({', '.join(BY_SUFFIX)}):"
             " choose one with --format"
         )
@@ -67,7 +67,7 @@ def check_output(options: argparse.Namespace) -> None:
     """Refuse an output that is an input, under whatever name, before anything is read.
 
     Raises:
-        Problem: it is one.
+        UsageError: it is one.
     """
     if options.output not in (None, "-"):
         refuse_input(options, "-o", options.output)
@@ -77,20 +77,20 @@ def refuse_input(options: argparse.Namespace, option: str, path: str | os.PathLi
     """Refuse a file to be written that a command reads. option: the one that names it.
 
     Raises:
-        Problem: it is one.
+        UsageError: it is one.
     """
     try:
         output = os.stat(path)
     except OSError:
         return  # nothing is there that could be spoiled
-    if any(os.path.samestat(output, each) for each in _inputs(options)):
-        raise Problem(f"{option} {path} is a file that this command reads: name another one")
+    if any(os.path.samestat(output, stat) for stat in _inputs(options)):
+        raise UsageError(f"{option} {path} is a file that this command reads: name another one")
 
 
 def _inputs(options: argparse.Namespace) -> Iterator[os.stat_result]:
     """The files of this machine that a command reads: recordings, standard input, secrets."""
-    named = [readable(file) for file in options.files]
-    for file in [*named, *(getattr(options, name, None) for name in ("keylog_path", "cafile"))]:
+    sources = [readable(file) for file in options.files]
+    for file in [*sources, *(getattr(options, name, None) for name in ("keylog_path", "cafile"))]:
         with contextlib.suppress(OSError, ValueError):
             if file == "-":
                 yield os.fstat(sys.stdin.fileno())
@@ -163,7 +163,7 @@ class Output:
             name = into.name if into else self.path
             file = open(name, mode, encoding=encoding, newline=newline)  # noqa: SIM115
         except OSError as error:
-            raise Problem(f"{self.path}: {error.strerror}") from None
+            raise UsageError(f"{self.path}: {error.strerror}") from None
         if into is not None:
             self.stack.push(into)
         return self.stack.enter_context(file)

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from .. import batch
 
-__all__ = ["carried", "told", "transfer_frame"]
+__all__ = ["payload_texts", "performative_text", "transfer_frame"]
 
 #: Fields that say little where they are what they mostly are.
 _USUAL: dict[str, Any] = {"message_format": 0, "settled": False, "more": False, "durable": 0}
 
 
-def told(performative: str | None, arguments: str | None) -> str | None:
+def performative_text(performative: str | None, arguments: str | None) -> str | None:
     """What a performative says, for a person; None where this is none that is known here.
 
     arguments: JSON text, as the column of that name has it.
@@ -30,11 +30,11 @@ def told(performative: str | None, arguments: str | None) -> str | None:
     return " ".join(part for part in write(fields) if part) if isinstance(fields, dict) else None
 
 
-def carried(payloads: Iterable[bytes | None]) -> list[str | None]:
+def payload_texts(payloads: Iterable[bytes | None]) -> list[str | None]:
     """What the messages say that are the payload of one transfer each; None where there is none
     that can be read."""
     frames = [None if raw is None else transfer_frame(raw) for raw in payloads]
-    said: list[str | None] = [None] * len(frames)
+    texts: list[str | None] = [None] * len(frames)
     array = pa.array(frames, pa.binary())
     read = batch.decode(array, "1.0", level="message", fields=["row", *_NAMED, *_BODY, "error"])
     for row in pa.record_batch(read).to_pylist():
@@ -45,8 +45,8 @@ def carried(payloads: Iterable[bytes | None]) -> list[str | None]:
             if row["application_properties"] is not None:
                 more = json.loads(row["application_properties"])
                 parts += [f"{name}={_shown(value)}" for name, value in more.items()]
-            said[row["row"]] = " ".join([*parts, _text(row)])
-    return said
+            texts[row["row"]] = " ".join([*parts, _text(row)])
+    return texts
 
 
 _NAMED = [
@@ -87,7 +87,7 @@ def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _rest(fields: Mapping[str, Any], *names: str) -> Iterator[str]:
+def _present_fields(fields: Mapping[str, Any], *names: str) -> Iterator[str]:
     """The fields of these names that are there, each with its name; flags by the name alone."""
     for name in names:
         value = fields.get(name)
@@ -102,7 +102,9 @@ def _state(state: Any) -> Iterator[str]:
         yield str(state.get("$type", ""))
         if isinstance(state.get("error"), Mapping):
             state = state["error"]
-        yield from _rest(state, "condition", "description", "txn_id", "section_number", "outcome")
+        yield from _present_fields(
+            state, "condition", "description", "txn_id", "section_number", "outcome"
+        )
     elif state is not None:
         yield _shown(state)
 
@@ -119,30 +121,32 @@ def _end(end: Any) -> str:
 
 
 def _open(f: Mapping[str, Any]) -> Iterator[str]:
-    yield from _rest(
+    yield from _present_fields(
         f, "container_id", "hostname", "max_frame_size", "channel_max", "idle_time_out"
     )
 
 
 def _begin(f: Mapping[str, Any]) -> Iterator[str]:
-    yield from _rest(f, "remote_channel", "next_outgoing_id", "incoming_window", "outgoing_window")
+    yield from _present_fields(
+        f, "remote_channel", "next_outgoing_id", "incoming_window", "outgoing_window"
+    )
 
 
 def _attach(f: Mapping[str, Any]) -> Iterator[str]:
     yield "receiver" if f.get("role") is True else "sender"
-    yield from _rest(f, "name", "handle")
+    yield from _present_fields(f, "name", "handle")
     yield f"{_end(f.get('source'))} -> {_end(f.get('target'))}"
 
 
 def _flow(f: Mapping[str, Any]) -> Iterator[str]:
-    yield from _rest(f, "handle", "link_credit", "delivery_count", "available")
+    yield from _present_fields(f, "handle", "link_credit", "delivery_count", "available")
     yield from (name for name in ("drain", "echo") if f.get(name) is True)
     if f.get("handle") is None:
-        yield from _rest(f, "next_incoming_id", "incoming_window", "next_outgoing_id")
+        yield from _present_fields(f, "next_incoming_id", "incoming_window", "next_outgoing_id")
 
 
 def _transfer(f: Mapping[str, Any]) -> Iterator[str]:
-    yield from _rest(
+    yield from _present_fields(
         f, "handle", "delivery_id", "delivery_tag", "message_format", "settled", "more"
     )
     yield from (name for name in ("resume", "aborted") if f.get(name) is True)
@@ -153,11 +157,11 @@ def _disposition(f: Mapping[str, Any]) -> Iterator[str]:
     first, last = f.get("first"), f.get("last")
     yield f"deliveries={first}..{last}" if last not in (None, first) else f"delivery={first}"
     yield from _state(f.get("state"))
-    yield from _rest(f, "settled")
+    yield from _present_fields(f, "settled")
 
 
 def _over(f: Mapping[str, Any]) -> Iterator[str]:
-    yield from _rest(f, "handle")
+    yield from _present_fields(f, "handle")
     yield "closed" if f.get("closed") is True else ""
     yield from _state(f.get("error"))
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from .. import capture
-from . import Problem, where
+from . import UsageError, where
 from .naming import ALIASES, no_column, picked, split
-from .summary import MADE, made, needs
+from .summary import MADE, computed_column, needs
 from .times import Clock, Window
 
 __all__ = ["ON_REQUEST", "Selection", "columns_of", "parsed"]
@@ -22,31 +22,31 @@ def columns_of(level: str, protocol: str | None) -> dict[str, pa.DataType]:
     """Every column that dissect has at a level, with its type; what has parts stands for them."""
     schema = pa.schema(capture.schema(level, None, protocol))
     more = pa.schema(capture.schema(level, ON_REQUEST, protocol))
-    found = {field.name: field.type for field in [*schema, *more]}
-    found |= MADE if level == "frame" else {n: t for n, t in MADE.items() if n != "kind"}
-    return found | {short: found[name] for short, name in ALIASES.items()}
+    types = {field.name: field.type for field in [*schema, *more]}
+    types |= MADE if level == "frame" else {n: t for n, t in MADE.items() if n != "kind"}
+    return types | {short: types[name] for short, name in ALIASES.items()}
 
 
 def parsed(expression: str | None, names: dict[str, str]) -> where.Expression | None:
     """An expression of --where. names: others for some of its columns.
 
     Raises:
-        Problem: it is none.
+        UsageError: it is none.
     """
     try:
         return None if expression is None else where.parse(expression).renamed(names)
     except where.WhereError as error:
-        raise Problem(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
-def fitting(batch: pa.RecordBatch, wanted: where.Expression | None) -> pa.RecordBatch:
+def fitting(batch: pa.RecordBatch, predicate: where.Expression | None) -> pa.RecordBatch:
     """The rows that fit."""
-    if wanted is None:
+    if predicate is None:
         return batch
     try:
-        return batch.filter(wanted.fits(batch))
+        return batch.filter(predicate.fits(batch))
     except where.WhereError as error:
-        raise Problem(str(error)) from None
+        raise UsageError(str(error)) from None
 
 
 class Selection:
@@ -64,7 +64,7 @@ class Selection:
         """shown: None for all. sort: names that rows are ordered by later.
 
         Raises:
-            Problem: a name is no column; the text has the nearest one that is.
+            UsageError: a name is no column; the text has the nearest one that is.
         """
         self.level, self.protocol, self.window = level, protocol, window
         self.is_v1 = protocol == "1.0"
@@ -144,7 +144,7 @@ class Selection:
             if name in batch.schema.names:
                 continue
             if name in MADE:
-                column = made(name, batch, self.level, self.routing)
+                column = computed_column(name, batch, self.level, self.routing)
                 batch = batch.append_column(name, column)
         return batch
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from .. import capture
 from ..capture._read import TLS_PORT
-from . import BAD_DATA, INTERRUPTED, OK, USAGE, Problem, complain
+from . import BAD_DATA, INTERRUPTED, OK, USAGE, UsageError, print_error
 from .groups import Group, grouped, limits, one_by_one
-from .live import Follow, Interface, Pipe, Stop, is_live
+from .live import Cancelled, Follow, Interface, Pipe, is_live
 from .ordering import Ordering
 from .progress import Progress
 
@@ -57,7 +57,7 @@ class Reading:
             for batch in reading.batches(group, "frame", fields): ...
     """
 
-    def __init__(self, options: argparse.Namespace, bar: Progress, stop: Stop) -> None:
+    def __init__(self, options: argparse.Namespace, bar: Progress, stop: Cancelled) -> None:
         """Nothing is opened yet. stop: what ends the reading."""
         self.options = options
         self.bar = bar
@@ -91,8 +91,8 @@ class Reading:
         """
         counts = self.counts = Counts()
         try:
-            for each in self._read(group, level, fields, redact):
-                batch = pa.record_batch(each)
+            for core_batch in self._read(group, level, fields, redact):
+                batch = pa.record_batch(core_batch)
                 counts.read += batch.num_rows
                 self.rows += batch.num_rows
                 counts.errors += batch.num_rows - batch.column("error").null_count
@@ -101,19 +101,19 @@ class Reading:
             if self.stop.pressed:
                 return
             place = "" if str(group) in str(fault) else f"{group}: "
-            complain(f"{place}{fault}")
+            print_error(f"{place}{fault}")
             self.status = max(self.status, fault.status)
         else:
             if self.stop.pressed:
                 pass  # said at the end
             elif counts.errors and group.status != BAD_DATA:
-                complain(f"{group}: {counts}")
+                print_error(f"{group}: {counts}")
         self.status = max(self.status, group.status, BAD_DATA if counts.errors else OK)
 
     def _read(
         self, group: Group, level: str, fields: list[str] | None, redact: bool
     ) -> Iterator[capture.Batch]:
-        """Raises Unreadable with what is wrong, or Problem for what the user got wrong."""
+        """Raises Unreadable with what is wrong, or UsageError for what the user got wrong."""
         options = self.options
 
         def make(sources: Any) -> capture.Reader:
@@ -137,12 +137,12 @@ class Reading:
                 except Unreadable as fault:
                     if not self._goes_on():
                         raise
-                    complain(f"{group}: {fault}")
+                    print_error(f"{group}: {fault}")
                     self.status = max(self.status, BAD_DATA)
             if not self._goes_on():
                 return
             assert isinstance(self.growing, Follow)
-            complain(
+            print_error(
                 f"{group}: {self.growing.replaced}: reading goes on there from the beginning, and"
                 " connections are numbered from 0"
             )
@@ -167,13 +167,13 @@ class Reading:
             self._current = group, reader
             reader.unbuffered = self.live
             self.resets = []
-            for each in reader:
-                yield each
+            for batch in reader:
+                yield batch
                 if len(self.resets) < MOST_RESETS:
                     self.resets += reader.tcp_resets()
             self.resets += reader.tcp_resets()
             if (more := reader.stats()["resets"] - len(self.resets)) > 0:
-                complain(f"{group}: {more:,} more TCP resets are not shown")
+                print_error(f"{group}: {more:,} more TCP resets are not shown")
             if isinstance(source, Interface):
                 source.finish()
         except capture.CaptureError as error:
@@ -181,7 +181,7 @@ class Reading:
         except OSError as error:
             raise Unreadable(error.strerror or str(error), USAGE) from None
         except ValueError as error:
-            raise Problem(str(error)) from None
+            raise UsageError(str(error)) from None
         self._current = None
         if not self.stop.pressed:
             group.warn(reader, str(self.counts) if self.counts.read else "")
@@ -196,7 +196,7 @@ class Reading:
         group, reader = self._current
         others = len(self.found) - 1 - self.found.index(group)
         more = f", and {others:,} more of the files not at all" if others else ""
-        complain(f"{group}: not read to the end ({reason} was reached){more}")
+        print_error(f"{group}: not read to the end ({reason} was reached){more}")
         group.warn(reader)
 
     def _growing(self, group: Group, stack: contextlib.ExitStack) -> Pipe | None:
@@ -204,9 +204,9 @@ class Reading:
         options, name = self.options, str(group.files[0])
         if getattr(options, "interface", None):
             ports = options.ports if options.keylog is None else (*options.ports, TLS_PORT)
-            made = Interface(options.interface, ports, self.stop)
-            stack.callback(made.child.kill)
-            return made
+            interface = Interface(options.interface, ports, self.stop)
+            stack.callback(interface.child.kill)
+            return interface
         if is_live(name):
             return Pipe(sys.stdin.fileno(), name, self.stop)
         if options.name == "dissect" and options.follow:
@@ -227,21 +227,21 @@ class Reading:
         """
         for group in self.groups():
             for batch in rows(group):
-                for kept in ordering.add(batch):
-                    self.counts.shown += kept.num_rows
-                    write(kept, self.live)
-                if ordering.done:
+                for ordered_rows in ordering.add(batch):
+                    self.counts.shown += ordered_rows.num_rows
+                    write(ordered_rows, self.live)
+                if ordering.is_complete:
                     self.stop_early(f"--limit {ordering.limit}")
                     break
-            if ordering.done or self.stop.pressed:
+            if ordering.is_complete or self.stop.pressed:
                 break
-        for kept in ordering.rest():
-            self.counts.shown += kept.num_rows
-            write(kept, False)
+        for ordered_rows in ordering.remaining_rows():
+            self.counts.shown += ordered_rows.num_rows
+            write(ordered_rows, False)
 
     def interrupted(self) -> int:
         """Say what was read before Ctrl-C; the exit status."""
         if not self.stop.pressed:
             return self.status
-        complain(f"interrupted: {self.counts}")
+        print_error(f"interrupted: {self.counts}")
         return INTERRUPTED

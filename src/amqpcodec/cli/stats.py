@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import capture
-from . import BAD_DATA, OK, USAGE, Problem, complain
+from . import BAD_DATA, OK, USAGE, UsageError, print_error
 from .escaping import escaped, escaped_json
 from .groups import Group, grouped, limits, one_by_one
 from .otherports import header_ports
@@ -31,15 +31,15 @@ def stats(options: argparse.Namespace) -> int:
                 counted = count(options, group, bar)
             except capture.CaptureError as error:
                 place = "" if str(group) in str(error) else f"{group}: "
-                complain(f"{place}{error}")
+                print_error(f"{place}{error}")
                 status = USAGE
                 continue
             except OSError as error:
-                complain(f"{group}: {error.strerror or error}")
+                print_error(f"{group}: {error.strerror or error}")
                 status = USAGE
                 continue
             except ValueError as error:
-                raise Problem(str(error)) from None
+                raise UsageError(str(error)) from None
             for of_file in counted:
                 if options.format == "json":
                     line = json.dumps(of_file, ensure_ascii=False, separators=(",", ":"))
@@ -64,14 +64,16 @@ class Closes(capture.Reader):
 
     def __iter__(self) -> Iterator[capture.Batch]:
         """The batches, as they are read."""
-        for each in super().__iter__():
-            batch = pa.record_batch(each)
-            said = batch.filter(pc.is_in(batch.column(self.method), CLOSES))
-            columns = (said.column(name).to_pylist() for name in ("file", self.method, "arguments"))
+        for core_batch in super().__iter__():
+            batch = pa.record_batch(core_batch)
+            close_rows = batch.filter(pc.is_in(batch.column(self.method), CLOSES))
+            columns = (
+                close_rows.column(name).to_pylist() for name in ("file", self.method, "arguments")
+            )
             for file, method, arguments in zip(*columns, strict=True):
                 if (code := _code(json.loads(arguments) if arguments else {})) is not None:
                     self.closes.setdefault(file, Counter())[f"{method} {code}"] += 1
-            yield each
+            yield core_batch
 
 
 #: Methods and performatives that end something, perhaps because of an error.
@@ -113,9 +115,11 @@ def count(options: argparse.Namespace, group: Group, bar: Progress) -> list[dict
         of_file["closes"] = closes
         of_file["errors"] += sum(closes.values())
         if "other ports" in of_file["skipped"]:
-            file = group.named(name)
-            seen = header_ports([file], options.ports, reader.limits)
-            of_file["protocol_headers_to_other_ports"] = {str(port): n for port, n in seen.items()}
+            file = group.source_of(name)
+            port_counts = header_ports([file], options.ports, reader.limits)
+            of_file["protocol_headers_to_other_ports"] = {
+                str(port): n for port, n in port_counts.items()
+            }
     return counted
 
 
@@ -128,8 +132,8 @@ def shown(counted: Mapping[str, Any]) -> Iterator[str]:
 def _group(counted: Mapping[str, Any], indent: str) -> Iterator[str]:
     width = max((len(name) for name in counted), default=0)
     for name, value in counted.items():
-        told = name.replace("_", " ").replace("octets", "bytes")
-        label = f"{indent}{told:<{width}}"
+        title = name.replace("_", " ").replace("octets", "bytes")
+        label = f"{indent}{title:<{width}}"
         if isinstance(value, Mapping):
             if value:
                 yield label.rstrip()

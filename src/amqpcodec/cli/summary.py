@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .cells import cells, clean
-from .performatives import carried, told
+from .performatives import payload_texts, performative_text
 
-__all__ = ["DEFAULT", "MADE", "made", "needs"]
+__all__ = ["DEFAULT", "MADE", "computed_column", "needs"]
 
 #: level -> the columns of the table where none are asked for.
 DEFAULT = {
@@ -54,7 +54,9 @@ def needs(name: str, level: str, is_v1: bool) -> list[str]:
     return _DETAILS[level, is_v1] if name == "details" else []
 
 
-def made(name: str, batch: pa.RecordBatch, level: str, routing: bool = False) -> pa.Array:
+def computed_column(
+    name: str, batch: pa.RecordBatch, level: str, routing: bool = False
+) -> pa.Array:
     """A column of MADE but n. routing: details say where a message goes, no columns do."""
     if name == "kind":
         types = "frame_type" in batch.schema.names
@@ -71,11 +73,11 @@ def made(name: str, batch: pa.RecordBatch, level: str, routing: bool = False) ->
 
 
 def _details(batch: pa.RecordBatch, level: str, routing: bool) -> list[str]:
-    given = {name: cells(_column(batch, name)) for name in ("properties", "error", "flags")}
+    texts = {name: cells(_column(batch, name)) for name in ("properties", "error", "flags")}
     if level == "frame":
-        parts = [_arguments(batch), given["properties"], _payloads(batch)]
+        parts = [_arguments(batch), texts["properties"], _payloads(batch)]
     elif "performative" in batch.schema.names:
-        parts = [_arguments(batch), given["properties"]]
+        parts = [_arguments(batch), texts["properties"]]
         parts += [cells(batch.column(name)) for name in ("application_properties", "body", "value")]
     else:
         bodies = batch.column("body").is_valid().to_pylist()
@@ -84,20 +86,20 @@ def _details(batch: pa.RecordBatch, level: str, routing: bool) -> list[str]:
         arguments = [
             "" if body and "." in (method or ".") else text for body, method, text in written
         ]
-        parts = [arguments, given["properties"], _bodies(batch)]
+        parts = [arguments, texts["properties"], _bodies(batch)]
         if routing:
-            named = [cells(batch.column(name)) for name in ("exchange", "routing_key")]
+            addresses = [cells(batch.column(name)) for name in ("exchange", "routing_key")]
             parts.insert(0, [
                 f"{exchange!r} {key}" if body and "." in (method or "") else ""
                 for body, method, exchange, key in zip(
-                    bodies, _methods(batch).to_pylist(), *named, strict=True
+                    bodies, _methods(batch).to_pylist(), *addresses, strict=True
                 )
             ])  # fmt: skip
     return [
         SEPARATOR.join(
-            part for part in (error and f"! {error}", flags and f"[{flags}]", *rest) if part
+            part for part in (error and f"! {error}", flags and f"[{flags}]", *other_parts) if part
         )
-        for error, flags, *rest in zip(given["error"], given["flags"], *parts, strict=True)
+        for error, flags, *other_parts in zip(texts["error"], texts["flags"], *parts, strict=True)
     ]
 
 
@@ -116,7 +118,10 @@ def _methods(batch: pa.RecordBatch) -> pa.Array:
 def _arguments(batch: pa.RecordBatch) -> list[str]:
     """The arguments of methods that have some; of performatives, what a person looks for."""
     names, texts = _methods(batch).to_pylist(), batch.column("arguments").to_pylist()
-    written = [told(*each) for each in zip(names, texts, strict=True)]
+    written = [
+        performative_text(*method_and_arguments)
+        for method_and_arguments in zip(names, texts, strict=True)
+    ]
     return [
         clean(short) if short is not None else "" if text == "{}" else text
         for short, text in zip(written, cells(batch.column("arguments")), strict=True)
@@ -125,19 +130,19 @@ def _arguments(batch: pa.RecordBatch) -> list[str]:
 
 def _payloads(batch: pa.RecordBatch) -> list[str]:
     """Bodies; of transfers the message."""
-    return _carried(batch, "payload")
+    return _transfer_texts(batch, "payload")
 
 
 def _bodies(batch: pa.RecordBatch) -> list[str]:
     """The same of whole messages."""
-    return _carried(batch, "body")
+    return _transfer_texts(batch, "body")
 
 
-def _carried(batch: pa.RecordBatch, name: str) -> list[str]:
+def _transfer_texts(batch: pa.RecordBatch, name: str) -> list[str]:
     methods, column = _methods(batch), batch.column(name)
     is_transfer = pc.fill_null(pc.equal(methods, "transfer"), False)
-    said = carried(pc.if_else(is_transfer, column, None).to_pylist())
+    transfer_texts = payload_texts(pc.if_else(is_transfer, column, None).to_pylist())
     return [
         text if words is None else clean(words)
-        for words, text in zip(said, cells(column), strict=True)
+        for words, text in zip(transfer_texts, cells(column), strict=True)
     ]

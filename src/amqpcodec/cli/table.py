@@ -127,24 +127,24 @@ class Table:
         if self.fits:
             self._leave_out(columns)
         columns = {name: texts for name, texts in columns.items() if name not in self.hidden}
-        wanted = [
+        widths = [
             max([cell_len(clean(name)), *(cell_len(text) for text in texts)])
             for name, texts in columns.items()
         ]
         names = list(columns)
         if self.live:
-            wanted = [
-                max(width, LIVE.get(name, 0)) for name, width in zip(names, wanted, strict=True)
+            widths = [
+                max(width, LIVE.get(name, 0)) for name, width in zip(names, widths, strict=True)
             ]
-        wanted[:-1] = [
+        widths[:-1] = [
             min(width, max(self.limits.get(name, WIDEST), cell_len(name)))
-            for name, width in zip(names[:-1], wanted[:-1], strict=True)
+            for name, width in zip(names[:-1], widths[:-1], strict=True)
         ]
         self.right = [_is_number(batch, name) for name in columns]
         if self.fits:
             firm = [at for at, name in enumerate(names) if name in FIRM]
-            wanted = fitted(wanted, self.console.width, firm)
-        self.widths = wanted
+            widths = fitted(widths, self.console.width, firm)
+        self.widths = widths
         if self.hidden:
             hidden = clean(", ".join(self.hidden))
             hint = f"no room for {hidden}: a wider terminal or --fields shows them"
@@ -160,8 +160,11 @@ class Table:
         # Columns that say nothing go first.
         empty = [name for name in self.optional if name in columns and not any(columns[name])]
         for name in [*empty, *(name for name in self.optional if name not in empty)]:
-            there = [each for key, each in wide.items() if key not in self.hidden]
-            if sum(there) + len(SEPARATOR) * (len(there) - 1) <= self.console.width:
+            visible_widths = [width for key, width in wide.items() if key not in self.hidden]
+            if (
+                sum(visible_widths) + len(SEPARATOR) * (len(visible_widths) - 1)
+                <= self.console.width
+            ):
                 break
             if name in wide:
                 self.hidden.append(name)
@@ -205,12 +208,12 @@ class Table:
         return " " * missing + text if right else text + " " * missing
 
 
-def fitted(wanted: list[int], width: int, firm: Collection[int] = ()) -> list[int]:
+def fitted(requested_widths: list[int], width: int, firm: Collection[int] = ()) -> list[int]:
     """Widths that fit together: the last column gives way first, then the widest, to NARROWEST.
 
     firm: columns that give way when no other can.
     """
-    *widths, last = wanted
+    *widths, last = requested_widths
     room = width - len(SEPARATOR) * len(widths)
     soft = [at for at in range(len(widths)) if at not in firm]
     least = 0

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import Problem
+from . import UsageError
 from .moments import Moment
 
 __all__ = ["Clock", "Window"]
@@ -45,11 +45,11 @@ class Clock:
         ticks = column.cast(pa.int64()).to_pylist()
         if self.mode == "relative":
             start = (self.start or 0) * unit // 10**6
-            return [None if each is None else _seconds(each - start, unit) for each in ticks]
+            return [None if tick is None else _seconds(tick - start, unit) for tick in ticks]
         write = _local if self.mode == "local" else _utc
         wire = WIRE_MILLISECONDS if name.startswith(OF_V1) or name.endswith(V1_TIMES) else 1
         return [
-            None if each is None else _written(each, unit, digits, write, wire) for each in ticks
+            None if tick is None else _written(tick, unit, digits, write, wire) for tick in ticks
         ]
 
     def durations(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -70,21 +70,21 @@ class Clock:
 
 def _seconds(ticks: int, unit: int) -> str:
     sign = "-" if ticks < 0 else ""
-    seconds, rest = divmod(abs(ticks), unit)
+    seconds, fraction = divmod(abs(ticks), unit)
     digits = len(str(unit)) - 1
-    return f"{sign}{seconds}.{rest:0{digits}d}" if digits else f"{sign}{seconds}"
+    return f"{sign}{seconds}.{fraction:0{digits}d}" if digits else f"{sign}{seconds}"
 
 
 def _written(
     ticks: int, unit: int, digits: int, write: Callable[[datetime], tuple[str, str]], wire: int
 ) -> str:
-    seconds, rest = divmod(ticks, unit)
+    seconds, fraction = divmod(ticks, unit)
     try:
         head, zone = write(START + timedelta(seconds=seconds))
     except (OverflowError, ValueError, OSError):
         number, remainder = divmod(ticks * wire, unit)
         return _seconds(ticks, unit) if remainder else str(number)
-    return f"{head}.{rest:0{digits}d}{zone}" if digits else f"{head}{zone}"
+    return f"{head}.{fraction:0{digits}d}{zone}" if digits else f"{head}{zone}"
 
 
 def _utc(at: datetime) -> tuple[str, str]:
@@ -118,23 +118,25 @@ class Window:
             self.since = self._since.microseconds(start, local) if self._since else None
             self.until = self._until.microseconds(start, local) if self._until else None
         except OverflowError:
-            raise Problem("--since or --until is too far away") from None
+            raise UsageError("--since or --until is too far away") from None
         self._known = True
 
     def before_end(self, batch: pa.RecordBatch, name: str = "timestamp") -> pa.RecordBatch:
         """The rows before --until."""
-        return _cut(batch, name, "less", self.until)
+        return _filter_rows(batch, name, "less", self.until)
 
     def after_start(self, batch: pa.RecordBatch, name: str = "timestamp") -> pa.RecordBatch:
         """The rows from --since on."""
-        return _cut(batch, name, "greater_equal", self.since)
+        return _filter_rows(batch, name, "greater_equal", self.since)
 
     def rows(self, batch: pa.RecordBatch, name: str = "timestamp") -> pa.RecordBatch:
         """The rows in the window."""
         return self.after_start(self.before_end(batch, name), name)
 
 
-def _cut(batch: pa.RecordBatch, name: str, compare: str, border: int | None) -> pa.RecordBatch:
+def _filter_rows(
+    batch: pa.RecordBatch, name: str, compare: str, border: int | None
+) -> pa.RecordBatch:
     if border is None:
         return batch
     column = batch.column(name)

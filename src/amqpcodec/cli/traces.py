@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from .. import capture, traces
 from ..capture._limits import Unpacking
-from . import BAD_DATA, OK, USAGE, Problem, complain
+from . import BAD_DATA, OK, USAGE, UsageError, print_error
 from .groups import limits
 from .live import is_live
 from .ordering import Ordering, sort_keys
@@ -32,17 +32,17 @@ def are_traces(options: argparse.Namespace) -> bool:
     """Whether the files are traces, by their first bytes.
 
     Raises:
-        Problem: some are, and others are not.
+        UsageError: some are, and others are not.
     """
     if options.follow or getattr(options, "interface", None):
         return False
-    found = []
+    are_trace = []
     for file in options.files:
         with contextlib.suppress(OSError, ValueError):
-            found.append(not is_live(str(file)) and traces.is_trace(readable(file)))
-    if any(found) and not all(found):
-        raise Problem("traces and captures have other columns: name one kind of them")
-    return any(found)
+            are_trace.append(not is_live(str(file)) and traces.is_trace(readable(file)))
+    if any(are_trace) and not all(are_trace):
+        raise UsageError("traces and captures have other columns: name one kind of them")
+    return any(are_trace)
 
 
 def dissect_traces(options: argparse.Namespace) -> int:
@@ -53,10 +53,10 @@ def dissect_traces(options: argparse.Namespace) -> int:
     names = options.fields or (SHOWN if chosen == "table" else traces.schema().names)
     for name in [*names, *(key for key, _ in keys)]:
         if name not in traces.schema().names:
-            raise Problem(
+            raise UsageError(
                 f"a trace has no column {name!r}, only {', '.join(traces.schema().names)}"
             )
-    wanted = parsed(options.where, {})
+    predicate = parsed(options.where, {})
     window = Window(options.since, options.until, clock)
     ordering = Ordering(keys, options.limit)
     status = OK
@@ -69,21 +69,21 @@ def dissect_traces(options: argparse.Namespace) -> int:
                 for batch in _batches(readable(file), options):
                     errors += batch.num_rows - batch.column("error").null_count
                     window.begin(batch.column("timestamp"))
-                    for kept in ordering.add(fitting(window.rows(batch), wanted)):
-                        output.write(kept.select(names))
-                    if ordering.done:
-                        complain(
+                    for rows in ordering.add(fitting(window.rows(batch), predicate)):
+                        output.write(rows.select(names))
+                    if ordering.is_complete:
+                        print_error(
                             f"{file}: not read to the end (--limit {options.limit} was reached)"
                         )
                         break
             except OSError as error:
-                complain(f"{file}: {error.strerror or error}")
+                print_error(f"{file}: {error.strerror or error}")
                 status = USAGE
             if errors:
-                complain(f"{file}: {errors} records with an error")
+                print_error(f"{file}: {errors} records with an error")
                 status = max(status, BAD_DATA)
-        for kept in ordering.rest():
-            output.write(kept.select(names))
+        for rows in ordering.remaining_rows():
+            output.write(rows.select(names))
         if output.target is None and status != USAGE:
             output.write(pa.RecordBatch.from_pylist([], traces.schema()).select(names))
     return status
@@ -95,4 +95,4 @@ def _batches(file: str | os.PathLike[str], options: argparse.Namespace) -> Itera
     try:
         yield from traces.read(file, **limits(options, Unpacking))
     except ValueError as error:
-        raise Problem(str(error)) from None
+        raise UsageError(str(error)) from None

@@ -64,19 +64,21 @@ def with_stores(
     from ..capture._storage import Located, Storage, locate_all
 
     storage = Storage(dict(settings))
-    found: dict[str, Path | Uri] = {}  # a file that a folder or a glob names again comes once
+    files_by_name: dict[
+        str, Path | Uri
+    ] = {}  # a file that a folder or a glob names again comes once
     for file in files:
         is_uri = isinstance(file, Uri)
         located = locate_all(str(file) if is_uri else file, storage)
-        for each in located:
+        for location in located:
             if not is_uri:
-                found.setdefault(str(each), Path(each))
-            elif isinstance(each, Located):
-                found.setdefault(each.uri, Uri(each.uri, each))
+                files_by_name.setdefault(str(location), Path(location))
+            elif isinstance(location, Located):
+                files_by_name.setdefault(location.uri, Uri(location.uri, location))
             else:
-                name = str(file) if len(located) == 1 else Path(each).as_uri()
-                found.setdefault(str(each), Uri(name, each))
-    return list(found.values())
+                name = str(file) if len(located) == 1 else Path(location).as_uri()
+                files_by_name.setdefault(str(location), Uri(name, location))
+    return list(files_by_name.values())
 
 
 def readable(file: Path | Uri) -> Any:

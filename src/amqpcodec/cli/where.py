@@ -102,13 +102,13 @@ class Group:
 
     def fits(self, batch: pa.RecordBatch) -> pa.BooleanArray:
         """Which rows fit; never null."""
-        found = [item.fits(batch) for item in self.items]
+        masks = [item.fits(batch) for item in self.items]
         if self.word == "not":
-            return pc.invert(found[0])
+            return pc.invert(masks[0])
         join = pc.and_ if self.word == "and" else pc.or_
-        result = found[0]
-        for each in found[1:]:
-            result = join(result, each)
+        result = masks[0]
+        for mask in masks[1:]:
+            result = join(result, mask)
         return result
 
 
@@ -124,7 +124,7 @@ def parse(text: str) -> Expression:
     Raises:
         WhereError: it says none; the text names the place.
     """
-    return _Parser(text).whole()
+    return _Parser(text).parse()
 
 
 class _Parser:
@@ -134,18 +134,18 @@ class _Parser:
         place = 0
         end = len(text.rstrip())
         while place < end:
-            found = TOKEN.match(text, place)
-            if found is None:
+            match = TOKEN.match(text, place)
+            if match is None:
                 while text[place].isspace():
                     place += 1
                 raise WhereError(_at(f"cannot read {text[place]!r}", place))
-            kind = found.lastgroup or ""
-            self.tokens.append((kind, found[kind], found.start(kind)))
-            place = found.end()
+            kind = match.lastgroup or ""
+            self.tokens.append((kind, match[kind], match.start(kind)))
+            place = match.end()
         self.at = 0
         self.depth = 0
 
-    def whole(self) -> Expression:
+    def parse(self) -> Expression:
         expression = self.either()
         if self.at < len(self.tokens):
             raise self.wrong('"and", "or" or the end')
@@ -172,11 +172,11 @@ class _Parser:
         while self.take("not"):
             turned = not turned
         if self.take("("):
-            found = self.either()
+            expression = self.either()
             self.need(")")
         else:
-            found = self.comparison()
-        return Group("not", (found,)) if turned else found
+            expression = self.comparison()
+        return Group("not", (expression,)) if turned else expression
 
     def comparison(self) -> Expression:
         name = self.text_of("the name of a column")
@@ -199,17 +199,17 @@ class _Parser:
             return self.tokens[self.at]
         return "", "", len(self.text)
 
-    def take(self, wanted: str) -> bool:
+    def take(self, token: str) -> bool:
         kind, text, _ = self.peek()
-        found = kind in ("word", "sign") and text.lower() == wanted
-        self.at += found
-        return found
+        matches = kind in ("word", "sign") and text.lower() == token
+        self.at += matches
+        return matches
 
-    def need(self, wanted: str) -> None:
-        if not self.take(wanted):
-            raise self.wrong(f'"{wanted}"')
+    def need(self, token: str) -> None:
+        if not self.take(token):
+            raise self.wrong(f'"{token}"')
 
-    def text_of(self, wanted: str) -> str:
+    def text_of(self, expectation: str) -> str:
         kind, text, _ = self.peek()
         if kind == "quoted":
             self.at += 1
@@ -217,16 +217,18 @@ class _Parser:
         if kind == "word" and text.lower() not in ("and", "or", "not", "in"):
             self.at += 1
             return text
-        raise self.wrong(wanted)
+        raise self.wrong(expectation)
 
-    def wrong(self, wanted: str) -> WhereError:
+    def wrong(self, expectation: str) -> WhereError:
         kind, text, place = self.peek()
-        return WhereError(_at(f"{wanted} is expected, not {text if kind else 'the end'}", place))
+        return WhereError(
+            _at(f"{expectation} is expected, not {text if kind else 'the end'}", place)
+        )
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescaped(match: re.Match[str]) -> str:
     """Only a quote or a backslash is escaped: other pairs stay, as regular expressions want it."""
-    return found[1] if found[1] in "'\"\\" else found[0]
+    return match[1] if match[1] in "'\"\\" else match[0]
 
 
 def _at(text: str, place: int) -> str:
@@ -257,28 +259,32 @@ def _find(batch: pa.RecordBatch, name: str) -> tuple[pa.Array, list[str]]:
     return column, path
 
 
-def _compare(wanted: Comparison, column: pa.Array, path: list[str]) -> pa.BooleanArray:
+def _compare(comparison: Comparison, column: pa.Array, path: list[str]) -> pa.BooleanArray:
     if path:
-        return _each_distinct(column, lambda text: _json_fits(wanted, text, path))
+        return _each_distinct(column, lambda text: _json_fits(comparison, text, path))
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return _list_fits(wanted, column)
-    if not wanted.sign:
+        return _list_fits(comparison, column)
+    if not comparison.sign:
         # "redelivered" asks whether it is so, "error" whether there is one.
         return pc.fill_null(column, False) if pa.types.is_boolean(kind) else column.is_valid()
     if pa.types.is_struct(kind):
-        raise WhereError(f"--where: {wanted.name} has parts: compare one, as {wanted.name}.NAME")
-    if wanted.sign in ("~", "!~"):
+        raise WhereError(
+            f"--where: {comparison.name} has parts: compare one, as {comparison.name}.NAME"
+        )
+    if comparison.sign in ("~", "!~"):
         if _is_binary(kind):
-            found = pc.fill_null(_search_bytes(column, wanted.value), False)
+            mask = pc.fill_null(_search_bytes(column, comparison.value), False)
         elif _is_text(kind):
-            found = pc.fill_null(_search(column, wanted.value), False)
+            mask = pc.fill_null(_search(column, comparison.value), False)
         else:
-            raise WhereError(f"--where: {wanted.name} is no text to look into with {wanted.sign}")
-        return found if wanted.sign == "~" else pc.invert(found)
-    value = _value_for(kind, wanted)
-    found = pc.call_function(ARROW[wanted.sign], [column, value])
-    return pc.fill_null(found, wanted.sign == "!=")
+            raise WhereError(
+                f"--where: {comparison.name} is no text to look into with {comparison.sign}"
+            )
+        return mask if comparison.sign == "~" else pc.invert(mask)
+    value = _value_for(kind, comparison)
+    mask = pc.call_function(ARROW[comparison.sign], [column, value])
+    return pc.fill_null(mask, comparison.sign == "!=")
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -294,7 +300,7 @@ def _search_bytes(column: pa.Array, pattern: str) -> pa.Array:
     raw = _bytes(pattern)
     if raw is None:
         return _search(column, pattern)
-    return _search(column, "".join(f"\\x{each:02x}" for each in raw))
+    return _search(column, "".join(f"\\x{byte:02x}" for byte in raw))
 
 
 def _bytes(text: str) -> bytes | None:
@@ -314,9 +320,9 @@ def _search(column: pa.Array, pattern: str) -> pa.Array:
         raise WhereError(f"--where: {error}") from None
 
 
-def _value_for(kind: pa.DataType, wanted: Comparison) -> pa.Scalar:
+def _value_for(kind: pa.DataType, comparison: Comparison) -> pa.Scalar:
     """The value as the column's type has it."""
-    text = wanted.value
+    text = comparison.value
     try:
         if pa.types.is_boolean(kind):
             return pa.scalar({"true": True, "false": False}[text.lower()])
@@ -336,7 +342,7 @@ def _value_for(kind: pa.DataType, wanted: Comparison) -> pa.Scalar:
         raw = bytes.fromhex(text[2:]) if text[:2].lower() == "0x" else text.encode()
         return pa.scalar(raw, kind)
     except (ValueError, KeyError, OverflowError, InvalidOperation, pa.ArrowInvalid):
-        raise WhereError(f"--where: {wanted.name} is {kind}, and {text!r} is none") from None
+        raise WhereError(f"--where: {comparison.name} is {kind}, and {text!r} is none") from None
 
 
 def _moment(text: str) -> datetime:
@@ -344,14 +350,14 @@ def _moment(text: str) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
 
 
-def _list_fits(wanted: Comparison, column: pa.Array) -> pa.BooleanArray:
+def _list_fits(comparison: Comparison, column: pa.Array) -> pa.BooleanArray:
     """A list fits where one of its items does; without, where no item is or contains the value."""
-    turned = wanted.sign in ("!=", "!~")
-    if not wanted.sign:
+    turned = comparison.sign in ("!=", "!~")
+    if not comparison.sign:
         return pc.fill_null(pc.greater(pc.list_value_length(column), 0), False)
-    positive = {"!=": "==", "!~": "~"}.get(wanted.sign, wanted.sign)
+    positive = {"!=": "==", "!~": "~"}.get(comparison.sign, comparison.sign)
     items = pc.list_flatten(column)
-    fits = _compare(Comparison(wanted.name, positive, wanted.value), items, [])
+    fits = _compare(Comparison(comparison.name, positive, comparison.value), items, [])
     parents = set(pc.list_parent_indices(column).filter(fits).to_pylist())
     return pa.array([(row in parents) != turned for row in range(len(column))], pa.bool_())
 
@@ -359,35 +365,37 @@ def _list_fits(wanted: Comparison, column: pa.Array) -> pa.BooleanArray:
 def _each_distinct(column: pa.Array, fits: Callable[[str | None], bool]) -> pa.BooleanArray:
     """Looks at every different text once: frames repeat themselves."""
     coded = column.dictionary_encode() if not pa.types.is_dictionary(column.type) else column
-    known = [fits(text) for text in coded.dictionary.to_pylist()]
+    distinct_results = [fits(text) for text in coded.dictionary.to_pylist()]
     missing = fits(None)
     rows: Iterable[int | None] = coded.indices.to_pylist()
-    return pa.array([missing if at is None else known[at] for at in rows], pa.bool_())
+    return pa.array([missing if at is None else distinct_results[at] for at in rows], pa.bool_())
 
 
 _ABSENT = object()
 
 
-def _json_fits(wanted: Comparison, text: str | None, path: list[str]) -> bool:
-    found = None if text is None else inside(json.loads(text), path)
-    negative = wanted.sign in ("!=", "!~")
-    if found is None:
+def _json_fits(comparison: Comparison, text: str | None, path: list[str]) -> bool:
+    json_value = None if text is None else inside(json.loads(text), path)
+    negative = comparison.sign in ("!=", "!~")
+    if json_value is None:
         return negative
-    if not wanted.sign:
-        return found is not False
-    if isinstance(found, list):
-        each = Comparison(
-            wanted.name, wanted.sign.replace("!=", "==").replace("!~", "~"), wanted.value
+    if not comparison.sign:
+        return json_value is not False
+    if isinstance(json_value, list):
+        positive = Comparison(
+            comparison.name,
+            comparison.sign.replace("!=", "==").replace("!~", "~"),
+            comparison.value,
         )
-        return any(_value_fits(each, item) for item in found) != negative
-    return _value_fits(wanted, found)
+        return any(_value_fits(positive, item) for item in json_value) != negative
+    return _value_fits(comparison, json_value)
 
 
 def inside(value: Any, path: list[str]) -> Any:
     """What a path leads to, None where that is null or nothing; a key may itself hold dots, the
     longest one first."""
-    found = _inside(value, path)
-    return None if found is _ABSENT else found
+    result = _inside(value, path)
+    return None if result is _ABSENT else result
 
 
 def _inside(value: Any, path: list[str]) -> Any:
@@ -397,28 +405,28 @@ def _inside(value: Any, path: list[str]) -> Any:
         return _ABSENT
     for length in range(len(path), 0, -1):
         key = ".".join(path[:length])
-        found = _inside(value[key], path[length:]) if key in value else _ABSENT
-        if found is not _ABSENT:
-            return found
+        result = _inside(value[key], path[length:]) if key in value else _ABSENT
+        if result is not _ABSENT:
+            return result
     return _ABSENT
 
 
-def _value_fits(wanted: Comparison, found: Any) -> bool:
+def _value_fits(comparison: Comparison, json_value: Any) -> bool:
     """A value of a JSON text against one of the expression, as numbers where both are."""
-    negative = wanted.sign in ("!=", "!~")
-    if isinstance(found, dict | list):
-        found = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
-    if wanted.sign in ("~", "!~"):
-        text = found if isinstance(found, str) else json.dumps(found)
-        return bool(_search(pa.array([text]), wanted.value)[0].as_py()) != negative
-    value: Any = wanted.value
-    if isinstance(found, bool):
+    negative = comparison.sign in ("!=", "!~")
+    if isinstance(json_value, dict | list):
+        json_value = json.dumps(json_value, ensure_ascii=False, separators=(",", ":"))
+    if comparison.sign in ("~", "!~"):
+        text = json_value if isinstance(json_value, str) else json.dumps(json_value)
+        return bool(_search(pa.array([text]), comparison.value)[0].as_py()) != negative
+    value: Any = comparison.value
+    if isinstance(json_value, bool):
         value = {"true": True, "false": False}.get(value.lower(), _ABSENT)
-    elif isinstance(found, int | float):
+    elif isinstance(json_value, int | float):
         value = _number(value)
     if value is _ABSENT:
         return negative
-    return bool(COMPARE[wanted.sign](found, value))
+    return bool(COMPARE[comparison.sign](json_value, value))
 
 
 def _number(text: str) -> Any:

@@ -52,13 +52,15 @@ class Reader:
             raise ValueError(f'format is "auto", "json" or "text", not {format!r}')
         if batch_rows < 1:
             raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
-        whole = _rows.schema()
-        names = whole.names if fields is None else list(fields)
-        unknown = [name for name in names if name not in whole.names]
+        complete_schema = _rows.schema()
+        names = complete_schema.names if fields is None else list(fields)
+        unknown = [name for name in names if name not in complete_schema.names]
         if unknown:
-            raise ValueError(f"a trace has no column {unknown[0]!r}, only {', '.join(whole.names)}")
+            raise ValueError(
+                f"a trace has no column {unknown[0]!r}, only {', '.join(complete_schema.names)}"
+            )
         #: The schema of the batches.
-        self.schema: pa.Schema = pa.schema([whole.field(name) for name in names])
+        self.schema: pa.Schema = pa.schema([complete_schema.field(name) for name in names])
         self._source = source
         self._batch_rows = batch_rows
         self._format = format
@@ -104,17 +106,17 @@ class Reader:
     def _of(self, pieces: Iterator[bytes | memoryview]) -> Iterator[tuple[int, bytes, Any, bool]]:
         """(offset, the record, what reads it, whether a separator follows it)."""
         first = bytes(next(pieces, b""))
-        found = _format_of(first) if self._format == "auto" else self._format
-        if found is None:
+        trace_format = _format_of(first) if self._format == "auto" else self._format
+        if trace_format is None:
             if not first:
                 return
             raise ValueError(f"no trace of RabbitMQ: {source_name(self._source) or 'the file'}")
-        if found == "json":
-            for offset, line, separated in _cut(first, pieces, re.compile(rb"\n"), 0):
+        if trace_format == "json":
+            for offset, line, separated in _split_records(first, pieces, re.compile(rb"\n"), 0):
                 if line.strip():
                     yield offset, line, _rows.of_json, separated
             return
-        for offset, record, separated in _cut(first, pieces, _BETWEEN, _LONGEST):
+        for offset, record, separated in _split_records(first, pieces, _BETWEEN, _LONGEST):
             if record.strip():
                 yield offset, record.removesuffix(b"\n"), _rows.of_text, separated
 
@@ -139,37 +141,37 @@ def _row(record: bytes, parse: Any) -> dict[str, Any]:
     return {**_rows.empty(), "error": problem, "record": record}
 
 
-def _cut(
-    first: bytes, pieces: Iterator[bytes | memoryview], between: re.Pattern[bytes], held: int
+def _split_records(
+    first: bytes, pieces: Iterator[bytes | memoryview], between: re.Pattern[bytes], overlap: int
 ) -> Iterator[tuple[int, bytes, bool]]:
     """(offset, what stands between two matches, True); of what is too long, the beginning.
 
     What stands after the last match comes with False: only the end of the file ends it.
 
-    held: bytes at the end of what was read that may be a part of a match.
+    overlap: bytes at the end of what was read that may be a part of a match.
     """
     data = bytearray(first)
     offset = looked = 0  # of what is in data; of it, bytes without a match
-    whole = True  # data begins with the beginning of a record
+    is_complete = True  # data begins with the beginning of a record
     while True:
         start = 0
-        while (found := between.search(data, looked)) is not None:
-            if whole:
-                yield offset + start, bytes(data[start : found.start()]), True
-            start = looked = found.end()
-            whole = True
+        while (match := between.search(data, looked)) is not None:
+            if is_complete:
+                yield offset + start, bytes(data[start : match.start()]), True
+            start = looked = match.end()
+            is_complete = True
         offset += start
         del data[:start]
-        looked = max(0, len(data) - held)
-        if len(data) > RECORD_LIMIT + held:
-            if whole:
+        looked = max(0, len(data) - overlap)
+        if len(data) > RECORD_LIMIT + overlap:
+            if is_complete:
                 yield offset, bytes(data[: RECORD_LIMIT + 1]), True
-            gone = len(data) - held
+            gone = len(data) - overlap
             offset += gone
             del data[:gone]
-            looked, whole = 0, False
+            looked, is_complete = 0, False
         if pieces is _END:
-            if whole and data:
+            if is_complete and data:
                 yield offset, bytes(data), False
             return
         piece = next(pieces, None)
@@ -260,17 +262,17 @@ def unwrap(batches: Iterable[Any]) -> Iterator[pa.RecordBatch]:
         batches: of capture.read(level="message"), or the like, with the columns exchange,
             routing_key, properties and body.
     """
-    for each in batches:
-        found = []
-        for row in pa.record_batch(each).to_pylist():
+    for batch in batches:
+        rows = []
+        for row in pa.record_batch(batch).to_pylist():
             if row["exchange"] != EXCHANGE or row.get("method") == "basic.publish":
                 continue
-            made = _row(row["body"] or b"", lambda body, row=row: _unwrapped(row, body))
-            made.update(file=row.get("file"), offset=row.get("packet_offset"))
-            made["timestamp"] = row.get("timestamp")
-            found.append(made)
-        if found:
-            yield pa.RecordBatch.from_pylist(found, _rows.schema())
+            trace_row = _row(row["body"] or b"", lambda body, row=row: _unwrapped(row, body))
+            trace_row.update(file=row.get("file"), offset=row.get("packet_offset"))
+            trace_row["timestamp"] = row.get("timestamp")
+            rows.append(trace_row)
+        if rows:
+            yield pa.RecordBatch.from_pylist(rows, _rows.schema())
 
 
 def _unwrapped(row: dict[str, Any], body: bytes) -> dict[str, Any]:

@@ -80,10 +80,10 @@ def _texts(value: Any) -> list[str | None] | None:
         return None
     if not isinstance(value, list):
         raise RecordError(f"a list is wanted, not {type(value).__name__}")
-    return [_text(each) for each in value]
+    return [_text(entry) for entry in value]
 
 
-def _whole(value: Any, low: int, high: int) -> int | None:
+def _integer(value: Any, low: int, high: int) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
@@ -106,24 +106,24 @@ def _moment(text: Any) -> datetime | None:
         raise RecordError("a time that is none") from None
 
 
-def _common(row: dict[str, Any], published: bool, said: Mapping[str, Any]) -> dict[str, Any]:
+def _common(row: dict[str, Any], published: bool, fields: Mapping[str, Any]) -> dict[str, Any]:
     """What all kinds of records have under the names of the firehose."""
     row["direction"] = "client" if published else "server"
     row["method"] = "basic.publish" if published else "basic.deliver"
-    row["connection_name"] = _text(said.get("connection"))
+    row["connection_name"] = _text(fields.get("connection"))
     ends = _ENDS.search(row["connection_name"] or "")
     if ends is not None:
         row["src"], row["dst"] = ends.groups() if published else ends.groups()[::-1]
-    row["channel"] = _whole(said.get("channel"), 0, 65535)
-    row["exchange"] = _text(said.get("exchange_name"))
-    row["routing_keys"] = _texts(said.get("routing_keys"))
+    row["channel"] = _integer(fields.get("channel"), 0, 65535)
+    row["exchange"] = _text(fields.get("exchange_name"))
+    row["routing_keys"] = _texts(fields.get("routing_keys"))
     row["routing_key"] = (row["routing_keys"] or [None])[0]
-    row["routed_queues"] = _texts(said.get("routed_queues"))
-    row["queue"] = None if (queue := _text(said.get("queue"))) == "none" else queue
+    row["routed_queues"] = _texts(fields.get("routed_queues"))
+    row["queue"] = None if (queue := _text(fields.get("queue"))) == "none" else queue
     for name in ("node", "vhost", "user"):
-        row[name] = _text(said.get(name))
-    if said.get("redelivered") is not None:
-        row["redelivered"] = bool(said["redelivered"])
+        row[name] = _text(fields.get(name))
+    if fields.get("redelivered") is not None:
+        row["redelivered"] = bool(fields["redelivered"])
     return row
 
 
@@ -141,12 +141,12 @@ def of_json(line: bytes) -> dict[str, Any]:
         RecordError: it is neither.
     """
     try:
-        said = json.loads(line, object_pairs_hook=Pairs, parse_constant=_no_number)
+        document = json.loads(line, object_pairs_hook=Pairs, parse_constant=_no_number)
     except ValueError:
         raise RecordError("no JSON") from None
-    if not isinstance(said, Pairs):
+    if not isinstance(document, Pairs):
         raise RecordError("no JSON object")
-    top = dict(said)
+    top = dict(document)
     if "body_b64" in top:
         wrapped = dict(_pairs(top.get("properties")))
         headers = dict(_pairs(wrapped.get("headers")))
@@ -217,20 +217,20 @@ _NUMBERS = ("delivery_mode", "priority")
 
 def _properties(pairs: Pairs, table: Callable[[Any], str] | None = None) -> dict[str, Any]:
     """The columns of properties; headers as JSON text."""
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for name, value in pairs:
         name = "reserved" if name == "cluster_id" else name
         if _PROPERTIES.get_field_index(name) < 0:
             raise RecordError(f"no property {name[:40]!r}")
         if name == "headers":
-            found[name] = (table or table_text)(value)
+            columns[name] = (table or table_text)(value)
         elif name in _NUMBERS:
-            found[name] = _whole(value, 0, 255)
+            columns[name] = _integer(value, 0, 255)
         elif name == "timestamp":
-            found[name] = _EPOCH + timedelta(seconds=_whole(value, 0, LATEST) or 0)
+            columns[name] = _EPOCH + timedelta(seconds=_integer(value, 0, LATEST) or 0)
         else:
-            found[name] = _text(value)
-    return found
+            columns[name] = _text(value)
+    return columns
 
 
 def table_text(value: Any) -> str:
@@ -254,12 +254,12 @@ def json_text(value: Any) -> str:
 def _shown(value: Any) -> Any:
     if isinstance(value, Pairs):
         names = [f"${name}" if name.startswith("$") else name for name, _ in value]
-        shown = [_shown(each) for _, each in value]
+        shown = [_shown(member) for _, member in value]
         if len(set(names)) < len(names):
             return {"$table": [list(pair) for pair in zip(names, shown, strict=True)]}
         return dict(zip(names, shown, strict=True))
     if isinstance(value, list):
-        return [_shown(each) for each in value]
+        return [_shown(member) for member in value]
     if isinstance(value, str) and value.startswith(NOT_UTF8):
         return {"$binary": value[len(NOT_UTF8) :]}
     return value.json if isinstance(value, Typed) else value
@@ -285,18 +285,18 @@ def of_text(record: bytes) -> dict[str, Any]:
     head = _HEAD.match(record)
     if head is None:
         raise RecordError("no record of a trace: its first line names no message")
-    at, said = head.end(), {}
+    at, lines = head.end(), {}
     while not record.startswith(b"Payload:", at):
         line = _LINE.match(record, at)
         if line is None:
             raise RecordError("a record without a payload")
-        said[line[1]] = line[2]
+        lines[line[1]] = line[2]
         at = line.end()
     start = record.find(b"\n", at) + 1
     published = head[2] == b"published"
     try:
-        row = _common(empty(), published, _lines(said))
-        properties = _proplist(parse(said.get(b"Properties", b"[]")))
+        row = _common(empty(), published, _lines(lines))
+        properties = _proplist(parse(lines.get(b"Properties", b"[]")))
     except TermError as problem:
         raise RecordError(str(problem)) from None
     row["timestamp"] = _moment(head[1].decode("ascii", "replace"))
@@ -317,9 +317,9 @@ _WORDS = {
 _TERMS = {b"Routing keys": "routing_keys", b"Routed queues": "routed_queues", b"Channel": "channel"}
 
 
-def _lines(said: Mapping[bytes, bytes]) -> dict[str, Any]:
-    found: dict[str, Any] = {_WORDS[name]: said[name] for name in said if name in _WORDS}
-    return found | {_TERMS[name]: parse(said[name]) for name in said if name in _TERMS}
+def _lines(lines: Mapping[bytes, bytes]) -> dict[str, Any]:
+    fields: dict[str, Any] = {_WORDS[name]: lines[name] for name in lines if name in _WORDS}
+    return fields | {_TERMS[name]: parse(lines[name]) for name in lines if name in _TERMS}
 
 
 def _proplist(term: Any) -> Pairs:
@@ -327,10 +327,10 @@ def _proplist(term: Any) -> Pairs:
     if not isinstance(term, list):
         raise RecordError("a table is wanted")
     pairs = Pairs()
-    for each in term:
-        if not isinstance(each, tuple) or len(each) != 3:
+    for entry in term:
+        if not isinstance(entry, tuple) or len(entry) != 3:
             raise RecordError("a table with what is no entry")
-        pairs.append((_text(each[0]) or "", _value(each[1], each[2])))
+        pairs.append((_text(entry[0]) or "", _value(entry[1], entry[2])))
     return pairs
 
 
@@ -339,9 +339,9 @@ def _value(kind: Any, value: Any) -> Any:
     if kind == "table":
         return _proplist(value)
     if kind == "array" and isinstance(value, list):
-        if not all(isinstance(each, tuple) and len(each) == 2 for each in value):
+        if not all(isinstance(entry, tuple) and len(entry) == 2 for entry in value):
             raise RecordError("an array with what is no value")
-        return [_value(*each) for each in value]
+        return [_value(*entry) for entry in value]
     if kind == "void":
         return None
     if kind == "bool":
@@ -349,7 +349,7 @@ def _value(kind: Any, value: Any) -> Any:
     if kind == "timestamp" and isinstance(value, int):
         return Typed({"$timestamp": value})
     if kind == "decimal" and isinstance(value, tuple) and len(value) == 2:
-        scale, digits = (_whole(each, 0, 2**32) or 0 for each in value)
+        scale, digits = (_integer(entry, 0, 2**32) or 0 for entry in value)
         if scale > 255:
             raise RecordError("a decimal with too many places")
         return Typed({"$decimal": str(Decimal(digits).scaleb(-scale))})

@@ -37,13 +37,13 @@ def parse(text: bytes) -> Any:
     open_: list[tuple[bytes, list[Any]]] = [(b"", [])]
     at, wants_comma = 0, False
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        match = _TOKEN.match(text, at)
+        if match is None:
             if text[at:].isspace():
                 break
             raise TermError(f"no Erlang term at byte {at}")
-        at = found.end()
-        sign = found[7]
+        at = match.end()
+        sign = match[7]
         if sign == b",":
             if not wants_comma or len(open_) == 1:
                 raise TermError(f"a comma too many before byte {at}")
@@ -62,30 +62,30 @@ def parse(text: bytes) -> Any:
             open_.append((sign, []))
             continue
         else:
-            open_[-1][1].append(_scalar(found))
+            open_[-1][1].append(_scalar(match))
         wants_comma = True
     if len(open_) != 1 or len(open_[0][1]) != 1:
         raise TermError("an Erlang term that is cut")
     return open_[0][1][0]
 
 
-def _scalar(found: re.Match[bytes]) -> Any:
-    quoted, numbers, string, real, whole, atom, _ = found.groups()
+def _scalar(match: re.Match[bytes]) -> Any:
+    quoted, numbers, string, real, integer, atom, _ = match.groups()
     if quoted is not None:
         return _unescaped(quoted[3 : quoted.rindex(b'"')])
     if numbers is not None:
         try:
-            return bytes(int(each) for each in numbers[2:-2].split(b",") if each.strip())
+            return bytes(int(digits) for digits in numbers[2:-2].split(b",") if digits.strip())
         except ValueError:
             raise TermError("a binary with what is no byte") from None
     if string is not None:
         return list(_unescaped(string))  # of characters, to Erlang
     if real is not None:
         return float(real)
-    if whole is not None:
-        if len(whole) > 40:
+    if integer is not None:
+        if len(integer) > 40:
             raise TermError("a number that is too long")
-        return int(whole)
+        return int(integer)
     return _unescaped(atom.strip(b"'")).decode("utf-8", "replace")
 
 

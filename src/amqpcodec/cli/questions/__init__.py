@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .base import Question
+    from .base import Analyzer
 
 __all__ = ["QUESTIONS", "question"]
 
@@ -25,8 +25,8 @@ QUESTIONS = {
 }
 
 
-def question(command: str) -> type[Question]:
+def question(command: str) -> type[Analyzer]:
     """The class of a question."""
     module, name, _ = QUESTIONS[command]
-    found: type[Question] = getattr(import_module(f".{module}", __package__), name)
-    return found
+    analyzer_class: type[Analyzer] = getattr(import_module(f".{module}", __package__), name)
+    return analyzer_class

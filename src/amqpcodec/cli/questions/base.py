@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ..times import Window
 
-__all__ = ["TIME", "Question", "Row", "plain"]
+__all__ = ["TIME", "Analyzer", "Row", "plain"]
 
 TIME = pa.timestamp("us", "UTC")
 
@@ -18,11 +18,11 @@ TIME = pa.timestamp("us", "UTC")
 Row = Sequence[Any]
 
 
-class Question:
+class Analyzer:
     """Folds over batches of capture.read(), and gives rows as they are known.
 
     One of it reads one recording; its memory is bounded by what is open in the recording, not by
-    how long that is. What had to be left out because of a bound is said by notes().
+    how long that is. What had to be left out because of a bound is reported by warnings().
     """
 
     NAME: ClassVar[str]
@@ -61,7 +61,7 @@ class Question:
         """The order of rows, where none is asked for."""
         return cls.SORT
 
-    def fold(self, batch: pa.RecordBatch) -> Iterable[Row]:
+    def update(self, batch: pa.RecordBatch) -> Iterable[Row]:
         """Look at a batch; the rows that are certain now."""
         raise NotImplementedError
 
@@ -69,7 +69,7 @@ class Question:
         """The rows that are certain at the end of the recording."""
         return ()
 
-    def notes(self) -> Iterator[str]:
+    def warnings(self) -> Iterator[str]:
         """What has to be said about the answer, on standard error."""
         return iter(())
 

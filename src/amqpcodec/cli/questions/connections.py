@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .base import TIME, Question, Row, plain
+from .base import TIME, Analyzer, Row, plain
 
 __all__ = ["Connections", "user_of"]
 
@@ -51,7 +51,7 @@ class Connection:
         )
 
 
-class Connections(Question):
+class Connections(Analyzer):
     """A row each connection, when all is read."""
 
     NAME = "connections"
@@ -89,15 +89,15 @@ class Connections(Question):
     SINCE = "until"
     NOTHING = "no connection"
 
-    def fold(self, batch: pa.RecordBatch) -> list[Row]:
+    def update(self, batch: pa.RecordBatch) -> list[Row]:
         """Count the frames of each connection, and look at those that say something about it."""
         if not hasattr(self, "found"):
             self.found: dict[int, Connection] = {}
         self._count(batch)
         methods = batch.column("method")
         headers = pc.equal(batch.column("frame_type"), "protocol-header")
-        wanted = pc.or_(pc.is_in(methods, WANTED), pc.fill_null(headers, False))
-        rows = batch.filter(wanted).select([*FIELDS, "channel", "arguments", "frame"])
+        is_relevant = pc.or_(pc.is_in(methods, WANTED), pc.fill_null(headers, False))
+        rows = batch.filter(is_relevant).select([*FIELDS, "channel", "arguments", "frame"])
         for index, by, _, _, _, kind, method, channel, arguments, frame in plain(rows):
             one = self.found[index]
             if kind == "protocol-header":
@@ -109,19 +109,19 @@ class Connections(Question):
 
     def _count(self, batch: pa.RecordBatch) -> None:
         names = ["connection_index", "timestamp", "direction", "src", "dst", "peer"]
-        told = pa.Table.from_batches([batch.select(names)]).group_by(
+        groups = pa.Table.from_batches([batch.select(names)]).group_by(
             "connection_index", use_threads=False
         )
-        counted = told.aggregate([
+        counted = groups.aggregate([
             *(("timestamp", "min"), ("timestamp", "max"), ([], "count_all"), ("peer", "max")),
         ])  # fmt: skip
-        first = told.aggregate([("direction", "first"), ("src", "first"), ("dst", "first")])
+        first = groups.aggregate([("direction", "first"), ("src", "first"), ("dst", "first")])
         ends = {
             row["connection_index"]: (row["direction_first"], row["src_first"], row["dst_first"])
             for row in first.to_pylist()
         }
-        wanted = ["connection_index", "timestamp_min", "timestamp_max", "count_all", "peer_max"]
-        for batch in counted.select(wanted).to_batches():
+        columns = ["connection_index", "timestamp_min", "timestamp_max", "count_all", "peer_max"]
+        for batch in counted.select(columns).to_batches():
             for index, begin, end, count, peer in plain(batch):
                 one = self.found.get(index)
                 if one is None:
@@ -143,32 +143,36 @@ class Connections(Question):
     def _method(
         self, one: Connection, by: str, method: str, channel: int, f: dict[str, Any]
     ) -> None:
-        told: Any = one
+        connection: Any = one
         if method in ("channel.open", "begin"):
             one.channels.add(channel)
         elif method == "connection.start":
-            told.broker = product_of(f.get("server_properties"))
+            connection.broker = product_of(f.get("server_properties"))
         elif method == "connection.start-ok":
-            told.product = product_of(f.get("client_properties"))
-            told.name = _text(f.get("client_properties"), "connection_name")
-            told.user = user_of(f.get("mechanism"), f.get("response"))
+            connection.product = product_of(f.get("client_properties"))
+            connection.name = _text(f.get("client_properties"), "connection_name")
+            connection.user = user_of(f.get("mechanism"), f.get("response"))
         elif method == "connection.tune-ok":
-            told.heartbeat, told.frame_max = f.get("heartbeat"), f.get("frame_max")
+            connection.heartbeat, connection.frame_max = f.get("heartbeat"), f.get("frame_max")
         elif method == "connection.open":
-            told.vhost = f.get("virtual_host")
+            connection.vhost = f.get("virtual_host")
         elif method == "connection.open-ok":
             one.opened = True
         elif method == "sasl-init":
-            told.user = user_of(f.get("mechanism"), f.get("initial_response"))
-            told.vhost = _vhost(f.get("hostname")) or one.vhost
+            connection.user = user_of(f.get("mechanism"), f.get("initial_response"))
+            connection.vhost = _vhost(f.get("hostname")) or one.vhost
         elif method == "sasl-outcome":
             if f.get("code"):
-                told.ended, told.by, told.code = "refused", by, f"sasl {f['code']}"
-                told.reason = _OUTCOMES.get(f["code"])
+                connection.ended, connection.by, connection.code = (
+                    "refused",
+                    by,
+                    f"sasl {f['code']}",
+                )
+                connection.reason = _OUTCOMES.get(f["code"])
         elif method == "open":
-            self._open(told, by, f)
+            self._open(connection, by, f)
         elif one.ended is None:
-            self._close(told, by, method, f)
+            self._close(connection, by, method, f)
 
     def _open(self, one: Any, by: str, f: dict[str, Any]) -> None:
         product = product_of(f.get("properties"))
@@ -210,8 +214,8 @@ _OUTCOMES = {1: "auth", 2: "sys", 3: "sys-perm", 4: "sys-temp"}
 
 def _text(table: Any, name: str) -> str | None:
     """A value of a table, as text."""
-    found = table.get(name) if isinstance(table, dict) else None
-    return found if isinstance(found, str) else None
+    value = table.get(name) if isinstance(table, dict) else None
+    return value if isinstance(value, str) else None
 
 
 def _vhost(hostname: Any) -> str | None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..times import Window
-from .base import TIME, Question, Row, plain
+from .base import TIME, Analyzer, Row, plain
 from .silence import Silence, Silences
 
 __all__ = ["Errors"]
@@ -39,7 +39,7 @@ class Peer:
         self.login = self.opened = self.closed = False
 
 
-class Errors(Question):
+class Errors(Analyzer):
     """A row each thing that went wrong, as it is seen."""
 
     NAME = "errors"
@@ -71,17 +71,17 @@ class Errors(Question):
         self.peers: dict[int, Peer] = {}
         self.silences = Silences()
 
-    def fold(self, batch: pa.RecordBatch) -> list[Row]:
+    def update(self, batch: pa.RecordBatch) -> list[Row]:
         """Look at what closes, refuses or is damaged, and at the times of all."""
         rows: list[Row] = []
         self._meet(batch)
         # Before what is closed in this batch is forgotten, after what is agreed on in it.
         wrong = batch.column("error").is_valid()
-        wanted = pc.or_(pc.is_in(batch.column("method"), WANTED), wrong)
-        found = batch.filter(wanted)
+        is_relevant = pc.or_(pc.is_in(batch.column("method"), WANTED), wrong)
+        relevant_rows = batch.filter(is_relevant)
         names = [*FIELDS, "frame_type", "flags", "error"]
         closed = []
-        for values in plain(found.select(names)):
+        for values in plain(relevant_rows.select(names)):
             conn, by, channel, time, method, arguments, kind, flags, error = values
             if error is not None:
                 rows.append(self._damage(conn, by, channel, time, method or kind, flags, error))
@@ -91,7 +91,7 @@ class Errors(Question):
                     rows.append(self._row(time, conn, channel, by, what, code, of, text))
                 if self.peers[conn].closed:
                     closed.append(conn)
-        rows.extend(self._silent(each) for each in self.silences.see(batch))
+        rows.extend(self._silent(silence) for silence in self.silences.observe(batch))
         for conn in closed:
             self.silences.closed(conn)
         return rows
@@ -104,8 +104,8 @@ class Errors(Question):
                 text = "the connection was reset, and not closed before"
                 yield self._row(at, conn, None, by, "tcp reset", None, None, text)
                 self.silences.closed(conn)
-        for each in self.silences.rest():
-            yield self._silent(each)
+        for silence in self.silences.finish():
+            yield self._silent(silence)
 
     def _meet(self, batch: pa.RecordBatch) -> None:
         """The addresses of connections that were not seen before."""
@@ -113,8 +113,8 @@ class Errors(Question):
         first = pa.Table.from_batches([batch.select(names)]).group_by(
             "connection_index", use_threads=False
         )
-        told = first.aggregate([(name, "first") for name in names[1:]]).to_pylist()
-        for row in told:
+        addresses = first.aggregate([(name, "first") for name in names[1:]]).to_pylist()
+        for row in addresses:
             if row["connection_index"] not in self.peers:
                 ends = (row["src_first"], row["dst_first"])
                 if row["direction_first"] == "server":
@@ -126,8 +126,8 @@ class Errors(Question):
         what: str, code: Any, method: str | None, text: str | None,
     ) -> Row:  # fmt: skip
         peer = self.peers[conn]
-        told = None if code is None else str(code)
-        return (time, conn, channel, by, what, told, method, peer.address, peer.server, text)
+        code_text = None if code is None else str(code)
+        return (time, conn, channel, by, what, code_text, method, peer.address, peer.server, text)
 
     def _damage(
         self, conn: int, by: str, channel: int | None, time: int | None,
@@ -241,9 +241,9 @@ class Errors(Question):
         if outcome == "modified" and isinstance(state, dict):
             names = ("delivery_failed", "undeliverable_here")
             text = " ".join([text, *(name for name in names if state.get(name))])
-        told = error.get("description")
+        description = error.get("description")
         what = {"rejected": "reject"}.get(outcome, outcome)
-        yield what, error.get("condition"), None, f"{text}: {told}" if told else text
+        yield what, error.get("condition"), None, f"{text}: {description}" if description else text
 
 
 _SEEN = {
@@ -274,5 +274,5 @@ def method_of(fields: dict[str, Any]) -> str | None:
     number = (int(fields.get("class_id") or 0), int(fields.get("method_id") or 0))
     if number == (0, 0):
         return None
-    known: Any = v0_9_1.METHODS.get(number)
-    return known.NAME if known is not None else f"{number[0]}.{number[1]}"
+    method: Any = v0_9_1.METHODS.get(number)
+    return method.NAME if method is not None else f"{number[0]}.{number[1]}"

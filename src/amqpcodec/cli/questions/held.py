@@ -49,14 +49,14 @@ class Held:
         if number is None:
             return []
         if not multiple:
-            found = self.messages.pop(number, None)
-            return [] if found is None else [self._gone(found)]
+            message = self.messages.pop(number, None)
+            return [] if message is None else [self._gone(message)]
         if number == 0:
             return self.take_all()
-        taken = []
+        messages = []
         while self.messages and next(iter(self.messages)) <= number:
-            taken.append(self._gone(self.messages.popitem(last=False)[1]))
-        return taken
+            messages.append(self._gone(self.messages.popitem(last=False)[1]))
+        return messages
 
     def take_range(self, first: int, last: int) -> list[Message]:
         """Those of the numbers from first to last."""
@@ -65,18 +65,18 @@ class Held:
         first = max(first, next(iter(self.messages)))
         last = min(last, next(reversed(self.messages)))
         few = last - first <= 4 * len(self.messages) + 1000
-        wanted = range(first, last + 1) if few else list(self.messages)
-        taken = []
-        for number in wanted:
+        numbers = range(first, last + 1) if few else list(self.messages)
+        messages = []
+        for number in numbers:
             if first <= number <= last and number in self.messages:
-                taken.append(self._gone(self.messages.pop(number)))
-        return taken
+                messages.append(self._gone(self.messages.pop(number)))
+        return messages
 
     def take_all(self) -> list[Message]:
         """All of them."""
-        taken = [self._gone(message) for message in self.messages.values()]
+        messages = [self._gone(message) for message in self.messages.values()]
         self.messages.clear()
-        return taken
+        return messages
 
     def find(self, fits: Callable[[Message], bool]) -> Message | None:
         """The first that fits, among those that have waited longest; it goes on waiting."""

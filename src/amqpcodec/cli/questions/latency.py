@@ -70,10 +70,10 @@ class Latency(Traffic):
         what = "get-settle" if message.kind == "get" else "deliver-settle"
         self.add(what, message, message.last, record.time)
 
-    def on_get(self, asked: Record, answer: Record, queue: str | None) -> None:
+    def on_get(self, request: Record, answer: Record, queue: str | None) -> None:
         """From basic.get to its answer."""
         message = Message("get", answer, queue, None)
-        self.add(answer.method.replace("basic.", "get-to-"), message, asked.time, answer.last)
+        self.add(answer.method.replace("basic.", "get-to-"), message, request.time, answer.last)
 
     def on_publish(self, message: Message) -> None:
         """A request that names where its reply goes, or the reply."""
@@ -103,7 +103,11 @@ class Latency(Traffic):
         for request, replied in self.requests.values():
             if replied is not None:
                 self.add("rpc-to-publish", request, request.last, replied)
-        for (what, queue, exchange), found in self.samples.items():
-            numbers = [found.smallest or 0, *found.at(0.5, 0.9, 0.95, 0.99), found.largest]
-            numbers.append(found.total // found.n)
-            yield (what, queue, exchange, found.n, *(number / 1000 for number in numbers))
+        for (what, queue, exchange), durations in self.samples.items():
+            numbers = [
+                durations.smallest or 0,
+                *durations.at(0.5, 0.9, 0.95, 0.99),
+                durations.largest,
+            ]
+            numbers.append(durations.total // durations.n)
+            yield (what, queue, exchange, durations.n, *(number / 1000 for number in numbers))

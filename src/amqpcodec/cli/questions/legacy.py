@@ -40,7 +40,7 @@ class Legacy:
         self.traffic = traffic
         self.channels: dict[int, Channel] = {}
 
-    def see(self, record: Record) -> bool | None:
+    def observe(self, record: Record) -> bool | None:
         """Look at a record; False: the connection has ended."""
         self.traffic.on_record(record)
         method = record.method
@@ -96,14 +96,14 @@ class Legacy:
         channel.gets.append((record, self._queue(channel, record)))
 
     def _get_ok(self, channel: Channel, record: Record) -> None:
-        asked, queue = channel.gets.popleft() if channel.gets else (None, None)
-        if asked is not None:
-            self.traffic.on_get(asked, record, queue)
+        request, queue = channel.gets.popleft() if channel.gets else (None, None)
+        if request is not None:
+            self.traffic.on_get(request, record, queue)
         if record.method == "basic.get-empty":
             return
         message = self._message("get", record, queue, record.tag)
-        message.certain = asked is not None
-        if asked is None or not asked.no_ack:
+        message.certain = request is not None
+        if request is None or not request.no_ack:
             channel.unsettled.add(record.tag, message)
         self.traffic.on_deliver(message)
 
@@ -111,7 +111,7 @@ class Legacy:
         returned = self._message("return", record, None, None)
         # It comes before the confirm: what waits longest and has the same address.
         published = channel.unconfirmed.find(
-            lambda each: each.exchange == record.exchange and each.key == record.key
+            lambda message: message.exchange == record.exchange and message.key == record.key
         )
         self.traffic.on_return(published, returned, record)
 
@@ -120,9 +120,9 @@ class Legacy:
         of_client = record.by == "client"
         if of_client and record.requeue:
             outcome = f"{outcome}, requeue"
-        held = channel.unsettled if of_client else channel.unconfirmed
+        unsettled = channel.unsettled if of_client else channel.unconfirmed
         channel.acks += of_client
-        for message in held.take(record.tag, bool(record.multiple)):
+        for message in unsettled.take(record.tag, bool(record.multiple)):
             if of_client:
                 self.traffic.on_settle(message, record, outcome)
             else:

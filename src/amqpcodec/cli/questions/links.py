@@ -28,8 +28,8 @@ _NAMED += ["properties.to", "properties.subject"]
 def sections(bodies: pa.Array) -> dict[int, list[str | None]]:
     """row -> message id, correlation id, reply to, to and subject of the messages in a column."""
     frames = [None if raw is None else transfer_frame(raw) for raw in bodies.to_pylist()]
-    wanted = ["row", *_NAMED, "error"]
-    read = columns.decode(pa.array(frames, pa.binary()), "1.0", level="message", fields=wanted)
+    fields = ["row", *_NAMED, "error"]
+    read = columns.decode(pa.array(frames, pa.binary()), "1.0", level="message", fields=fields)
     rows = pa.record_batch(read).to_pylist()
     return {row["row"]: [row[name] for name in _NAMED] for row in rows if row["error"] is None}
 
@@ -47,14 +47,14 @@ def address_of(end: Any) -> str | None:
 _ADDRESS = re.compile(r"/(amq/queue|queues?|exchanges?|topic)/([^/]*)(?:/(.*))?", re.DOTALL)
 
 
-def meant(address: str | None) -> tuple[str | None, str | None, str | None]:
+def resolve_address(address: str | None) -> tuple[str | None, str | None, str | None]:
     """(exchange, routing key, queue) that an address means to RabbitMQ; any other is a queue."""
     if not address:
         return None, None, None
-    found = _ADDRESS.fullmatch(address)
-    if found is None:
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
         return None, None, address
-    kind, name, key = found.groups()
+    kind, name, key = match.groups()
     if kind.endswith("s"):  # the second version of addresses is percent-encoded
         name, key = unquote(name), unquote(key) if key is not None else None
     if kind.startswith("exchange"):
@@ -93,12 +93,12 @@ class Links:
         self.traffic = traffic
         self.sessions: dict[tuple[str, int], Session] = {}
 
-    def see(self, record: Record) -> bool | None:
+    def observe(self, record: Record) -> bool | None:
         """Look at a record; False: the connection has ended."""
         self.traffic.on_record(record)
         method = record.method
         if method == "close":
-            for session in {id(each): each for each in self.sessions.values()}.values():
+            for session in {id(entry): entry for entry in self.sessions.values()}.values():
                 self._end(session, record)
             return False
         if method == "open":
@@ -149,7 +149,7 @@ class Links:
         link = session.by_handle.get((record.by, fields.get("handle")))
         is_publish = record.by == "client"
         address = record.to if link is None else link.target if is_publish else link.source
-        exchange, key, queue = meant(address or record.to)
+        exchange, key, queue = resolve_address(address or record.to)
         record.exchange, record.key = exchange, key
         record.consumer = link.name if link is not None and not is_publish else None
         number = fields.get("delivery_id")
@@ -175,8 +175,8 @@ class Links:
         if not isinstance(first, int):
             return
         sender = OTHER[record.by] if fields.get("role") is True else record.by
-        held = session.unsettled[sender]
-        for message in held.take_range(first, last if isinstance(last, int) else first):
+        unsettled = session.unsettled[sender]
+        for message in unsettled.take_range(first, last if isinstance(last, int) else first):
             if sender == "client":
                 self.traffic.on_confirm(message, record, outcome or "settled")
             else:
@@ -188,8 +188,8 @@ class Links:
             session.by_name.pop(link.name, None)
 
     def _end(self, session: Session, record: Record) -> None:
-        for held in session.unsettled.values():
-            for message in held.take_all():
+        for unsettled in session.unsettled.values():
+            for message in unsettled.take_all():
                 self.traffic.on_lost(message, record, record.method)
 
 

@@ -80,7 +80,7 @@ class Messages(Traffic):
 
     def on_record(self, record: Record) -> None:
         """Bindings say where a message goes."""
-        self.routes.see(record)
+        self.routes.observe(record)
 
     def _row(self, message: Message, event: str, time: int | None, **more: object) -> None:
         if event in ("publish", "deliver", "get", "return"):
@@ -107,8 +107,10 @@ class Messages(Traffic):
         whether it is the one with this number on its channel."""
         if self.place is not None and self.place == (message.conn, message.ch, message.tag):
             return True
-        for each in (message.message_id, message.correlation_id):
-            if each is not None and (each == self.wanted or each == f"AMQP_ULONG:{self.wanted}"):
+        for identifier in (message.message_id, message.correlation_id):
+            if identifier is not None and (
+                identifier == self.wanted or identifier == f"AMQP_ULONG:{self.wanted}"
+            ):
                 return True
         return False
 
@@ -127,8 +129,8 @@ class Messages(Traffic):
 
     def on_return(self, message: Message | None, returned: Message, record: Record) -> None:
         """It had nowhere to go."""
-        told = f"{record.code} {record.text}" if record.code is not None else None
-        self._row(returned, "return", record.time, outcome=told)
+        reply = f"{record.code} {record.text}" if record.code is not None else None
+        self._row(returned, "return", record.time, outcome=reply)
 
     def on_deliver(self, message: Message) -> None:
         """A consumer has it."""
@@ -142,9 +144,9 @@ class Messages(Traffic):
         """No one has said anything, and will not."""
         self._row(message, "lost", record.time, by=record.by, outcome=why)
 
-    def notes(self) -> Iterator[str]:
+    def warnings(self) -> Iterator[str]:
         """Why nothing may have been found."""
-        yield from super().notes()
+        yield from super().warnings()
         if self.wanted is not None and not self.found:
             yield (
                 f"no message has the {'place' if self.place else 'id'} {self.wanted!r};"

@@ -33,19 +33,21 @@ class Durations:
         if len(self.counts) > EXACT and not self.rounds:
             self.rounds = True
             exact, self.counts = self.counts, {}
-            for each, count in exact.items():
-                each = _rounded(each)
-                self.counts[each] = self.counts.get(each, 0) + count
+            for bucket, count in exact.items():
+                bucket = _rounded(bucket)
+                self.counts[bucket] = self.counts.get(bucket, 0) + count
 
     def at(self, *shares: float) -> list[int]:
         """The smallest values that these shares of all are not above. shares: ascending."""
-        found: list[int] = []
-        seen = 0
+        percentiles: list[int] = []
+        cumulative = 0
         for value in sorted(self.counts):
-            seen += self.counts[value]
-            while len(found) < len(shares) and seen >= shares[len(found)] * self.n:
-                found.append(min(value, self.largest))
-        return found
+            cumulative += self.counts[value]
+            while (
+                len(percentiles) < len(shares) and cumulative >= shares[len(percentiles)] * self.n
+            ):
+                percentiles.append(min(value, self.largest))
+        return percentiles
 
 
 def _rounded(value: int) -> int:

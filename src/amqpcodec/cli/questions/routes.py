@@ -26,7 +26,7 @@ class Routes:
         self.bindings: dict[tuple[str, str], dict[tuple[bool, str, str], None]] = {}
         self.count = 0
 
-    def see(self, record: Record) -> None:
+    def observe(self, record: Record) -> None:
         """Look at what declares and binds."""
         method = record.method
         if method not in _SEEN or not record.arguments:
@@ -43,13 +43,13 @@ class Routes:
         is_queue = method.startswith("queue")
         source = str(fields.get("exchange" if is_queue else "source"))
         target = str(fields.get("queue" if is_queue else "destination"))
-        found = self.bindings.setdefault((vhost, source), {})
+        bindings = self.bindings.setdefault((vhost, source), {})
         key = (is_queue, target, str(fields.get("routing_key")))
         if method.endswith("unbind"):
-            found.pop(key, None)
+            bindings.pop(key, None)
         elif self.count < MOST_BINDINGS:
-            self.count += key not in found
-            found[key] = None
+            self.count += key not in bindings
+            bindings[key] = None
 
     def of(self, message: Message) -> list[str] | None:
         """Queues that a message is put into; None: no binding of its exchange was seen."""
@@ -63,14 +63,14 @@ class Routes:
         return list(queues)
 
     def _follow(
-        self, vhost: str, exchange: str, key: str, queues: dict[str, None], seen: set[str]
+        self, vhost: str, exchange: str, key: str, queues: dict[str, None], visited: set[str]
     ) -> None:
-        waiting = [exchange]
-        while waiting:
-            here = waiting.pop()
-            if here in seen:
+        pending = [exchange]
+        while pending:
+            here = pending.pop()
+            if here in visited:
                 continue
-            seen.add(here)
+            visited.add(here)
             kind = self.types.get((vhost, here)) or BUILT_IN.get(here, "direct")
             for is_queue, target, pattern in self.bindings.get((vhost, here), {}):
                 if not _fits(kind, pattern, key):
@@ -78,7 +78,7 @@ class Routes:
                 if is_queue:
                     queues[target] = None
                 else:
-                    waiting.append(target)
+                    pending.append(target)
 
 
 _SEEN = {

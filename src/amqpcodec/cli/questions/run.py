@@ -8,9 +8,9 @@ from typing import IO
 
 import pyarrow as pa
 
-from .. import USAGE, complain
+from .. import USAGE, print_error
 from ..groups import Group
-from ..live import Stop
+from ..live import Cancelled
 from ..naming import ALIASES, no_column, picked, split
 from ..ordering import Ordering, sort_keys
 from ..output import Output, check_output, output_format
@@ -20,7 +20,7 @@ from ..sources import Reading
 from ..table import Table
 from ..times import Clock, Window
 from ..where import Expression
-from .base import Question, Row
+from .base import Analyzer, Row
 
 __all__ = ["Answer", "ask", "schema_of"]
 
@@ -28,7 +28,7 @@ __all__ = ["Answer", "ask", "schema_of"]
 ROWS = 4096
 
 
-def schema_of(question: type[Question]) -> pa.Schema:
+def schema_of(question: type[Analyzer]) -> pa.Schema:
     """The columns of an answer, the file's name last."""
     return question.SCHEMA.append(pa.field("file", pa.string()))
 
@@ -36,11 +36,11 @@ def schema_of(question: type[Question]) -> pa.Schema:
 class Answer:
     """Which rows and columns of an answer are shown."""
 
-    def __init__(self, question: type[Question], options: argparse.Namespace, table: bool) -> None:
+    def __init__(self, question: type[Analyzer], options: argparse.Namespace, table: bool) -> None:
         """table: the columns of the table, where none are asked for.
 
         Raises:
-            Problem: a name is no column of this answer.
+            UsageError: a name is no column of this answer.
         """
         self.schema = schema_of(question)
         self.keys = sort_keys(options.sort or list(question.sort(options)))
@@ -51,7 +51,7 @@ class Answer:
             ("--sort", [name for name, _ in self.keys]),
         ):
             for name in names:
-                self._known(name, option)
+                self._check_column(name, option)
         if self.where is not None:
             self.where = self.where.renamed({n: self._column(n) for n in self.where.names()})
         self.keys = [(self._column(name), order) for name, order in self.keys]
@@ -66,7 +66,7 @@ class Answer:
         others = [short for short, long in ALIASES.items() if long == name]
         return next((short for short in others if short in self.schema.names), name)
 
-    def _known(self, name: str, option: str) -> None:
+    def _check_column(self, name: str, option: str) -> None:
         if self._column(name) not in self.schema.names and not split(name, self.schema.names):
             raise no_column(name, self.schema.names, option)
 
@@ -85,7 +85,7 @@ class Answer:
         return picked(batch, [(name, self._column(name)) for name in self.names])
 
 
-def ask(question: type[Question], options: argparse.Namespace) -> int:
+def ask(question: type[Analyzer], options: argparse.Namespace) -> int:
     """Read every file, and write the answer."""
     check_output(options)
     chosen = output_format(options)
@@ -98,7 +98,7 @@ def ask(question: type[Question], options: argparse.Namespace) -> int:
         return Table(out, clock, wrap=True, styles=question.STYLES, optional=optional)
 
     with (
-        Stop() as stop,
+        Cancelled() as stop,
         Output(options.output, chosen, clock, table, options.csv_raw) as output,
         Progress(options.output) as bar,
     ):
@@ -116,12 +116,12 @@ def ask(question: type[Question], options: argparse.Namespace) -> int:
         if output.target is None and reading.status != USAGE:
             output.write(answer.chosen(answer.batch([], "")))
             if chosen == "table" and reading.rows:
-                complain(question.NOTHING)
+                print_error(question.NOTHING)
         return reading.interrupted()
 
 
 def _answered(
-    question: type[Question],
+    question: type[Analyzer],
     options: argparse.Namespace,
     reading: Reading,
     group: Group,
@@ -130,21 +130,21 @@ def _answered(
 ) -> Iterator[pa.RecordBatch]:
     """The answer about a group, batch by batch."""
     window = Window(options.since, options.until, clock)
-    asked = question(options, window)
+    analyzer = question(options, window)
 
-    def made(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
-        found = list(rows)
-        for at in range(0, len(found), ROWS):
-            batch = answer.batch(found[at : at + ROWS], str(group))
-            if asked.SINCE is not None:
-                batch = window.after_start(batch, asked.SINCE)
+    def batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+        answer_rows = list(rows)
+        for at in range(0, len(answer_rows), ROWS):
+            batch = answer.batch(answer_rows[at : at + ROWS], str(group))
+            if analyzer.SINCE is not None:
+                batch = window.after_start(batch, analyzer.SINCE)
             yield batch
 
-    fields = [*dict.fromkeys([*asked.FIELDS, "timestamp", "error", "file"])]
-    for batch in reading.batches(group, asked.LEVEL, fields, asked.REDACT):
+    fields = [*dict.fromkeys([*analyzer.FIELDS, "timestamp", "error", "file"])]
+    for batch in reading.batches(group, analyzer.LEVEL, fields, analyzer.REDACT):
         window.begin(batch.column("timestamp"))
-        yield from made(asked.fold(window.before_end(batch)))
-    asked.resets = reading.resets
-    yield from made(asked.finish())
-    for note in asked.notes():
-        complain(f"{group}: {note}")
+        yield from batches(analyzer.update(window.before_end(batch)))
+    analyzer.resets = reading.resets
+    yield from batches(analyzer.finish())
+    for warning in analyzer.warnings():
+        print_error(f"{group}: {warning}")

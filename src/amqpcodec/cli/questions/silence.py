@@ -45,7 +45,7 @@ class Silences:
             self.allowed.pop(key, None)
             self.last.pop(key, None)
 
-    def see(self, batch: pa.RecordBatch) -> Iterator[Silence]:
+    def observe(self, batch: pa.RecordBatch) -> Iterator[Silence]:
         """The silences that ended in a batch. Columns: connection_index, direction, timestamp."""
         batch = batch.filter(batch.column("timestamp").is_valid())
         if not batch.num_rows:
@@ -86,7 +86,7 @@ class Silences:
         who = "server" if key % 2 else "client"
         return Silence(key // 2, who, begin, end, self.allowed[key] / 1e6, resumed)
 
-    def rest(self) -> Iterator[Silence]:
+    def finish(self) -> Iterator[Silence]:
         """The silences that last to the end of the recording."""
         if self.end is None:
             return

@@ -141,8 +141,8 @@ class Top(Traffic):
     def finish(self) -> Iterator[Row]:
         """The busiest, kind by kind."""
         for kind, tallies in self.counted.items():
-            found = sorted(tallies.items(), key=lambda each: -each[1].messages)
-            for name, tally in found[: self.options.top]:
+            busiest = sorted(tallies.items(), key=lambda entry: -entry[1].messages)
+            for name, tally in busiest[: self.options.top]:
                 if self.options.per:
                     yield from self._pieces(kind, name, tally)
                 else:
@@ -169,9 +169,9 @@ class Top(Traffic):
                 *(tally.first, tally.last, None, None),
             )
 
-    def notes(self) -> Iterator[str]:
+    def warnings(self) -> Iterator[str]:
         """What could not be told apart."""
-        yield from super().notes()
+        yield from super().warnings()
         if self.left_out:
             yield f"more than {MOST_NAMES:,} names of a kind: the rest is counted as (others)"
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..times import Window
-from .base import TIME, Question, Row, plain
+from .base import TIME, Analyzer, Row, plain
 from .links import address_of
 
 __all__ = ["Topology"]
@@ -38,7 +38,7 @@ class Thing:
         self.reason: str | None = None
 
 
-class Topology(Question):
+class Topology(Analyzer):
     """A row each thing, when all is read."""
 
     NAME = "topology"
@@ -86,10 +86,10 @@ class Topology(Question):
         self.last_queue: dict[tuple[int, int], str] = {}
         self.left_out = 0
 
-    def fold(self, batch: pa.RecordBatch) -> list[Row]:
+    def update(self, batch: pa.RecordBatch) -> list[Row]:
         """Look at what declares, binds and consumes, and count what is published."""
-        found = batch.filter(pc.is_in(batch.column("method"), pa.array(list(_SEEN))))
-        for conn, by, channel, time, method, arguments in plain(found.select(FIELDS)):
+        relevant_rows = batch.filter(pc.is_in(batch.column("method"), pa.array(list(_SEEN))))
+        for conn, by, channel, time, method, arguments in plain(relevant_rows.select(FIELDS)):
             fields = json.loads(arguments) if arguments else {}
             _SEEN[method](self, (conn, channel), by, time, method, fields)
         self._published(batch)  # by now the virtual hosts are known
@@ -101,8 +101,8 @@ class Topology(Question):
         by = sent.group_by(["connection_index", "exchange"])
         counted = by.aggregate([("timestamp", "min"), ("timestamp", "max"), ([], "count_all")])
         names = ["connection_index", "exchange", "timestamp_min", "timestamp_max", "count_all"]
-        for each in counted.select(names).to_batches():
-            for conn, exchange, first, last, count in plain(each):
+        for counts in counted.select(names).to_batches():
+            for conn, exchange, first, last, count in plain(counts):
                 thing = self._thing("exchange", (conn, 0), exchange, first)
                 if thing is not None:
                     thing.messages += count
@@ -133,10 +133,10 @@ class Topology(Question):
 
     def _answered(self, at: tuple[int, int], method: str) -> Key | None:
         """The request that an answer is for: the oldest of its kind."""
-        waiting = self.asked.get(at[0], {}).get(at[1], deque())
-        for place, (ok, key) in enumerate(waiting):
+        requests = self.asked.get(at[0], {}).get(at[1], deque())
+        for place, (ok, key) in enumerate(requests):
             if ok == method:
-                del waiting[place]
+                del requests[place]
                 return key
         return None
 
@@ -170,11 +170,11 @@ class Topology(Question):
             self.last_queue[at] = str(f.get("queue"))
             if thing is not None and key is not None and key[2] == "(named by the server)":
                 # Each of them is another queue.
-                named = self._thing("queue", at, f.get("queue"), time)
-                if named is not None:
-                    named.flags, named.arguments = thing.flags, thing.arguments
+                queue = self._thing("queue", at, f.get("queue"), time)
+                if queue is not None:
+                    queue.flags, queue.arguments = thing.flags, thing.arguments
                     self.things.pop(key, None)
-                    thing = named
+                    thing = queue
         if thing is None:
             return
         thing.last = time
@@ -285,7 +285,7 @@ class Topology(Question):
     def finish(self) -> Iterator[Row]:
         """All things, kind by kind."""
         order = ("exchange", "queue", "binding", "consumer", "producer", "address")
-        things = sorted(self.things.items(), key=lambda each: order.index(each[0][0]))
+        things = sorted(self.things.items(), key=lambda entry: order.index(entry[0][0]))
         for (kind, vhost, name, source, key), thing in things:
             if kind == "exchange" and name == "":
                 name = "(default)"
@@ -296,15 +296,15 @@ class Topology(Question):
                 *(thing.first, thing.last, thing.reason),
             )
 
-    def notes(self) -> Iterator[str]:
+    def warnings(self) -> Iterator[str]:
         """What there was no room for."""
         if self.left_out:
             yield f"more than {MOST_THINGS:,} things: {self.left_out:,} mentions are left out"
 
 
 def _arguments(fields: dict[str, Any]) -> str | None:
-    given = fields.get("arguments")
-    return json.dumps(given, ensure_ascii=False, separators=(",", ":")) if given else None
+    arguments = fields.get("arguments")
+    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":")) if arguments else None
 
 
 _SEEN = {

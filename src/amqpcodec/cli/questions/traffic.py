@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..times import Window
-from .base import Question, Row, plain
+from .base import Analyzer, Row, plain
 from .legacy import Legacy
 from .links import Links, sections
 
@@ -108,7 +108,7 @@ class Message:
         self.followed = False
 
 
-class Traffic(Question):
+class Traffic(Analyzer):
     """Folds rows at message level into what happens to messages."""
 
     FIELDS = (*FIELDS, "body")
@@ -122,27 +122,27 @@ class Traffic(Question):
         self.waiting = 0
         self.forgotten = 0
 
-    def fold(self, batch: pa.RecordBatch) -> list[Row]:
+    def update(self, batch: pa.RecordBatch) -> list[Row]:
         """Look at each row that says something about a message."""
         for record in records(batch):
-            self.see(record)
+            self.observe(record)
         rows, self.rows = self.rows, []
         return rows
 
-    def see(self, record: Record) -> None:
+    def observe(self, record: Record) -> None:
         """Look at one of them."""
         conn, method = record.conn, record.method
         if "." in method:
             legacy = self.legacy.get(conn)
             if legacy is None:
                 legacy = self.legacy[conn] = Legacy(self)
-            if legacy.see(record) is False:
+            if legacy.observe(record) is False:
                 del self.legacy[conn]
         else:
             links = self.links.get(conn)
             if links is None:
                 links = self.links[conn] = Links(self)
-            if links.see(record) is False:
+            if links.observe(record) is False:
                 del self.links[conn]
 
     def may_wait(self) -> bool:
@@ -150,7 +150,7 @@ class Traffic(Question):
         self.waiting += 1
         return self.waiting <= MOST_WAITING
 
-    def notes(self) -> Iterator[str]:
+    def warnings(self) -> Iterator[str]:
         """What was forgotten."""
         if self.forgotten:
             yield (
@@ -170,7 +170,7 @@ class Traffic(Question):
     def on_deliver(self, message: Message) -> None:
         """The broker sent a message: to a consumer, or (kind "get") on request."""
 
-    def on_get(self, asked: Record, answer: Record, queue: str | None) -> None:
+    def on_get(self, request: Record, answer: Record, queue: str | None) -> None:
         """basic.get had an answer, get-ok or get-empty."""
 
     def on_settle(self, message: Message, record: Record, outcome: str) -> None:
@@ -185,15 +185,15 @@ class Traffic(Question):
 
 def records(batch: pa.RecordBatch) -> Iterator[Record]:
     """The rows of METHODS that are whole. batch: of the columns of Traffic, and error."""
-    whole = pc.is_null(batch.column("error"))
-    batch = batch.filter(pc.and_(pc.is_in(batch.column("method"), METHODS), whole))
+    is_complete = pc.is_null(batch.column("error"))
+    batch = batch.filter(pc.and_(pc.is_in(batch.column("method"), METHODS), is_complete))
     bodies = batch.column("body")
     sizes = pc.binary_length(bodies).to_pylist()
     of_v1 = pc.equal(batch.column("method"), "transfer")
-    told = sections(pc.if_else(of_v1, bodies, None)) if pc.any(of_v1).as_py() else {}
+    sections_by_row = sections(pc.if_else(of_v1, bodies, None)) if pc.any(of_v1).as_py() else {}
     for at, (values, size) in enumerate(zip(plain(batch.select(FIELDS)), sizes, strict=True)):
         record = Record(values, size)
-        if at in told:
-            of_message = told[at]
+        if at in sections_by_row:
+            of_message = sections_by_row[at]
             record.message_id, record.correlation_id, record.reply_to, record.to, _ = of_message
         yield record

@@ -51,8 +51,8 @@ class Unacked(Traffic):
 
     def row(self, message: Message, state: str, until: int | None) -> Row:
         """A delivery as it is shown."""
-        known = until is not None and message.time is not None
-        age = (until - message.time) / 1e6 if known else None  # type: ignore[operator]
+        has_age = until is not None and message.time is not None
+        age = (until - message.time) / 1e6 if has_age else None  # type: ignore[operator]
         return (
             *(message.time, message.conn, message.peer, message.ch, state, age, message.queue),
             *(message.consumer, message.tag, message.redelivered, message.size),
@@ -78,13 +78,13 @@ class Unacked(Traffic):
                     else:
                         self.unsure += 1
         for links in self.links.values():
-            for session in {id(each): each for each in links.sessions.values()}.values():
+            for session in {id(entry): entry for entry in links.sessions.values()}.values():
                 for message in session.unsettled["server"].messages.values():
                     yield self.row(message, "waiting", self.end)
 
-    def notes(self) -> Iterator[str]:
+    def warnings(self) -> Iterator[str]:
         """What may not have had to be settled at all."""
-        yield from super().notes()
+        yield from super().warnings()
         if self.unsure:
             yield (
                 f"{self.unsure:,} deliveries are left out: their consumers began before the"

@@ -94,12 +94,12 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def _rate(text: str) -> float:
     try:
-        found = float(text)
+        rate = float(text)
     except ValueError:
-        found = 0.0
-    if not 0 < found < 1e9:
+        rate = 0.0
+    if not 0 < rate < 1e9:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of messages a second")
-    return found
+    return rate
 
 
 def _window(text: str) -> int:

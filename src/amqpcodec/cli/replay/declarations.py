@@ -85,7 +85,7 @@ class Declarations:
         if not set(DECLARING_COLUMNS) <= set(rows.schema.names):
             return
         try:
-            self._topology.fold(rows)
+            self._topology.update(rows)
         except (ValueError, TypeError, KeyError, AttributeError, pa.ArrowException):
             return  # a table whose columns have these names and something else in them
         self.is_known = True
@@ -99,7 +99,7 @@ class Declarations:
     def _collect(self) -> Iterator[Declaration]:
         names = Topology.SCHEMA.names
         rows = [dict(zip(names, row, strict=True)) for row in self._topology.finish()]
-        known: dict[tuple[str, str, str, str], Declaration] = {}
+        by_key: dict[tuple[str, str, str, str], Declaration] = {}
         others: list[Declaration] = []
         for kind in ("exchange", "queue", "binding"):
             for row in rows:
@@ -107,14 +107,14 @@ class Declarations:
                     continue
                 item = self._declaration(row)
                 key = (item.kind, item.name, item.source, item.routing_key)
-                before = known.get(key)
+                before = by_key.get(key)
                 if before is None or (before.problem and not item.problem):
-                    known[key] = item
+                    by_key[key] = item
                 elif not item.problem and before != item:
                     text = "declared in several ways, of which the first is taken"
                     others.append(Declaration(item.kind, item.name, item.type, problem=text))
-        missing = {item.name for item in known.values() if item.kind == "queue" and item.problem}
-        for item in known.values():
+        missing = {item.name for item in by_key.values() if item.kind == "queue" and item.problem}
+        for item in by_key.values():
             if item.kind == "binding to queue" and item.name in missing and not item.problem:
                 reason = f"queue {item.name!r} is not created"
                 item = Declaration(
@@ -167,14 +167,14 @@ class Declarations:
 
         Without the exchange itself, and without what the target has bound by itself.
         """
-        waiting = deque([("exchange", exchange, routing_key)])
-        known = {("exchange", exchange)}
-        while waiting and len(known) < MAX_RECEIVERS:
-            kind, name, key = waiting.popleft()
+        pending = deque([("exchange", exchange, routing_key)])
+        visited = {("exchange", exchange)}
+        while pending and len(visited) < MAX_RECEIVERS:
+            kind, name, key = pending.popleft()
             for next_kind, next_name, next_key, how in self._next(kind, name, key):
-                if (next_kind, next_name) not in known:
-                    known.add((next_kind, next_name))
-                    waiting.append((next_kind, next_name, next_key))
+                if (next_kind, next_name) not in visited:
+                    visited.add((next_kind, next_name))
+                    pending.append((next_kind, next_name, next_key))
                     yield next_kind, next_name, how
 
     def _next(self, kind: str, name: str, key: str) -> Iterable[tuple[str, str, str, str]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...capture._limits import Limits
-from .. import Problem
+from .. import UsageError
 from ..arguments import version
 from ..groups import limits
 from ..selection import parsed
@@ -45,16 +45,16 @@ def identity_of(options: argparse.Namespace, target: Target) -> dict[str, Any]:
     """Name -> JSON value of each part; names are those of the options.
 
     Raises:
-        Problem: a file cannot be read, or not twice; a limit is out of its range.
+        UsageError: a file cannot be read, or not twice; a limit is out of its range.
     """
-    found: dict[str, Any] = {"version": version()}
+    identity: dict[str, Any] = {"version": version()}
     for name, part in PARTS.items():
-        found[name] = part(options, target)
+        identity[name] = part(options, target)
     try:
-        found.update(asdict(Limits(**limits(options))))
+        identity.update(asdict(Limits(**limits(options))))
     except ValueError as error:
-        raise Problem(str(error)) from None
-    return found
+        raise UsageError(str(error)) from None
+    return identity
 
 
 def can_be_read_again(file: Path | Uri) -> bool:
@@ -116,14 +116,14 @@ PARTS: dict[str, Callable[[argparse.Namespace, Target], Any]] = {
 def _digest(file: Path | Uri) -> str:
     """The digest of all bytes of a file."""
     if not can_be_read_again(file):
-        raise Problem(f"--journal: {file} cannot be read twice: save it to a file first")
+        raise UsageError(f"--journal: {file} cannot be read twice: save it to a file first")
     digest = hashlib.sha256()
     try:
         with _opened(file) as opened:
             while data := opened.read(STEP):
                 digest.update(data)
     except OSError as error:
-        raise Problem(f"{file}: {error.strerror or error}") from None
+        raise UsageError(f"{file}: {error.strerror or error}") from None
     return digest.hexdigest()
 
 

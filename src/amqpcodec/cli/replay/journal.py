@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from .. import Problem
+from .. import UsageError
 
 __all__ = ["FORMAT", "Done", "Journal", "Refusal"]
 
@@ -80,8 +80,8 @@ class Journal:
             read_only: leave the file as it is, and create none.
 
         Raises:
-            Problem: the file is no journal, is damaged, is of another replay, is used by one that
-                runs, or cannot be written. The file is left as it was.
+            UsageError: the file is no journal, is damaged, is of another replay, is used by one
+                that runs, or cannot be written. The file is left as it was.
         """
         self.confirmed = Done()
         self.refused: dict[int, Refusal] = {}
@@ -97,8 +97,8 @@ class Journal:
             self._load(digests)
         except OSError as error:
             self._close()
-            raise Problem(f"{path}: {error.strerror}") from None
-        except Problem:
+            raise UsageError(f"{path}: {error.strerror}") from None
+        except UsageError:
             self._close()
             raise
 
@@ -113,7 +113,7 @@ class Journal:
                 return False
             raise
         if not stat.S_ISREG(os.fstat(self._file).st_mode):
-            raise Problem(f"{self._path} is not a regular file: name another --journal")
+            raise UsageError(f"{self._path} is not a regular file: name another --journal")
         if not self._read_only:
             self._lock()
         return True
@@ -128,7 +128,7 @@ class Journal:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Problem(f"{self._path}: another replay is using this journal") from None
+            raise UsageError(f"{self._path}: another replay is using this journal") from None
 
     def _load(self, digests: dict[str, str]) -> None:
         assert self._file is not None
@@ -156,12 +156,12 @@ class Journal:
         except (ValueError, RecursionError):
             head = None
         if not isinstance(head, dict) or head.get("format") != FORMAT:
-            raise Problem(
+            raise UsageError(
                 f"{self._path} is no journal of amqpcodec replay, or its first line is damaged;"
                 " it was left as it is: name another --journal"
             )
         if head.get("version") != VERSION:
-            raise Problem(
+            raise UsageError(
                 f"{self._path}: journals of version {head.get('version')!r} are not read, only"
                 f" those of version {VERSION}: name another --journal"
             )
@@ -174,7 +174,7 @@ class Journal:
             for name in names
             if not isinstance(stored, dict) or stored.get(name) != digests.get(name)
         ]
-        raise Problem(
+        raise UsageError(
             f"{self._path} is of another replay, with other values of"
             f" {', '.join(map(_in_words, other))}: repeat that command, or name another --journal"
         )
@@ -184,7 +184,7 @@ class Journal:
         match = RECORD.fullmatch(line)
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
         if match is None or last < first:
-            raise Problem(f"{self._path}: line {at} is damaged; name another --journal")
+            raise UsageError(f"{self._path}: line {at} is damaged; name another --journal")
         if match[3] is None:
             self.confirmed.add(first, last)
             return
@@ -192,7 +192,9 @@ class Journal:
             reason = json.loads(match[3])
             self.refused[first] = int(reason["reply_code"]), str(reason["reply_text"])
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise Problem(f"{self._path}: line {at} is damaged; name another --journal") from None
+            raise UsageError(
+                f"{self._path}: line {at} is damaged; name another --journal"
+            ) from None
 
     def __contains__(self, number: int) -> bool:
         """Whether a message is not to be sent again."""
@@ -227,7 +229,7 @@ class Journal:
             while data:
                 data = data[os.write(self._file, data) :]
         except OSError as error:
-            raise Problem(f"{self._path}: {error.strerror}") from None
+            raise UsageError(f"{self._path}: {error.strerror}") from None
 
     def __enter__(self) -> Journal:
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .. import Problem
+from .. import UsageError
 
 __all__ = ["Mapping"]
 
@@ -19,21 +19,21 @@ class Mapping:
         """rules: as on the command line.
 
         Raises:
-            Problem: one of them is none.
+            UsageError: one of them is none.
         """
         self._rules: dict[str, list[tuple[re.Pattern[str], str]]] = {kind: [] for kind in KINDS}
         self._known: dict[tuple[str, str], str] = {}
         for rule in rules:
-            kind, colon, rest = rule.partition(":")
+            kind, colon, mapping = rule.partition(":")
             if not colon or kind not in KINDS:
-                kind, rest = "exchange", rule
-            old, sign, new = rest.partition("=")
+                kind, mapping = "exchange", rule
+            old, sign, new = mapping.partition("=")
             if not sign:
-                raise Problem(f"--map {rule!r}: there is no = in it")
+                raise UsageError(f"--map {rule!r}: there is no = in it")
             if new.count("*") > old.count("*"):
-                raise Problem(f"--map {rule!r}: the new name has more * than the old one")
+                raise UsageError(f"--map {rule!r}: the new name has more * than the old one")
             if old.count("*") > 3:  # each more would cost a name's length once more
-                raise Problem(f"--map {rule!r}: an old name has 3 * at most")
+                raise UsageError(f"--map {rule!r}: an old name has 3 * at most")
             pattern = "(.*)".join(re.escape(part) for part in old.split("*"))
             self._rules[kind].append((re.compile(pattern, re.DOTALL), new))
 
@@ -53,13 +53,13 @@ class Mapping:
     def _mapped(self, kind: str, name: str) -> str:
         if not self._rules[kind]:
             return name
-        found = self._known.get((kind, name))
-        if found is None:
-            found = self._find(kind, name)
+        new_name = self._known.get((kind, name))
+        if new_name is None:
+            new_name = self._find(kind, name)
             if len(self._known) > 10_000:
                 self._known.clear()
-            self._known[kind, name] = found
-        return found
+            self._known[kind, name] = new_name
+        return new_name
 
     def _find(self, kind: str, name: str) -> str:
         for pattern, new in self._rules[kind]:

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ... import DecodeError, batch, v0_9_1
-from .. import Problem, complain
-from ..live import Stop
+from .. import UsageError, print_error
+from ..live import Cancelled
 from ..progress import Progress
 from ..selection import Selection, fitting, parsed
 from ..sources import Reading
@@ -65,7 +65,7 @@ class Messages:
         self,
         options: argparse.Namespace,
         bar: Progress,
-        stop: Stop,
+        stop: Cancelled,
         observe: Callable[[pa.RecordBatch], None] | None = None,
     ) -> None:
         """observe: is called with all that is read, which says what was declared."""
@@ -75,7 +75,7 @@ class Messages:
         self.reading = Reading(options, bar, stop)
         self.tables = [path for path in options.files if is_table(path)]
         if self.tables and len(self.tables) < len(options.files):
-            raise Problem("captures and Parquet tables are not replayed together")
+            raise UsageError("captures and Parquet tables are not replayed together")
 
     @property
     def total(self) -> int | None:
@@ -103,43 +103,43 @@ class Messages:
         if self.observe is not None:
             fields = [*dict.fromkeys([*fields, *DECLARING_COLUMNS])]
         selection = Selection("message", options.protocol, fields, options.where, (), window)
-        found = False
+        has_publication = False
         for group in self.reading.groups():
-            for each in self.reading.batches(group, "message", selection.fields):
+            for capture_batch in self.reading.batches(group, "message", selection.fields):
                 if self.observe is not None:
-                    self.observe(each)
-                rows = selection.complete(each)
+                    self.observe(capture_batch)
+                rows = selection.complete(capture_batch)
                 sent = pc.and_kleene(
                     pc.equal(rows.column("direction"), "client"),
                     pc.equal(rows.column("method"), "basic.publish"),
                 )
                 rows = rows.filter(pc.fill_null(sent, False))
-                found = found or rows.num_rows > 0
+                has_publication = has_publication or rows.num_rows > 0
                 rows = self._good(selection.fitting(rows))
                 yield rows, rows.column("frame")
-        if not found and not self.stop.pressed:
-            complain("there is no publication of AMQP 0-x in what was read")
+        if not has_publication and not self.stop.pressed:
+            print_error("there is no publication of AMQP 0-x in what was read")
 
     # --- tables
 
     def _of_tables(self) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
-        wanted = parsed(self.options.where, {})
+        predicate = parsed(self.options.where, {})
         for path in self.tables:
             try:
                 file = pq.ParquetFile(path)
             except (OSError, pa.ArrowException) as error:
-                raise Problem(f"{path}: {error}") from None
+                raise UsageError(f"{path}: {error}") from None
             with file:
                 if not {"exchange", "routing_key", "frame"} & set(file.schema_arrow.names):
-                    raise Problem(f"{path}: no column is exchange, routing_key or frame")
+                    raise UsageError(f"{path}: no column is exchange, routing_key or frame")
                 try:
-                    for each in file.iter_batches(ROWS):
+                    for table_batch in file.iter_batches(ROWS):
                         if self.observe is not None:
-                            self.observe(each)
-                        rows = self._good(fitting(self._published(each), wanted))
+                            self.observe(table_batch)
+                        rows = self._good(fitting(self._published(table_batch), predicate))
                         yield rows, self._encoded(rows)
                 except (OSError, pa.ArrowException) as error:
-                    raise Problem(f"{path}: {error}") from None
+                    raise UsageError(f"{path}: {error}") from None
 
     def _published(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that are publications; all, where nothing says what they are."""
@@ -160,13 +160,13 @@ class Messages:
             if name in TABLE_FIELDS or name.startswith(("properties.", "headers."))
         ]
         try:
-            made = batch.encode(rows.select(used), frame_max=0)
+            encoded = batch.encode(rows.select(used), frame_max=0)
         except ValueError as error:
-            raise Problem(f"the table's columns are no messages: {error}") from None
-        if made.error_count:
-            told = next(text for text in pa.array(made.errors).to_pylist() if text)
-            complain(f"{made.error_count} rows are no messages; the first: {told}")
-        return pa.array(made)
+            raise UsageError(f"the table's columns are no messages: {error}") from None
+        if encoded.error_count:
+            first_error = next(text for text in pa.array(encoded.errors).to_pylist() if text)
+            print_error(f"{encoded.error_count} rows are no messages; the first: {first_error}")
+        return pa.array(encoded)
 
     # --- both
 
@@ -181,17 +181,17 @@ class Messages:
         times = _microseconds(rows)
         brokers = _texts(rows, "dst")
         for at, frame in enumerate(frames):
-            found = _decoded(frame.as_py())
-            if found is None:
+            content = _decoded(frame.as_py())
+            if content is None:
                 self.left_out += 1
                 continue
             number, self.count = self.count, self.count + 1
             yield Message(
                 number,
-                found.method.exchange,
-                found.method.routing_key,
-                found.properties,
-                found.body,
+                content.method.exchange,
+                content.method.routing_key,
+                content.properties,
+                content.body,
                 times[at],
                 brokers[at],
             )
@@ -216,12 +216,12 @@ def _microseconds(rows: pa.RecordBatch) -> list[int | None]:
     column = rows.column("timestamp")
     if not pa.types.is_timestamp(column.type):
         return [None] * rows.num_rows
-    found: list[int | None] = column.cast(pa.timestamp("us"), safe=False).cast("int64").to_pylist()
-    return found
+    times: list[int | None] = column.cast(pa.timestamp("us"), safe=False).cast("int64").to_pylist()
+    return times
 
 
 def _texts(rows: pa.RecordBatch, name: str) -> list[str | None]:
     if name not in rows.schema.names:
         return [None] * rows.num_rows
-    found: list[str | None] = rows.column(name).cast(pa.string()).to_pylist()
-    return found
+    texts: list[str | None] = rows.column(name).cast(pa.string()).to_pylist()
+    return texts

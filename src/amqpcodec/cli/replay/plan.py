@@ -94,8 +94,8 @@ class Plan:
         for route, count in busiest[:SHOWN]:
             yield f"{count.messages:>9,}  {count.bytes:>12,}  {_route_text(route)}"
         if len(busiest) > SHOWN:
-            rest = sum(count.messages for _, count in busiest[SHOWN:])
-            yield f"{rest:>9,}  {'':>12}  to {len(busiest) - SHOWN:,} more"
+            remainder = sum(count.messages for _, count in busiest[SHOWN:])
+            yield f"{remainder:>9,}  {'':>12}  to {len(busiest) - SHOWN:,} more"
         yield from _listed("can receive messages:", self._receivers())
         if any(self.exchanges):
             yield UNKNOWN

@@ -23,7 +23,7 @@ from ...session import (
     Returned,
     Unblocked,
 )
-from .. import Problem, complain
+from .. import UsageError, print_error
 from ..cells import clean
 from .declarations import Declaration
 from .journal import Journal
@@ -164,7 +164,7 @@ class Player:
         """Find out whether all these exchanges are there, before anything is published to them.
 
         Raises:
-            Problem: some are not; names them.
+            UsageError: some are not; names them.
             Lost: no answer.
         """
         missing = []
@@ -176,7 +176,7 @@ class Player:
             if answer is not None and answer[0] == 404:
                 missing.append(f"{name!r} ({answer[0]} {answer[1]})")
         if missing:
-            raise Problem(
+            raise UsageError(
                 clean(
                     f"{self.wire.target}: no such exchange: {', '.join(missing)}. No message was"
                     f" sent to {'them' if len(missing) > 1 else 'it'}: declare what is missing"
@@ -189,7 +189,7 @@ class Player:
         """Create what can be created; how many these were.
 
         Raises:
-            Problem: the broker refuses one, such as one that is there with other properties.
+            UsageError: the broker refuses one, such as one that is there with other properties.
             Lost: no answer.
         """
         count = 0
@@ -199,7 +199,7 @@ class Player:
             answer = self._ask(partial(_declared, item))
             if answer is not None:
                 code, text = answer
-                raise Problem(
+                raise UsageError(
                     clean(f"{self.wire.target}: {item} cannot be declared: {code} {text}")
                     + "; no message was sent"
                 )
@@ -214,20 +214,20 @@ class Player:
         timestamp: µs since 1970 at which it was recorded, or None.
 
         Raises:
-            Problem: its exchange is not there.
+            UsageError: its exchange is not there.
             Lost: the broker ended the connection, or the channel for a reason of the target's.
         """
         self.check_exchanges([outgoing.exchange])
         due = self.pace.due(timestamp, time.monotonic())
         while True:
             wait = due - time.monotonic()
-            held = bool(self._again) or not self._may_send()
+            must_wait = bool(self._again) or not self._may_send()
             if self.stopped():
                 return False
-            if wait <= 0 and not held:
+            if wait <= 0 and not must_wait:
                 break
             self._send_again()
-            self._pump(STEP if held else min(wait, STEP))
+            self._pump(STEP if must_wait else min(wait, STEP))
         if outgoing.is_suspect and not self._settle_all():
             return False
         self.sent += self._send(outgoing, outgoing.is_suspect)
@@ -242,7 +242,7 @@ class Player:
         room = (
             len(self._unsettled) < self.window
             and self._unsettled_bytes < MAX_UNCONFIRMED
-            and self.wire.waiting <= HIGH_WATER
+            and self.wire.unsent_bytes <= HIGH_WATER
         )
         return is_open and room and not (self._is_alone and self._unsettled)
 
@@ -272,7 +272,7 @@ class Player:
             )
         except EncodeError as error:
             self.unencodable += 1
-            complain(f"message {outgoing.number} cannot be sent: {clean(str(error))}")
+            print_error(f"message {outgoing.number} cannot be sent: {clean(str(error))}")
             return False
         except LocalProtocolError as error:
             raise Lost(clean(str(error))) from None
@@ -342,7 +342,7 @@ class Player:
                 self._is_ready = True
             case Blocked(reason=reason):
                 self._is_blocked = True
-                complain(f"the broker takes nothing for now: {clean(reason)}")
+                print_error(f"the broker takes nothing for now: {clean(reason)}")
             case Unblocked():
                 self._is_blocked = False
             case FlowChanged(active=active):
@@ -380,7 +380,7 @@ class Player:
         self.journal.refuse(outgoing.number, code, text)
         if self.refused <= MAX_REPORTED:
             route = f"exchange {outgoing.exchange!r}, key {outgoing.routing_key!r}"
-            complain(clean(f"message {outgoing.number} was refused: {code} {text} ({route})"))
+            print_error(clean(f"message {outgoing.number} was refused: {code} {text} ({route})"))
 
     def _why(self, code: int, text: str) -> str:
         reason = f"{code} {text}" if code else text

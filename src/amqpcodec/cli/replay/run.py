@@ -7,9 +7,9 @@ import contextlib
 import io
 from collections.abc import Iterator
 
-from .. import BAD_DATA, INTERRUPTED, USAGE, Problem, complain
+from .. import BAD_DATA, INTERRUPTED, USAGE, UsageError, print_error
 from ..cells import clean
-from ..live import Stop
+from ..live import Cancelled
 from ..output import refuse_input
 from ..progress import Progress
 from .bar import ReplayBar
@@ -36,14 +36,14 @@ def replay(options: argparse.Namespace) -> int:
     mapping = Mapping(options.map)
     is_stream = not all(map(can_be_read_again, options.files))
     if is_stream and options.declare:
-        raise Problem(
+        raise UsageError(
             "--declare reads the files twice, and a pipe can be read once: save it to a file first"
         )
     if options.journal is not None:
         refuse_input(options, "--journal", options.journal)
     identity = identity_of(options, target) if options.journal is not None else {}
     with (
-        Stop() as stop,
+        Cancelled() as stop,
         _reading_bar(options) as bar,
         Journal(options.journal, identity, options.dry_run) as journal,
     ):
@@ -68,7 +68,7 @@ class _Replay:
         target: Target,
         mapping: Mapping,
         journal: Journal,
-        stop: Stop,
+        stop: Cancelled,
     ) -> None:
         self.options, self.target, self.journal, self.stop = options, target, journal, stop
         self.preparation = Preparation(mapping, target.username)
@@ -102,16 +102,16 @@ class _Replay:
         """Refuse what must not be sent.
 
         Raises:
-            Problem: says why nothing is sent.
+            UsageError: says why nothing is sent.
         """
         if plan.brokers & self.own_addresses:
-            raise Problem(self._recorded_broker())
+            raise UsageError(self._recorded_broker())
         if plan.unmapped:
-            raise Problem(_unmapped(list(plan.unmapped)))
+            raise UsageError(_unmapped(list(plan.unmapped)))
 
     def _check_declarations(self) -> None:
         if not self.declarations.is_known:
-            raise Problem(
+            raise UsageError(
                 "--declare: the tables have no declarations: they need the rows of all methods"
                 f" and the columns {', '.join(DECLARING_COLUMNS)}"
             )
@@ -146,7 +146,7 @@ class _Replay:
             with ReplayBar(total) as sending:
                 self._send(messages, plan, sending)
         except Lost as error:
-            complain(str(error))
+            print_error(str(error))
             is_lost = True
         finally:
             if self.player is not None:
@@ -154,7 +154,9 @@ class _Replay:
         self._tell(messages)
         if is_lost:
             if self.options.journal is not None:
-                complain("the same command goes on from here: what was confirmed is in the journal")
+                print_error(
+                    "the same command goes on from here: what was confirmed is in the journal"
+                )
             return USAGE
         return self._status(messages)
 
@@ -165,10 +167,10 @@ class _Replay:
             except Unsendable as reason:
                 self.unsendable += 1
                 if self.unsendable <= MAX_REPORTED:
-                    complain(f"message {message.number} cannot be sent: {reason}")
+                    print_error(f"message {message.number} cannot be sent: {reason}")
                 continue
             if outgoing.unmapped:
-                raise Problem(_unmapped(list(outgoing.unmapped)))
+                raise UsageError(_unmapped(list(outgoing.unmapped)))
             if self.player is None:
                 self._open(plan, bar)
             assert self.player is not None
@@ -182,7 +184,7 @@ class _Replay:
         """The messages that are not done."""
         for message in messages:
             if message.broker is not None and message.broker in self.own_addresses:
-                raise Problem(self._recorded_broker())
+                raise UsageError(self._recorded_broker())
             if message.number in self.journal.refused:
                 self._tell_refused(message.number)
             elif message.number in self.journal:
@@ -194,7 +196,7 @@ class _Replay:
         self.refused_before += 1
         if self.refused_before <= MAX_REPORTED:
             code, text = self.journal.refused[number]
-            complain(f"message {number} was refused before: {code} {clean(text)}")
+            print_error(f"message {number} was refused before: {code} {clean(text)}")
 
     def _open(self, plan: Plan | None, bar: ReplayBar) -> None:
         """Connect, create what --declare asks for, and check every exchange."""
@@ -234,9 +236,11 @@ class _Replay:
         if player is None:
             return
         for (exchange, key), count in player.lost_routes.most_common(5):
-            complain(f"{count:,} unroutable: exchange {clean(exchange)!r}, key {clean(key)!r}")
+            print_error(f"{count:,} unroutable: exchange {clean(exchange)!r}, key {clean(key)!r}")
         if player.lost_users:
-            complain(f"user-id was taken off {player.lost_users:,} messages: it is another user's")
+            print_error(
+                f"user-id was taken off {player.lost_users:,} messages: it is another user's"
+            )
 
     def _status(self, messages: Messages) -> int:
         if self.stop.pressed:
@@ -248,9 +252,9 @@ class _Replay:
 
 
 def _unmapped(keys: list[str]) -> str:
-    named = ", ".join(repr(clean(key)) for key in keys[:5])
+    key_list = ", ".join(repr(clean(key)) for key in keys[:5])
     more = f" and {len(keys) - 5:,} more" if len(keys) > 5 else ""
     return (
-        f"headers CC and BCC send messages to {named}{more} as well, which no key rule of --map"
+        f"headers CC and BCC send messages to {key_list}{more} as well, which no key rule of --map"
         f" fits: add --map key:OLD=NEW for them, or --map 'key:*=*' to send them there"
     )

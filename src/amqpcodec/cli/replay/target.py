@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ...session import Connection, Event, RemoteProtocolError
-from .. import Problem
+from .. import UsageError
 
 __all__ = ["Lost", "Target", "Wire"]
 
@@ -50,17 +50,17 @@ class Target:
         """The target of a URL. Without name and password: guest, as RabbitMQ's own tools.
 
         Raises:
-            Problem: it is no such URL; its password is not shown.
+            UsageError: it is no such URL; its password is not shown.
         """
         try:
             parts = urlsplit(url)
             port = parts.port
         except ValueError:
-            raise Problem("--to: the URL cannot be read") from None
+            raise UsageError("--to: the URL cannot be read") from None
         if parts.scheme not in PORTS or not parts.hostname:
-            raise Problem("--to wants amqp://user:password@host:port/vhost, or amqps://...")
+            raise UsageError("--to wants amqp://user:password@host:port/vhost, or amqps://...")
         if parts.query or parts.fragment or "/" in parts.path[1:]:
-            raise Problem("--to: nothing follows the virtual host; a / in its name is %2F")
+            raise UsageError("--to: nothing follows the virtual host; a / in its name is %2F")
         try:
             # In a URL it is percent-encoded; in the environment it stands as it is.
             if parts.password is not None:
@@ -72,7 +72,7 @@ class Target:
             for text in (password, username, virtual_host):
                 text.encode()
         except UnicodeError:
-            raise Problem(
+            raise UsageError(
                 f"--to: user, password ({PASSWORD}, too) and virtual host are UTF-8"
             ) from None
         return cls(
@@ -87,10 +87,12 @@ class Target:
     def addresses(self) -> set[str]:
         """Every "addr:port" that it may be, as captures write them; none where nobody knows."""
         try:
-            found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
+            address_infos = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_STREAM)
         except OSError:
             return set()
-        hosts = {(str(where[0]), family == socket.AF_INET6) for family, _, _, _, where in found}
+        hosts = {
+            (str(where[0]), family == socket.AF_INET6) for family, _, _, _, where in address_infos
+        }
         return {f"[{host}]:{self.port}" if six else f"{host}:{self.port}" for host, six in hosts}
 
 
@@ -127,7 +129,7 @@ class Wire:
         self.socket.setblocking(False)
 
     @property
-    def waiting(self) -> int:
+    def unsent_bytes(self) -> int:
         """Bytes that wait to be sent."""
         return self._unsent_bytes + int(self.session.bytes_to_send)
 

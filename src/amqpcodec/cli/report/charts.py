@@ -24,12 +24,14 @@ LONGEST = 40
 
 def safe(text: object, longest: int = 400) -> str:
     """Text of the wire, as plotly and HTML show it and do not obey it."""
-    told = clean("" if text is None else str(text))
-    return html.escape(told if len(told) <= longest else told[: longest - 1] + "…")
+    plain_text = clean("" if text is None else str(text))
+    return html.escape(
+        plain_text if len(plain_text) <= longest else plain_text[: longest - 1] + "…"
+    )
 
 
 def _times(micros: Iterable[int | None]) -> list[datetime | None]:
-    return [None if each is None else _time(each) for each in micros]
+    return [None if microseconds is None else _time(microseconds) for microseconds in micros]
 
 
 def _time(micros: int) -> datetime | None:
@@ -42,7 +44,7 @@ def _time(micros: int) -> datetime | None:
 
 def charts(frames: Frames, flow: Flow) -> list[tuple[str, str, str, go.Figure]]:
     """(id, title, what it shows, figure) of all that have something to show."""
-    made = [
+    candidates = [
         ("rates", "Rates by method", "Frames a second.", _curves(frames.rates, None)),
         ("messages", "Messages", "A second, with redeliveries and returns.", _messages(flow)),
         (
@@ -61,7 +63,7 @@ def charts(frames: Frames, flow: Flow) -> list[tuple[str, str, str, go.Figure]]:
             _lines(frames),
         ),
     ]
-    return [each for each in made if each[3].data]
+    return [chart for chart in candidates if chart[3].data]
 
 
 def _figure(height: int, **layout: Any) -> go.Figure:
@@ -88,14 +90,14 @@ def _figure(height: int, **layout: Any) -> go.Figure:
 def _curves(series: Series, names: list[str] | None) -> go.Figure:
     """Curves over time; what is not among the busiest is one of them."""
     figure = _figure(380, hovermode="x unified")
-    known = series.busiest(len(series.counts))
-    shown = names if names is not None else known[: MOST_CURVES - 1]
-    rest = [] if names is not None else [name for name in known if name not in shown]
+    busiest = series.busiest(len(series.counts))
+    shown = names if names is not None else busiest[: MOST_CURVES - 1]
+    others = [] if names is not None else [name for name in busiest if name not in shown]
     for name in shown:
         if name in series.counts:
             _curve(figure, series, safe(name, LONGEST), [name])
-    if rest:
-        _curve(figure, series, f"{len(rest)} others", rest)
+    if others:
+        _curve(figure, series, f"{len(others)} others", others)
     return figure
 
 
@@ -114,7 +116,7 @@ def _messages(flow: Flow) -> go.Figure:
 
 
 def _queues(flow: Flow) -> go.Figure:
-    tallies = sorted(flow.top.counted["queue"].items(), key=lambda each: -each[1].messages)
+    tallies = sorted(flow.top.counted["queue"].items(), key=lambda entry: -entry[1].messages)
     shown = tallies[:MOST_BARS][::-1]
     figure = _figure(max(200, 90 + 26 * len(shown)), barmode="stack")
     labels = _labels([name for name, _ in shown])
@@ -131,27 +133,27 @@ def _queues(flow: Flow) -> go.Figure:
 
 def _labels(names: list[str]) -> list[str]:
     """Short labels that differ: two long names may begin alike."""
-    found: list[str] = []
+    labels: list[str] = []
     for name in names:
         label = safe(name, 26) or "(no name)"
-        while label in found:
+        while label in labels:
             label += " "
-        found.append(label)
-    return found
+        labels.append(label)
+    return labels
 
 
 def _latency(flow: Flow) -> go.Figure:
-    samples = sorted(flow.latency.samples.items(), key=lambda each: -each[1].n)[:MOST_BARS][::-1]
+    samples = sorted(flow.latency.samples.items(), key=lambda entry: -entry[1].n)[:MOST_BARS][::-1]
     figure = _figure(max(220, 100 + 40 * len(samples)), barmode="group")
     names = [f"{what} {queue or exchange or '(default)'}" for (what, queue, exchange), _ in samples]
     labels = _labels(names)
-    told = [[safe(name), each.n] for name, (_, each) in zip(names, samples, strict=True)]
+    customdata = [[safe(name), entry.n] for name, (_, entry) in zip(names, samples, strict=True)]
     for share in (0.99, 0.9, 0.5):
-        values = [max(each.at(share)[0], 1) / 1000 for _, each in samples]
+        values = [max(entry.at(share)[0], 1) / 1000 for _, entry in samples]
         if values:
             figure.add_trace(go.Bar(
                 y=labels, x=values, name=f"p{share * 100:.0f}", orientation="h",
-                customdata=told,
+                customdata=customdata,
                 hovertemplate="%{customdata[0]}<br>%{fullData.name} %{x:.3f} ms"
                 " of %{customdata[1]:,}<extra></extra>",
             ))  # fmt: skip
@@ -190,19 +192,19 @@ def _size(bits: int) -> str:
 
 def _errors(frames: Frames, flow: Flow) -> go.Figure:
     by_kind: dict[str, list[Mapping[str, Any]]] = {}
-    for each in frames.errors:
-        by_kind.setdefault(each["what"], []).append(each)
+    for error in frames.errors:
+        by_kind.setdefault(error["what"], []).append(error)
     redelivered, rates = flow.events.curve(["redelivered"])
     again = [time for time, rate in zip(redelivered, rates, strict=True) if rate]
     rows = len(by_kind) + bool(again)
     figure = _figure(max(200, 90 + 34 * rows), showlegend=False)
-    for kind, found in by_kind.items():
+    for kind, errors in by_kind.items():
         figure.add_trace(go.Scatter(
-            x=_times(each["time"] for each in found), y=[kind] * len(found), name=kind,
+            x=_times(error["time"] for error in errors), y=[kind] * len(errors), name=kind,
             mode="markers", marker={"size": 9, "opacity": 0.75},
             customdata=[
-                [safe(each["code"]), safe(each["text"], 200), each["conn"], safe(each["client"])]
-                for each in found
+                [safe(row["code"]), safe(row["text"], 200), row["conn"], safe(row["client"])]
+                for row in errors
             ],
             hovertemplate="%{y} %{customdata[0]}<br>%{customdata[1]}<br>"
             "connection %{customdata[2]} of %{customdata[3]}<extra></extra>",
@@ -221,28 +223,39 @@ ENDS = {"closed": "#0072B2", "refused": "#D55E00", "open": "#009E73"}
 
 
 def _lines(frames: Frames) -> go.Figure:
-    shown = [each for each in frames.connections if each["since"] is not None][:MOST_LINES]
+    shown = [connection for connection in frames.connections if connection["since"] is not None][
+        :MOST_LINES
+    ]
     figure = _figure(max(200, 90 + 18 * len(shown)))
     for end in (*ENDS, None):
-        rows = [each for each in shown if each["ended"] == end]
+        rows = [connection for connection in shown if connection["ended"] == end]
         if not rows:
             continue
         xs: list[datetime | None] = []
         ys: list[str | None] = []
-        told: list[list[str] | None] = []
-        for each in rows:
-            label = f"{each['conn']} {safe(each['client'], 24)}"
-            words = [safe(each["product"] or each["name"]), safe(each["user"]), safe(each["vhost"])]
-            why = safe(" ".join(filter(None, (each["by"], each["code"], each["reason"]))), 160)
-            xs += [*_times((each["since"], each["until"])), None]
+        details: list[list[str] | None] = []
+        for connection in rows:
+            label = f"{connection['conn']} {safe(connection['client'], 24)}"
+            words = [
+                safe(connection["product"] or connection["name"]),
+                safe(connection["user"]),
+                safe(connection["vhost"]),
+            ]
+            why = safe(
+                " ".join(
+                    filter(None, (connection["by"], connection["code"], connection["reason"]))
+                ),
+                160,
+            )
+            xs += [*_times((connection["since"], connection["until"])), None]
             ys += [label, label, None]
-            told += [[*words, why]] * 2 + [None]
+            details += [[*words, why]] * 2 + [None]
         figure.add_trace(go.Scatter(
-            x=xs, y=ys, customdata=told, name=end or "end not seen", mode="lines+markers",
+            x=xs, y=ys, customdata=details, name=end or "end not seen", mode="lines+markers",
             line={"width": 6, "color": ENDS.get(end or "", "#888888")}, marker={"size": 6},
             hovertemplate="%{y}<br>%{customdata[0]} as %{customdata[1]} on %{customdata[2]}<br>"
             "%{customdata[3]}<extra>%{fullData.name}</extra>",
         ))  # fmt: skip
-    order = [f"{each['conn']} {safe(each['client'], 24)}" for each in shown][::-1]
+    order = [f"{connection['conn']} {safe(connection['client'], 24)}" for connection in shown][::-1]
     figure.update_yaxes(type="category", categoryorder="array", categoryarray=order)
     return figure

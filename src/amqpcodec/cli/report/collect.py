@@ -42,10 +42,10 @@ class Frames:
         self.reasons: Counter[tuple[str, str | None, str | None]] = Counter()
         self.connections: list[dict[str, Any]] = []
 
-    def fold(self, batch: pa.RecordBatch) -> None:
+    def update(self, batch: pa.RecordBatch) -> None:
         """Look at a batch at frame level."""
-        self._wrong(self.asked_errors.fold(batch))
-        self.asked_connections.fold(batch)
+        self._wrong(self.asked_errors.update(batch))
+        self.asked_connections.update(batch)
         batch = self.window.after_start(batch)
         self.count += batch.num_rows
         names = pc.coalesce(batch.column("method"), batch.column("frame_type"))
@@ -53,24 +53,24 @@ class Frames:
         pieces = pc.divide(ticks, self.rates.width)
         table = pa.table({"name": names, "piece": pieces}).group_by(["name", "piece"])
         width = self.rates.width
-        for found in table.aggregate([([], "count_all")]).to_batches():
-            for name, piece, count in plain(found.select(["name", "piece", "count_all"])):
+        for counts in table.aggregate([([], "count_all")]).to_batches():
+            for name, piece, count in plain(counts.select(["name", "piece", "count_all"])):
                 if piece is not None:
                     self.rates.add(name or "damaged", piece * width, count)
 
     def _wrong(self, rows: list[Row]) -> None:
         names = Errors.SCHEMA.names
         for row in rows:
-            told = dict(zip(names, row, strict=True))
-            if not self.asked_errors.in_window(told["time"]):
+            error = dict(zip(names, row, strict=True))
+            if not self.asked_errors.in_window(error["time"]):
                 continue
-            text = told["text"] if told["code"] or "heartbeat" in told["what"] else None
+            text = error["text"] if error["code"] or "heartbeat" in error["what"] else None
             if len(self.reasons) < MOST_ERRORS:
-                self.reasons[told["what"], told["code"], text] += 1
+                self.reasons[error["what"], error["code"], text] += 1
             else:
-                self.reasons[told["what"], None, "(others)"] += 1
+                self.reasons[error["what"], None, "(others)"] += 1
             if len(self.errors) < MOST_ERRORS:
-                self.errors.append(told)
+                self.errors.append(error)
 
     def finish(self) -> None:
         """The recording has ended."""
@@ -126,9 +126,9 @@ class Flow(Traffic):
         self._event("settled", record.time)
         self.latency.on_settle(message, record, outcome)
 
-    def on_get(self, asked: Record, answer: Record, queue: str | None) -> None:
+    def on_get(self, request: Record, answer: Record, queue: str | None) -> None:
         """The same."""
-        self.latency.on_get(asked, answer, queue)
+        self.latency.on_get(request, answer, queue)
 
     def on_return(self, message: Message | None, returned: Message, record: Record) -> None:
         """It could not be routed."""

@@ -9,9 +9,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .. import USAGE, Problem
+from .. import USAGE, UsageError
 from ..groups import Group
-from ..live import Stop, is_live
+from ..live import Cancelled, is_live
 from ..output import Whole, check_output
 from ..progress import Progress
 from ..questions.latency import Latency
@@ -35,20 +35,20 @@ def report(options: argparse.Namespace) -> int:
     try:
         import plotly  # noqa: F401
     except ImportError as error:
-        raise Problem(f'{error.name} is needed: pip install "amqpcodec[report]"') from None
+        raise UsageError(f'{error.name} is needed: pip install "amqpcodec[report]"') from None
     if any(str(file) == "-" or is_live(str(file)) for file in options.files):
-        raise Problem("a report reads its files twice: save what comes by the pipe first")
+        raise UsageError("a report reads its files twice: save what comes by the pipe first")
     if Path(options.output).suffix.lower() not in (".html", ".htm"):
-        raise Problem(f"{options.output}: a report is a page, and its name ends in .html")
+        raise UsageError(f"{options.output}: a report is a page, and its name ends in .html")
     check_output(options)
     options.by, options.per, options.top = ["queue"], None, MOST_ROWS
-    with Stop() as stop, Progress(options.output) as bar:
+    with Cancelled() as stop, Progress(options.output) as bar:
         reading = Reading(options, bar, stop)
-        made = [_folded(options, reading, group) for group in reading.groups()]
-        if reading.status == USAGE and not any(frames.count for frames, _ in made):
+        folds = [_folded(options, reading, group) for group in reading.groups()]
+        if reading.status == USAGE and not any(frames.count for frames, _ in folds):
             return USAGE
         names = [str(group) for group in reading.found]
-        _write(options.output, _page(names, made))
+        _write(options.output, _page(names, folds))
         return reading.interrupted()
 
 
@@ -57,52 +57,52 @@ def _folded(options: argparse.Namespace, reading: Reading, group: Group) -> tupl
     frames, flow = Frames(options, window), Flow(options, window)
     for batch in reading.batches(group, "frame", list(frames.FIELDS), redact=False):
         window.begin(batch.column("timestamp"))
-        frames.fold(window.before_end(batch))
+        frames.update(window.before_end(batch))
     frames.asked_errors.resets = reading.resets
     frames.finish()
     quiet = Group(group.files)
     fields = [*dict.fromkeys([*flow.FIELDS, "timestamp", "error", "file"])]
     with contextlib.redirect_stderr(io.StringIO()):  # what is wrong with the files was said
         for batch in reading.batches(quiet, "message", fields):
-            flow.fold(window.before_end(batch))
+            flow.update(window.before_end(batch))
         flow.latency_rows = list(flow.latency.finish())
     return frames, flow
 
 
-def _page(names: list[str], made: list[tuple[Frames, Flow]]) -> str:
+def _page(names: list[str], folds: list[tuple[Frames, Flow]]) -> str:
     from .charts import charts
     from .page import page
 
     parts: list[tuple[list[Any], list[tuple[str, str]]]] = []
-    for name, (frames, flow) in zip(names, made, strict=True):
-        more = f" of {os.path.basename(name)}" if len(made) > 1 else ""
-        suffix = f"-{len(parts)}" if len(made) > 1 else ""
+    for name, (frames, flow) in zip(names, folds, strict=True):
+        more = f" of {os.path.basename(name)}" if len(folds) > 1 else ""
+        suffix = f"-{len(parts)}" if len(folds) > 1 else ""
         figures = [
             (f"{key}{suffix}", f"{title}{more}", what, figure)
             for key, title, what, figure in charts(frames, flow)
         ]
         parts.append((figures, _tables(frames, flow, more)))
     title = ", ".join(os.path.basename(name) for name in names[:3])
-    told = f"{_span(made)} · {', '.join(names)}"
-    figures = [each for part, _ in parts for each in part]
-    tables = [each for _, part in parts for each in part]
-    return page(f"AMQP report: {title}", told, _cards(made), figures, tables)
+    subtitle = f"{_span(folds)} · {', '.join(names)}"
+    figures = [entry for part, _ in parts for entry in part]
+    tables = [entry for _, part in parts for entry in part]
+    return page(f"AMQP report: {title}", subtitle, _cards(folds), figures, tables)
 
 
-def _cards(made: list[tuple[Frames, Flow]]) -> list[tuple[str, str]]:
+def _cards(folds: list[tuple[Frames, Flow]]) -> list[tuple[str, str]]:
     def total(name: str) -> str:
-        return f"{sum(flow.events.total(name) for _, flow in made):,}"
+        return f"{sum(flow.events.total(name) for _, flow in folds):,}"
 
-    wrong = [sum(frames.reasons.values()) for frames, _ in made]
+    wrong = [sum(frames.reasons.values()) for frames, _ in folds]
     gaps = [
         count
-        for frames, _ in made
+        for frames, _ in folds
         for (what, _, _), count in frames.reasons.items()
         if what == "not captured"
     ]
     return [
-        ("frames", f"{sum(frames.count for frames, _ in made):,}"),
-        ("connections", f"{sum(len(frames.connections) for frames, _ in made):,}"),
+        ("frames", f"{sum(frames.count for frames, _ in folds):,}"),
+        ("connections", f"{sum(len(frames.connections) for frames, _ in folds):,}"),
         ("published", total("published")),
         ("delivered", total("delivered")),
         ("redelivered", total("redelivered")),
@@ -112,9 +112,9 @@ def _cards(made: list[tuple[Frames, Flow]]) -> list[tuple[str, str]]:
     ]
 
 
-def _span(made: list[tuple[Frames, Flow]]) -> str:
-    first = min((f.rates.first for f, _ in made if f.rates.first is not None), default=None)
-    last = max((f.rates.last for f, _ in made if f.rates.last is not None), default=None)
+def _span(folds: list[tuple[Frames, Flow]]) -> str:
+    first = min((f.rates.first for f, _ in folds if f.rates.first is not None), default=None)
+    last = max((f.rates.last for f, _ in folds if f.rates.last is not None), default=None)
     if first is None or last is None:
         return "no time is known"
     from .charts import _times
@@ -128,19 +128,19 @@ def _span(made: list[tuple[Frames, Flow]]) -> str:
 def _tables(frames: Frames, flow: Flow, more: str) -> list[tuple[str, str]]:
     from .page import table
 
-    found = []
+    tables = []
     if frames.reasons:
         rows = [(n, *key) for key, n in frames.reasons.most_common(MOST_ROWS)]
         head = ("count", "what", "code", "reason")
-        found.append((f"Closes, refusals and their reasons{more}", table(head, rows)))
+        tables.append((f"Closes, refusals and their reasons{more}", table(head, rows)))
     latencies = sorted(flow.latency_rows, key=lambda row: -row[3])[:MOST_ROWS]
     if latencies:
-        found.append((f"Latencies in ms{more}", table(Latency.SCHEMA.names, latencies)))
+        tables.append((f"Latencies in ms{more}", table(Latency.SCHEMA.names, latencies)))
     if frames.connections:
-        known = frames.connections[:MOST_ROWS]
-        listed = [tuple(each[name] for name in CONNECTION) for each in known]
-        found.append((f"Connections{more}", table(CONNECTION, listed)))
-    return found
+        connections = frames.connections[:MOST_ROWS]
+        listed = [tuple(connection[name] for name in CONNECTION) for connection in connections]
+        tables.append((f"Connections{more}", table(CONNECTION, listed)))
+    return tables
 
 
 def _write(path: str, text: str) -> None:
@@ -148,4 +148,4 @@ def _write(path: str, text: str) -> None:
         with Whole(path) as into, open(into.name, "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise Problem(f"{path}: {error.strerror}") from None
+        raise UsageError(f"{path}: {error.strerror}") from None

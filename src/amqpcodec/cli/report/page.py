@@ -43,12 +43,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def page(
     title: str,
-    told: str,
+    subtitle: str,
     cards: Sequence[tuple[str, str]],
     figures: Sequence[tuple[str, str, str, go.Figure]],
     tables: Sequence[tuple[str, str]],
 ) -> str:
-    """The whole page. told: a line below the title. tables: (title, HTML)."""
+    """The whole page. subtitle: a line below the title. tables: (title, HTML)."""
     parts = []
     for name, heading, what, figure in figures:
         drawn = plotly.io.to_html(
@@ -66,7 +66,7 @@ def page(
     template = Template(resources.files(__package__).joinpath("page.html").read_text("utf-8"))
     return template.substitute(
         title=safe(title),
-        told=safe(told, 2000),
+        subtitle=safe(subtitle, 2000),
         cards=shown,
         body="\n".join(parts) or "<p>There is nothing to show: no frame was read.</p>",
         plotly=get_plotlyjs(),

@@ -52,9 +52,9 @@ class Series:
         if self.first is None or self.last is None:
             return [], []
         pieces = range(self.first // self.width, self.last // self.width + 1)
-        found = [self.counts.get(name, {}) for name in names]
+        counters = [self.counts.get(name, {}) for name in names]
         second = self.width / 1e6
-        rates = [sum(each.get(at, 0) for each in found) / second for at in pieces]
+        rates = [sum(counter.get(at, 0) for counter in counters) / second for at in pieces]
         return [at * self.width for at in pieces], rates
 
     def total(self, name: str) -> int:

@@ -9,9 +9,9 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .. import USAGE, Problem
+from .. import USAGE, UsageError
 from ..cells import clean
-from ..live import Stop
+from ..live import Cancelled
 from ..naming import check_names
 from ..ordering import Ordering, sort_keys
 from ..output import Output, check_output, output_format
@@ -44,31 +44,31 @@ def show(options: argparse.Namespace) -> int:
     """Write one frame."""
     check_output(options)
     chosen = output_format(options)
-    wanted = parsed(options.where, {})
+    predicate = parsed(options.where, {})
     keys = sort_keys(options.sort)
-    check_names(SCHEMA.names, options.fields, wanted.names() if wanted else [], keys)
+    check_names(SCHEMA.names, options.fields, predicate.names() if predicate else [], keys)
     clock = Clock(options.clock)
-    with Stop() as stop, Progress(options.output) as bar:
+    with Cancelled() as stop, Progress(options.output) as bar:
         reading = Reading(options, bar, stop)
-        found, before = _find(options, reading, clock)
-    if found is None:
+        row, before = _find(options, reading, clock)
+    if row is None:
         if reading.status == USAGE:
             return USAGE
-        raise Problem(f"there is no frame {_named(options.number)}: {before:,} were read")
-    walk = taken_apart(found)
+        raise UsageError(f"there is no frame {_number_text(options.number)}: {before:,} were read")
+    walk = taken_apart(row)
 
     def pane(out: IO[str]) -> Any:
-        return Pane(out, _title(found, options.number, clock), found["frame"] or b"")
+        return Pane(out, _title(row, options.number, clock), row["frame"] or b"")
 
     ordering = Ordering(keys, options.limit)
     with Output(options.output, chosen, clock, pane, options.csv_raw) as output:
-        batch = fitting(_batch(walk), wanted)
-        for kept in (*ordering.add(batch), *ordering.rest()):
-            output.write(kept.select(options.fields or SCHEMA.names))
+        batch = fitting(_batch(walk), predicate)
+        for ordered_rows in (*ordering.add(batch), *ordering.remaining_rows()):
+            output.write(ordered_rows.select(options.fields or SCHEMA.names))
     return 0
 
 
-def _named(number: tuple[Any, Any]) -> str:
+def _number_text(number: tuple[Any, Any]) -> str:
     return str(number[0]) if number[1] is None else f"{number[1][0]}:{number[1][1]}"
 
 
@@ -83,7 +83,7 @@ def _find(
             clock.begin(batch.column("timestamp"))
             if number is not None:
                 if before < number <= before + batch.num_rows:
-                    reading.stop_early(f"frame {_named(options.number)}")
+                    reading.stop_early(f"frame {_number_text(options.number)}")
                     return _row(batch, number - before - 1), number
             else:
                 at_place = pc.and_(
@@ -92,7 +92,7 @@ def _find(
                 )
                 rows = batch.filter(at_place)
                 if rows.num_rows:
-                    reading.stop_early(f"frame {_named(options.number)}")
+                    reading.stop_early(f"frame {_number_text(options.number)}")
                     return _row(rows, 0), before
             before += batch.num_rows
     return None, before
@@ -119,8 +119,8 @@ def taken_apart(row: dict[str, Any]) -> Walk:
     module: Any = v0_9_1
     for module in (v0_9_1, v0_9, v0_8):
         number = (int.from_bytes(raw[7:9], "big"), int.from_bytes(raw[9:11], "big"))
-        found: Any = module.METHODS.get(number)
-        if row["method"] is None or (found is not None and row["method"] == found.NAME):
+        method: Any = module.METHODS.get(number)
+        if row["method"] is None or (method is not None and row["method"] == method.NAME):
             break
     return legacy.frame(raw, module.TABLE)
 
@@ -141,10 +141,10 @@ def _values(node: Node) -> tuple[Any, ...]:
 
 def _title(row: dict[str, Any], number: tuple[Any, Any], clock: Clock) -> Iterator[str]:
     """Lines above the tree."""
-    told = row["method"] or row["frame_type"]
+    name = row["method"] or row["frame_type"]
     size = len(row["frame"] or b"")
     (time,) = clock.texts(row["timestamp"])
-    yield f"{told}  channel {row['channel']}, {size} bytes, from the {row['direction']}"
+    yield f"{name}  channel {row['channel']}, {size} bytes, from the {row['direction']}"
     yield f"{time or 'no time'}  {row['src']} -> {row['dst']}, connection {row['connection_index']}"
     yield clean(
         f"{row['file']}  packet {row['packet']} (offset {row['packet_offset']}),"

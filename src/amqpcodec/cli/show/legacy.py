@@ -45,13 +45,13 @@ def frame(raw: bytes, table: Mapping[str, Any]) -> Walk:
                 _payload(walk, kind, table, end)
             except (Cut, struct.error):
                 pass
-            walk.rest(end, "rest", "what is left, or cannot be read")
+            walk.add_remainder(end, "rest", "what is left, or cannot be read")
         node.value = f"{node.length} bytes"
         start = walk.at
         walk.add(start, "frame_end", "octet", f"0x{walk.number(1):02x}")
     except Cut:
         pass
-    walk.rest(len(raw), "rest", "what belongs to no part of a frame")
+    walk.add_remainder(len(raw), "rest", "what belongs to no part of a frame")
     return walk
 
 
@@ -61,7 +61,7 @@ def _header(walk: Walk) -> None:
     start = walk.at
     version = walk.take(min(4, len(walk.raw) - 4))
     walk.add(start, "version", "4 bytes", " ".join(map(str, version)))
-    walk.rest(len(walk.raw), "rest")
+    walk.add_remainder(len(walk.raw), "rest")
 
 
 def _payload(walk: Walk, kind: int, table: Mapping[str, Any], end: int) -> None:
@@ -71,26 +71,26 @@ def _payload(walk: Walk, kind: int, table: Mapping[str, Any], end: int) -> None:
         _content_header(walk, table, end)
     elif kind == 3:
         start = walk.at
-        walk.add(start, "body", "bytes", walk.take(walk.left(end)))
+        walk.add(start, "body", "bytes", walk.take(walk.remaining(end)))
 
 
 def _class(walk: Walk, table: Mapping[str, Any], end: int) -> Mapping[str, Any]:
     start = walk.at
     number = walk.number(2, end)
-    found = next((each for each in table["classes"] if each["index"] == number), None)
-    name = found["name"] if found else "unknown"
+    class_entry = next((entry for entry in table["classes"] if entry["index"] == number), None)
+    name = class_entry["name"] if class_entry else "unknown"
     walk.add(start, "class_id", "short", number, name)
-    return found or {"name": name, "methods": (), "properties": ()}
+    return class_entry or {"name": name, "methods": (), "properties": ()}
 
 
 def _method(walk: Walk, table: Mapping[str, Any], end: int) -> None:
     of = _class(walk, table, end)
     start = walk.at
     number = walk.number(2, end)
-    found = next((each for each in of["methods"] if each["index"] == number), None)
-    name = f"{of['name']}.{found['name'] if found else 'unknown'}"
+    method = next((entry for entry in of["methods"] if entry["index"] == number), None)
+    name = f"{of['name']}.{method['name'] if method else 'unknown'}"
     walk.add(start, "method_id", "short", number, name)
-    _fields(walk, found["fields"] if found else (), end)
+    _fields(walk, method["fields"] if method else (), end)
 
 
 def _content_header(walk: Walk, table: Mapping[str, Any], end: int) -> None:
@@ -106,10 +106,10 @@ def _content_header(walk: Walk, table: Mapping[str, Any], end: int) -> None:
         if not word & 1:
             break
     properties = of["properties"] or ()
-    there = [field for field, flag in zip(properties, flags, strict=False) if flag]
-    names = " ".join(field[0] for field in there)
+    present_fields = [field for field, flag in zip(properties, flags, strict=False) if flag]
+    names = " ".join(field[0] for field in present_fields)
     walk.add(start, "property_flags", "short", f"0x{walk.raw[start : walk.at].hex()}", names)
-    _fields(walk, there, end)
+    _fields(walk, present_fields, end)
 
 
 def _fields(walk: Walk, fields: Sequence[Any], end: int) -> None:
@@ -155,7 +155,7 @@ def _table(
 ) -> None:
     start = walk.at if start is None else start
     size = walk.number(4, end)
-    whole = walk.at + size <= end
+    is_complete = walk.at + size <= end
     node = walk.add(start, name, kind, "", note)
     inner = min(walk.at + size, end)
     count = 0
@@ -166,7 +166,7 @@ def _table(
             _value(walk, key.decode("utf-8", "replace"), at, inner)
             count += 1
     node.value = f"{count} entries"
-    if not whole:
+    if not is_complete:
         raise Cut
 
 

@@ -32,7 +32,7 @@ def frame(raw: bytes, table: Mapping[str, Any]) -> Walk:
         walk.add(5, "type", "1 byte", kind, FRAMES.get(kind, "unknown"))
         walk.add(6, "channel", "2 bytes", walk.number(2))
         if doff > 2:
-            walk.rest(4 * doff, "extended_header")
+            walk.add_remainder(4 * doff, "extended_header")
         end = len(raw)
         if walk.at < end:
             reader.value("performative", end)
@@ -45,10 +45,10 @@ def frame(raw: bytes, table: Mapping[str, Any]) -> Walk:
                         reader.value("section", end)
                 except (Cut, struct.error):
                     pass
-                walk.rest(end, "rest", "what belongs to other frames, or cannot be read")
+                walk.add_remainder(end, "rest", "what belongs to other frames, or cannot be read")
             node.value = f"{node.length} bytes"
     except (Cut, struct.error):
-        walk.rest(len(raw), "rest", "what cannot be read")
+        walk.add_remainder(len(raw), "rest", "what cannot be read")
     return walk
 
 
@@ -63,8 +63,8 @@ class Reader:
             for name, encodings in table["primitives"]
             for code, category, width, label in encodings
         }
-        self.types = {each["code"]: each for each in table["types"]}
-        self.symbols = {each["symbol"]: each for each in table["types"]}
+        self.types = {entry["code"]: entry for entry in table["types"]}
+        self.symbols = {entry["symbol"]: entry for entry in table["types"]}
 
     def value(self, name: str, end: int, fields: Sequence[Any] = (), note: str = "") -> None:
         """The next value. fields: of a described list."""
@@ -81,11 +81,13 @@ class Reader:
         node = walk.add(start, name, "described", "", note)
         with walk.inside():
             self.value("descriptor", end)
-            told = walk.nodes[-1].value
-            known = self.symbols.get(told) or self.types.get(int(told) if told.isdigit() else -1)
-            if known is not None:
-                node.value = walk.nodes[-1].note = known["name"]
-            fields = known["fields"] if known is not None and known.get("composite") else ()
+            descriptor = walk.nodes[-1].value
+            entry = self.symbols.get(descriptor) or self.types.get(
+                int(descriptor) if descriptor.isdigit() else -1
+            )
+            if entry is not None:
+                node.value = walk.nodes[-1].note = entry["name"]
+            fields = entry["fields"] if entry is not None and entry.get("composite") else ()
             self.value("fields" if fields else "value", end, fields or ())
 
     def _plain(
@@ -120,7 +122,7 @@ class Reader:
                 self._items(count, inner)
             else:
                 self._entries(count, inner, of == "map", fields)
-            walk.rest(inner, "rest", "after the last item")
+            walk.add_remainder(inner, "rest", "after the last item")
         node.length = walk.at - start
 
     def _entries(self, count: int, end: int, pairs: bool, fields: Sequence[Any]) -> None:
@@ -141,12 +143,12 @@ class Reader:
         code = walk.number(1, end)
         if code == 0:
             walk.at = start
-            walk.rest(end, "items", "of a described type")
+            walk.add_remainder(end, "items", "of a described type")
             return
         of = self.codes.get(code)
         walk.add(start, "constructor", "1 byte", f"0x{code:02x}", of[0] if of else "unknown")
         if of is None or of[1] in ("compound", "array"):
-            walk.rest(end, "items")
+            walk.add_remainder(end, "items")
             return
         for at in range(count):
             if walk.at >= end:

@@ -83,12 +83,12 @@ def _short(text: str) -> str:
 
 def _colours(rows: list[dict[str, object]], size: int) -> list[str]:
     """The colour of each byte: that of the innermost part it belongs to."""
-    found = [""] * min(size, MOST_BYTES)
+    colours = [""] * min(size, MOST_BYTES)
     for at, row in enumerate(rows):
         offset, length = int(str(row["offset"])), int(str(row["length"]))
-        last = min(offset + length, len(found))
-        found[offset:last] = [COLOURS[at % 6]] * max(0, last - offset)
-    return found
+        last = min(offset + length, len(colours))
+        colours[offset:last] = [COLOURS[at % 6]] * max(0, last - offset)
+    return colours
 
 
 def dump(raw: bytes, colours: list[str]) -> Iterator[Text]:

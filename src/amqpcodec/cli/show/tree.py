@@ -34,11 +34,11 @@ class Walk:
     def __init__(self, raw: bytes) -> None:
         """raw: a frame."""
         self.raw, self.at = raw, 0
-        self.done = 0  # the end of the last part
+        self.parts_end = 0  # the end of the last part
         self.nodes: list[Node] = []
         self.depth = 0
 
-    def left(self, end: int) -> int:
+    def remaining(self, end: int) -> int:
         """Bytes up to an end."""
         return min(end, len(self.raw)) - self.at
 
@@ -51,9 +51,9 @@ class Walk:
         limit = len(self.raw) if end is None else min(end, len(self.raw))
         if count > limit - self.at:
             raise Cut
-        found = self.raw[self.at : self.at + count]
+        taken_bytes = self.raw[self.at : self.at + count]
         self.at += count
-        return found
+        return taken_bytes
 
     def number(self, size: int, end: int | None = None, signed: bool = False) -> int:
         """A number of so many bytes."""
@@ -69,17 +69,17 @@ class Walk:
             raise Cut
         node = Node(self.depth, offset, self.at - offset, name, kind, _text(value), note)
         self.nodes.append(node)
-        self.done = self.at
+        self.parts_end = self.at
         return node
 
-    def rest(self, end: int, name: str, note: str = "") -> None:
+    def add_remainder(self, end: int, name: str, note: str = "") -> None:
         """What belongs to no part yet, up to an end, as bytes."""
-        start = self.at = self.done
-        count = self.left(end)
+        start = self.at = self.parts_end
+        count = self.remaining(end)
         if count > 0:
-            told = _text(self.take(count))
-            self.nodes.append(Node(self.depth, start, count, name, "bytes", told, note))
-            self.done = self.at
+            text = _text(self.take(count))
+            self.nodes.append(Node(self.depth, start, count, name, "bytes", text, note))
+            self.parts_end = self.at
 
     def inside(self) -> _Inside:
         """The parts that follow are parts of the last one."""
@@ -102,7 +102,7 @@ class _Inside:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.walk.depth -= 1
         if kind is not None:  # what was begun is no part
-            self.walk.at = self.walk.done
+            self.walk.at = self.walk.parts_end
         self.around.length = self.walk.at - self.around.offset
 
 
