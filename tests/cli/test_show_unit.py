@@ -14,7 +14,7 @@ pytest.importorskip("rich")
 import pyarrow as pa
 
 from amqpcodec import capture, v0_8, v0_9_1, v1_0
-from amqpcodec.cli.show import legacy, modern
+from amqpcodec.cli.show import amqp0, amqp1
 from amqpcodec.cli.show.command import taken_apart
 from tests.cli.test_terminal_unit import ESCAPE, on_terminal
 from tests.paths import shared_dir
@@ -179,8 +179,8 @@ def test_any_bytes(seed):
             if octets:
                 octets[chance.randrange(len(octets))] = chance.randrange(256)
         for walk in (
-            legacy.frame(bytes(octets), v0_9_1.TABLE),
-            modern.frame(bytes(octets), table),
+            amqp0.frame(bytes(octets), v0_9_1.TABLE),
+            amqp1.frame(bytes(octets), table),
         ):
             check(bytes(octets), walk)
 
@@ -188,12 +188,12 @@ def test_any_bytes(seed):
 @pytest.mark.parametrize("piece", [b"\xc0\xff\xff", b"\xc0\xff\1", b"\0", b"\0\x53\x24\xc0\x7f\1"])
 def test_deep_nesting_ends(piece):
     octets = b"\0\0\1\0\2\0\0\0" + piece * 3000
-    walk = modern.frame(octets, vars(v1_0)["TABLE"])
+    walk = amqp1.frame(octets, vars(v1_0)["TABLE"])
     check(octets, walk)
     assert max(node.depth for node in walk) <= 66
     nested = b"\1aA\0\0\1\0" * 3000
     octets = b"\1\0\1\0\1\0\0" + b"\0\x3c\0\x0a" + b"\0" * 4 + nested
-    check(octets, legacy.frame(octets, v0_9_1.TABLE))
+    check(octets, amqp0.frame(octets, v0_9_1.TABLE))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The command line: ``amqpcodec dissect`` shows the frames of captures, others answer questions.
+"""The command line: ``amqpcodec dissect`` shows the frames of captures, others analyse them.
 
 Needs rich and pyarrow: ``pip install "amqpcodec[cli]"``.
 """

@@ -161,7 +161,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _dissect(commands)
     _stats(commands)
-    _questions(commands)
+    _analysis_commands(commands)
     _show(commands)
     _report(commands)
     _replay(commands)
@@ -217,10 +217,10 @@ def _stats(commands: Commands) -> None:
     stats.set_defaults(command=run_stats)
 
 
-def _questions(commands: Commands) -> None:
-    from .questions import QUESTIONS
+def _analysis_commands(commands: Commands) -> None:
+    from .analysis import ANALYZERS
 
-    for name, (_, _, help_text) in QUESTIONS.items():
+    for name, (_, _, help_text) in ANALYZERS.items():
         command = commands.add_parser(
             name,
             help=help_text,
@@ -231,11 +231,11 @@ def _questions(commands: Commands) -> None:
         add_output(command)
         _own_arguments(name, command)
         add_interface(command)
-        command.set_defaults(command=run_question)
+        command.set_defaults(command=run_analysis)
 
 
 def _own_arguments(name: str, command: argparse.ArgumentParser) -> None:
-    """The options of one question."""
+    """The options of one analysis."""
     if name == "messages":
         command.add_argument(
             "--follow",
@@ -604,13 +604,13 @@ def run_stats(options: argparse.Namespace) -> int:
     return stats(options)
 
 
-def run_question(options: argparse.Namespace) -> int:
+def run_analysis(options: argparse.Namespace) -> int:
     """``amqpcodec connections`` and the like."""
     need_extra()
-    from .questions import question
-    from .questions.run import ask
+    from .analysis import analyzer_class
+    from .analysis.run import run_analyzer
 
-    return ask(question(options.name), options)
+    return run_analyzer(analyzer_class(options.name), options)
 
 
 def run_show(options: argparse.Namespace) -> int:

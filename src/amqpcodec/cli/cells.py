@@ -18,7 +18,7 @@ __all__ = ["LONGEST", "bytes_text", "cells", "clean"]
 
 #: How bytes and texts of one value are shortened before anything else is done with them.
 LONGEST = 4096
-MOST_HEX = 64  # bytes: nobody reads more of them in a table
+MAX_HEX = 64  # bytes: nobody reads more of them in a table
 
 
 def cells(column: pa.Array, field: pa.Field | None = None, clock: Clock | None = None) -> list[str]:
@@ -76,7 +76,7 @@ def bytes_text(value: bytes) -> str:
             continue
         if "\0" not in text:
             return clean(text)
-    return "0x" + value[:MOST_HEX].hex() + ("…" if len(value) > MOST_HEX else "")
+    return "0x" + value[:MAX_HEX].hex() + ("…" if len(value) > MAX_HEX else "")
 
 
 def clean(text: str) -> str:

@@ -9,12 +9,12 @@ __all__ = ["names_of"]
 
 def names_of(command: str, options: argparse.Namespace | None = None) -> list[str]:
     """What --fields, --where and --sort of a command take. options: as far as they are known."""
-    from .questions import QUESTIONS, question
+    from .analysis import ANALYZERS, analyzer_class
 
-    if command in QUESTIONS:
-        from .questions.run import schema_of
+    if command in ANALYZERS:
+        from .analysis.run import schema_of
 
-        return list(schema_of(question(command)).names)
+        return list(schema_of(analyzer_class(command)).names)
     if command == "show":
         from .show.command import SCHEMA
 

@@ -9,14 +9,14 @@ from typing import IO
 import pyarrow as pa
 
 from . import UsageError
+from .analysis import ANALYZERS, analyzer_class
+from .analysis.run import schema_of
 from .naming import ALIASES, check_names
 from .ordering import Ordering, sort_keys
 from .output import Output, output_format
-from .questions import QUESTIONS, question
-from .questions.run import schema_of
-from .selection import ON_REQUEST, columns_of, fitting, parsed
+from .selection import OPTIONAL_COLUMNS, columns_of, fitting, parsed
 from .show.command import SCHEMA as SHOWN
-from .summary import MADE
+from .summary import COMPUTED_COLUMNS
 from .table import Table
 from .times import Clock
 
@@ -35,7 +35,7 @@ PARTS = "has parts: {}.NAME"
 
 def fields(options: argparse.Namespace) -> int:
     """Write what is known."""
-    commands = ("dissect", "show", *QUESTIONS)
+    commands = ("dissect", "show", *ANALYZERS)
     if options.of is not None and options.of not in commands:
         raise UsageError(f"{options.of!r} is no command with columns: {', '.join(commands)}")
     chosen = output_format(options)
@@ -69,8 +69,8 @@ def _rows() -> Iterator[dict[str, str | None]]:
                 yield {**row, "type": _type(kind), "note": _note(name, kind)}
     for field in SHOWN:
         yield {"command": "show", "name": field.name, "type": _type(field.type)}
-    for command in QUESTIONS:
-        for field in schema_of(question(command)):
+    for command in ANALYZERS:
+        for field in schema_of(analyzer_class(command)):
             yield {"command": command, "name": field.name, "type": _type(field.type)}
 
 
@@ -85,6 +85,6 @@ def _note(name: str, kind: pa.DataType) -> str | None:
         return "has parts: " + ", ".join(f"{name}.{field.name}" for field in kind)
     if name == "arguments":
         return "has parts: arguments.queue and the like; those of 0-x also by name: queue"
-    if name in MADE:
+    if name in COMPUTED_COLUMNS:
         return "made for the table"
-    return "where it is asked for" if name in ON_REQUEST else None
+    return "where it is asked for" if name in OPTIONAL_COLUMNS else None

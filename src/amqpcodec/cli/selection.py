@@ -9,21 +9,25 @@ import pyarrow as pa
 from .. import capture
 from . import UsageError, where
 from .naming import ALIASES, no_column, picked, split
-from .summary import MADE, computed_column, needs
+from .summary import COMPUTED_COLUMNS, computed_column, needs
 from .times import Clock, Window
 
-__all__ = ["ON_REQUEST", "Selection", "columns_of", "parsed"]
+__all__ = ["OPTIONAL_COLUMNS", "Selection", "columns_of", "parsed"]
 
 #: Columns of capture.read() that come where they are asked for.
-ON_REQUEST = ("timestamp_ns", "packet", "file_index", "peer")
+OPTIONAL_COLUMNS = ("timestamp_ns", "packet", "file_index", "peer")
 
 
 def columns_of(level: str, protocol: str | None) -> dict[str, pa.DataType]:
     """Every column that dissect has at a level, with its type; what has parts stands for them."""
     schema = pa.schema(capture.schema(level, None, protocol))
-    more = pa.schema(capture.schema(level, ON_REQUEST, protocol))
+    more = pa.schema(capture.schema(level, OPTIONAL_COLUMNS, protocol))
     types = {field.name: field.type for field in [*schema, *more]}
-    types |= MADE if level == "frame" else {n: t for n, t in MADE.items() if n != "kind"}
+    types |= (
+        COMPUTED_COLUMNS
+        if level == "frame"
+        else {n: t for n, t in COMPUTED_COLUMNS.items() if n != "kind"}
+    )
     return types | {short: types[name] for short, name in ALIASES.items()}
 
 
@@ -68,7 +72,7 @@ class Selection:
         """
         self.level, self.protocol, self.window = level, protocol, window
         self.is_v1 = protocol == "1.0"
-        self.known = columns_of(level, protocol)
+        self.types = columns_of(level, protocol)
         # Two words for one column: each protocol has its own.
         self.same = {"method": "performative"} if self.is_v1 else {"performative": "method"}
         self.where = parsed(expression, self.same)
@@ -100,18 +104,18 @@ class Selection:
         name = self.same.get(name, name) if option == "--fields" else name
         if name in ALIASES:
             self.read.add(ALIASES[name])
-        elif name in MADE and name in self.known:
+        elif name in COMPUTED_COLUMNS and name in self.types:
             self.read.update(needs(name, self.level, self.is_v1))
         elif self._is_read(name):
             self.read.add(name)
-        elif (parts := split(name, self.known)) is not None:
+        elif (parts := split(name, self.types)) is not None:
             self.read.add(parts[0])
         else:
-            raise no_column(name, self.known, option)
+            raise no_column(name, self.types, option)
 
     def _is_read(self, name: str) -> bool:
         """Whether capture.read() knows it, be it a column, an argument, a property or a header."""
-        if name in ("row", "payload") and name not in self.known:
+        if name in ("row", "payload") and name not in self.types:
             return False
         try:
             capture.schema(self.level, [name], self.protocol)
@@ -143,7 +147,7 @@ class Selection:
         for name in names:
             if name in batch.schema.names:
                 continue
-            if name in MADE:
+            if name in COMPUTED_COLUMNS:
                 column = computed_column(name, batch, self.level, self.routing)
                 batch = batch.append_column(name, column)
         return batch

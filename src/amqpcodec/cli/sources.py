@@ -24,7 +24,7 @@ __all__ = ["Counts", "Reading", "Unreadable"]
 
 
 #: TCP resets that are remembered, of one group.
-MOST_RESETS = 100_000
+MAX_RESETS = 100_000
 
 
 class Unreadable(Exception):
@@ -74,13 +74,13 @@ class Reading:
         #: The group that is read, and its reader.
         self._current: tuple[Group, capture.Reader] | None = None
         if getattr(options, "interface", None):
-            self.found: list[Group] = [Group([Path(options.interface)])]
+            self.all_groups: list[Group] = [Group([Path(options.interface)])]
         else:
-            self.found = list(grouped(options.files, options.arrangement))
+            self.all_groups = list(grouped(options.files, options.arrangement))
 
     def groups(self) -> Iterator[Group]:
         """What was named, one after the other, each to be read before the next one is asked for."""
-        return one_by_one(self.found)
+        return one_by_one(self.all_groups)
 
     def batches(
         self, group: Group, level: str, fields: list[str] | None, redact: bool = True
@@ -169,7 +169,7 @@ class Reading:
             self.resets = []
             for batch in reader:
                 yield batch
-                if len(self.resets) < MOST_RESETS:
+                if len(self.resets) < MAX_RESETS:
                     self.resets += reader.tcp_resets()
             self.resets += reader.tcp_resets()
             if (more := reader.stats()["resets"] - len(self.resets)) > 0:
@@ -194,7 +194,7 @@ class Reading:
         if self._current is None or self.stop.pressed:
             return
         group, reader = self._current
-        others = len(self.found) - 1 - self.found.index(group)
+        others = len(self.all_groups) - 1 - self.all_groups.index(group)
         more = f", and {others:,} more of the files not at all" if others else ""
         print_error(f"{group}: not read to the end ({reason} was reached){more}")
         group.warn(reader)

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from .cells import cells, clean
 from .performatives import payload_texts, performative_text
 
-__all__ = ["DEFAULT", "MADE", "computed_column", "needs"]
+__all__ = ["COMPUTED_COLUMNS", "DEFAULT", "computed_column", "needs"]
 
 #: level -> the columns of the table where none are asked for.
 DEFAULT = {
@@ -26,7 +26,12 @@ DEFAULT = {
     ],
 }
 #: Columns that are made of others, with their types. n: number of the row among all that were read.
-MADE = {"n": pa.int64(), "kind": pa.string(), "size": pa.int64(), "details": pa.string()}
+COMPUTED_COLUMNS = {
+    "n": pa.int64(),
+    "kind": pa.string(),
+    "size": pa.int64(),
+    "details": pa.string(),
+}
 
 _DETAILS = {
     ("frame", False): ["method", "arguments", "properties", "payload", "error", "flags"],
@@ -43,7 +48,7 @@ SEPARATOR = "  "
 
 
 def needs(name: str, level: str, is_v1: bool) -> list[str]:
-    """The columns that one of MADE is made of. is_v1: the columns are those of 1.0."""
+    """The columns that one of COMPUTED_COLUMNS is made of. is_v1: the columns are those of 1.0."""
     method = "performative" if is_v1 else "method"
     if name == "kind":
         return [method, "frame_type"] if level == "frame" else [method]
@@ -57,7 +62,10 @@ def needs(name: str, level: str, is_v1: bool) -> list[str]:
 def computed_column(
     name: str, batch: pa.RecordBatch, level: str, routing: bool = False
 ) -> pa.Array:
-    """A column of MADE but n. routing: details say where a message goes, no columns do."""
+    """A column of COMPUTED_COLUMNS but n.
+
+    routing: details say where a message goes, no columns do.
+    """
     if name == "kind":
         types = "frame_type" in batch.schema.names
         return (

@@ -105,12 +105,12 @@ class Window:
         self._since, self._until, self.clock = since, until, clock
         self.since: int | None = None  # µs since 1970, from the first row on
         self.until: int | None = None
-        self._known = since is None and until is None
+        self._is_resolved = since is None and until is None
 
     def begin(self, column: pa.Array) -> None:
         """Look at the first row: borders may count from it."""
         self.clock.begin(column)
-        if self._known or self.clock.start is None:
+        if self._is_resolved or self.clock.start is None:
             return
         local = self.clock.mode == "local"
         start = self.clock.start
@@ -119,7 +119,7 @@ class Window:
             self.until = self._until.microseconds(start, local) if self._until else None
         except OverflowError:
             raise UsageError("--since or --until is too far away") from None
-        self._known = True
+        self._is_resolved = True
 
     def before_end(self, batch: pa.RecordBatch, name: str = "timestamp") -> pa.RecordBatch:
         """The rows before --until."""

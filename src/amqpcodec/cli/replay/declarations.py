@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from ... import batch, v0_9_1
-from ..questions.routes import topic_fits
-from ..questions.topology import Topology
+from ..analysis.routes import topic_fits
+from ..analysis.topology import Topology
 from ..times import Clock, Window
 from .mapping import Mapping
 

@@ -22,7 +22,7 @@ class Mapping:
             UsageError: one of them is none.
         """
         self._rules: dict[str, list[tuple[re.Pattern[str], str]]] = {kind: [] for kind in KINDS}
-        self._known: dict[tuple[str, str], str] = {}
+        self._new_names: dict[tuple[str, str], str] = {}
         for rule in rules:
             kind, colon, mapping = rule.partition(":")
             if not colon or kind not in KINDS:
@@ -53,12 +53,12 @@ class Mapping:
     def _mapped(self, kind: str, name: str) -> str:
         if not self._rules[kind]:
             return name
-        new_name = self._known.get((kind, name))
+        new_name = self._new_names.get((kind, name))
         if new_name is None:
             new_name = self._find(kind, name)
-            if len(self._known) > 10_000:
-                self._known.clear()
-            self._known[kind, name] = new_name
+            if len(self._new_names) > 10_000:
+                self._new_names.clear()
+            self._new_names[kind, name] = new_name
         return new_name
 
     def _find(self, kind: str, name: str) -> str:

@@ -18,7 +18,7 @@ __all__ = ["charts", "safe"]
 #: Colours that differ for all eyes, on light and on dark ground.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8CD9", "#B5A000")
 #: Curves of one figure; bars; connections.
-MOST_CURVES, MOST_BARS, MOST_LINES = 8, 15, 150
+MAX_CURVES, MAX_BARS, MAX_LINES = 8, 15, 150
 LONGEST = 40
 
 
@@ -91,7 +91,7 @@ def _curves(series: Series, names: list[str] | None) -> go.Figure:
     """Curves over time; what is not among the busiest is one of them."""
     figure = _figure(380, hovermode="x unified")
     busiest = series.busiest(len(series.counts))
-    shown = names if names is not None else busiest[: MOST_CURVES - 1]
+    shown = names if names is not None else busiest[: MAX_CURVES - 1]
     others = [] if names is not None else [name for name in busiest if name not in shown]
     for name in shown:
         if name in series.counts:
@@ -117,7 +117,7 @@ def _messages(flow: Flow) -> go.Figure:
 
 def _queues(flow: Flow) -> go.Figure:
     tallies = sorted(flow.top.counted["queue"].items(), key=lambda entry: -entry[1].messages)
-    shown = tallies[:MOST_BARS][::-1]
+    shown = tallies[:MAX_BARS][::-1]
     figure = _figure(max(200, 90 + 26 * len(shown)), barmode="stack")
     labels = _labels([name for name, _ in shown])
     sizes = [safe(name) for name, _ in shown]
@@ -143,7 +143,7 @@ def _labels(names: list[str]) -> list[str]:
 
 
 def _latency(flow: Flow) -> go.Figure:
-    samples = sorted(flow.latency.samples.items(), key=lambda entry: -entry[1].n)[:MOST_BARS][::-1]
+    samples = sorted(flow.latency.samples.items(), key=lambda entry: -entry[1].n)[:MAX_BARS][::-1]
     figure = _figure(max(220, 100 + 40 * len(samples)), barmode="group")
     names = [f"{what} {queue or exchange or '(default)'}" for (what, queue, exchange), _ in samples]
     labels = _labels(names)
@@ -224,7 +224,7 @@ ENDS = {"closed": "#0072B2", "refused": "#D55E00", "open": "#009E73"}
 
 def _lines(frames: Frames) -> go.Figure:
     shown = [connection for connection in frames.connections if connection["since"] is not None][
-        :MOST_LINES
+        :MAX_LINES
     ]
     figure = _figure(max(200, 90 + 18 * len(shown)))
     for end in (*ENDS, None):

@@ -9,19 +9,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..questions.base import Row, plain
-from ..questions.connections import Connections
-from ..questions.errors import Errors
-from ..questions.latency import Latency
-from ..questions.top import Top
-from ..questions.traffic import Message, Record, Traffic
+from ..analysis.base import Row, plain
+from ..analysis.connections import Connections
+from ..analysis.errors import Errors
+from ..analysis.latency import Latency
+from ..analysis.top import Top
+from ..analysis.traffic import Message, Record, Traffic
 from ..times import Window
 from .series import Series
 
 __all__ = ["Flow", "Frames"]
 
 #: Rows of errors that are drawn and listed one by one; the others are counted.
-MOST_ERRORS = 2000
+MAX_ERRORS = 2000
 
 
 class Frames:
@@ -34,8 +34,8 @@ class Frames:
     def __init__(self, options: argparse.Namespace, window: Window) -> None:
         """Nothing was read."""
         self.window = window
-        self.asked_errors = Errors(options, window)
-        self.asked_connections = Connections(options, window)
+        self.errors_analyzer = Errors(options, window)
+        self.connections_analyzer = Connections(options, window)
         self.rates = Series()
         self.count = 0
         self.errors: list[dict[str, Any]] = []
@@ -44,8 +44,8 @@ class Frames:
 
     def update(self, batch: pa.RecordBatch) -> None:
         """Look at a batch at frame level."""
-        self._wrong(self.asked_errors.update(batch))
-        self.asked_connections.update(batch)
+        self._wrong(self.errors_analyzer.update(batch))
+        self.connections_analyzer.update(batch)
         batch = self.window.after_start(batch)
         self.count += batch.num_rows
         names = pc.coalesce(batch.column("method"), batch.column("frame_type"))
@@ -62,21 +62,21 @@ class Frames:
         names = Errors.SCHEMA.names
         for row in rows:
             error = dict(zip(names, row, strict=True))
-            if not self.asked_errors.in_window(error["time"]):
+            if not self.errors_analyzer.in_window(error["time"]):
                 continue
             text = error["text"] if error["code"] or "heartbeat" in error["what"] else None
-            if len(self.reasons) < MOST_ERRORS:
+            if len(self.reasons) < MAX_ERRORS:
                 self.reasons[error["what"], error["code"], text] += 1
             else:
                 self.reasons[error["what"], None, "(others)"] += 1
-            if len(self.errors) < MOST_ERRORS:
+            if len(self.errors) < MAX_ERRORS:
                 self.errors.append(error)
 
     def finish(self) -> None:
         """The recording has ended."""
-        self._wrong(list(self.asked_errors.finish()))
+        self._wrong(list(self.errors_analyzer.finish()))
         names = Connections.SCHEMA.names
-        for row in self.asked_connections.finish():
+        for row in self.connections_analyzer.finish():
             self.connections.append(dict(zip(names, row, strict=True)))
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import USAGE, UsageError
+from ..analysis.latency import Latency
 from ..groups import Group
 from ..live import Cancelled, is_live
 from ..output import Whole, check_output
 from ..progress import Progress
-from ..questions.latency import Latency
 from ..sources import Reading
 from ..times import Clock, Window
 from .collect import Flow, Frames
@@ -22,7 +22,7 @@ from .collect import Flow, Frames
 __all__ = ["report"]
 
 #: Rows of the tables.
-MOST_ROWS = 500
+MAX_ROWS = 500
 #: What they say of a connection.
 CONNECTION = (
     *("conn", "client", "user", "vhost", "product", "version", "channels", "frames", "ended"),
@@ -41,13 +41,13 @@ def report(options: argparse.Namespace) -> int:
     if Path(options.output).suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{options.output}: a report is a page, and its name ends in .html")
     check_output(options)
-    options.by, options.per, options.top = ["queue"], None, MOST_ROWS
+    options.by, options.per, options.top = ["queue"], None, MAX_ROWS
     with Cancelled() as stop, Progress(options.output) as bar:
         reading = Reading(options, bar, stop)
         folds = [_folded(options, reading, group) for group in reading.groups()]
         if reading.status == USAGE and not any(frames.count for frames, _ in folds):
             return USAGE
-        names = [str(group) for group in reading.found]
+        names = [str(group) for group in reading.all_groups]
         _write(options.output, _page(names, folds))
         return reading.interrupted()
 
@@ -58,7 +58,7 @@ def _folded(options: argparse.Namespace, reading: Reading, group: Group) -> tupl
     for batch in reading.batches(group, "frame", list(frames.FIELDS), redact=False):
         window.begin(batch.column("timestamp"))
         frames.update(window.before_end(batch))
-    frames.asked_errors.resets = reading.resets
+    frames.errors_analyzer.resets = reading.resets
     frames.finish()
     quiet = Group(group.files)
     fields = [*dict.fromkeys([*flow.FIELDS, "timestamp", "error", "file"])]
@@ -130,14 +130,14 @@ def _tables(frames: Frames, flow: Flow, more: str) -> list[tuple[str, str]]:
 
     tables = []
     if frames.reasons:
-        rows = [(n, *key) for key, n in frames.reasons.most_common(MOST_ROWS)]
+        rows = [(n, *key) for key, n in frames.reasons.most_common(MAX_ROWS)]
         head = ("count", "what", "code", "reason")
         tables.append((f"Closes, refusals and their reasons{more}", table(head, rows)))
-    latencies = sorted(flow.latency_rows, key=lambda row: -row[3])[:MOST_ROWS]
+    latencies = sorted(flow.latency_rows, key=lambda row: -row[3])[:MAX_ROWS]
     if latencies:
         tables.append((f"Latencies in ms{more}", table(Latency.SCHEMA.names, latencies)))
     if frames.connections:
-        connections = frames.connections[:MOST_ROWS]
+        connections = frames.connections[:MAX_ROWS]
         listed = [tuple(connection[name] for name in CONNECTION) for connection in connections]
         tables.append((f"Connections{more}", table(CONNECTION, listed)))
     return tables

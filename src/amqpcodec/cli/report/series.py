@@ -7,7 +7,7 @@ from collections.abc import Iterable
 __all__ = ["Series"]
 
 #: Pieces of time that a recording is cut into, at most; and names that are told apart.
-MOST_PIECES, MOST_NAMES = 240, 200
+MAX_PIECES, MAX_NAMES = 240, 200
 OTHERS = "(others)"
 
 
@@ -27,9 +27,9 @@ class Series:
             return
         self.first = time if self.first is None else min(self.first, time)
         self.last = time if self.last is None else max(self.last, time)
-        while self.last - self.first >= self.width * MOST_PIECES:
+        while self.last - self.first >= self.width * MAX_PIECES:
             self._double()
-        if name not in self.counts and len(self.counts) >= MOST_NAMES:
+        if name not in self.counts and len(self.counts) >= MAX_NAMES:
             name = OTHERS
         pieces = self.counts.setdefault(name, {})
         at = time // self.width

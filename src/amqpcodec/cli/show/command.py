@@ -108,21 +108,21 @@ def _row(batch: pa.RecordBatch, at: int) -> dict[str, Any]:
 def taken_apart(row: dict[str, Any]) -> Walk:
     """The parts of the frame of a row."""
     from ... import v0_8, v0_9, v0_9_1, v1_0
-    from . import legacy, modern
+    from . import amqp0, amqp1
 
     raw = row["frame"] or b""
     if row["frame_type"] in ("amqp", "sasl") or (
         row["frame_type"] == "heartbeat" and raw[:4] == b"\0\0\0\x08"
     ):
         table: Any = vars(v1_0)["TABLE"]
-        return modern.frame(raw, table)
+        return amqp1.frame(raw, table)
     module: Any = v0_9_1
     for module in (v0_9_1, v0_9, v0_8):
         number = (int.from_bytes(raw[7:9], "big"), int.from_bytes(raw[9:11], "big"))
         method: Any = module.METHODS.get(number)
         if row["method"] is None or (method is not None and row["method"] == method.NAME):
             break
-    return legacy.frame(raw, module.TABLE)
+    return amqp0.frame(raw, module.TABLE)
 
 
 def _batch(walk: Walk) -> pa.RecordBatch:

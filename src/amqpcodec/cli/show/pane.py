@@ -18,7 +18,7 @@ __all__ = ["Pane", "dump"]
 #: Columns of a terminal that has room for both, and of a dump of 16 bytes.
 WIDE, DUMP = 150, 74
 #: Bytes that are dumped: nobody reads more of them.
-MOST_BYTES = 4096
+MAX_BYTES = 4096
 #: Characters of a value.
 LONGEST = 300
 COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red")
@@ -83,7 +83,7 @@ def _short(text: str) -> str:
 
 def _colours(rows: list[dict[str, object]], size: int) -> list[str]:
     """The colour of each byte: that of the innermost part it belongs to."""
-    colours = [""] * min(size, MOST_BYTES)
+    colours = [""] * min(size, MAX_BYTES)
     for at, row in enumerate(rows):
         offset, length = int(str(row["offset"])), int(str(row["length"]))
         last = min(offset + length, len(colours))
@@ -94,7 +94,7 @@ def _colours(rows: list[dict[str, object]], size: int) -> list[str]:
 def dump(raw: bytes, colours: list[str]) -> Iterator[Text]:
     """Lines of 16 bytes: offset, hex, characters; a star for lines like the one before."""
     before, skipped = b"", False
-    for start in range(0, min(len(raw), MOST_BYTES), 16):
+    for start in range(0, min(len(raw), MAX_BYTES), 16):
         if raw[start : start + 16] == before:
             if not skipped:
                 yield Text("*", "dim")
@@ -109,5 +109,5 @@ def dump(raw: bytes, colours: list[str]) -> Iterator[Text]:
         for at, byte in enumerate(row):
             line.append(chr(byte) if 32 <= byte < 127 else ".", colours[start + at])
         yield line
-    if len(raw) > MOST_BYTES:
-        yield Text(f"... {len(raw) - MOST_BYTES:,} bytes more", "dim")
+    if len(raw) > MAX_BYTES:
+        yield Text(f"... {len(raw) - MAX_BYTES:,} bytes more", "dim")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["MOST_NODES", "Cut", "Node", "Walk"]
+__all__ = ["MAX_NODES", "Cut", "Node", "Walk"]
 
 #: Parts that are shown of one frame, and how deep they are nested.
-MOST_NODES, MOST_DEPTH = 20_000, 64
+MAX_NODES, MAX_DEPTH = 20_000, 64
 
 
 class Cut(Exception):
@@ -65,7 +65,7 @@ class Walk:
         Raises:
             Cut: there are too many.
         """
-        if len(self.nodes) >= MOST_NODES or self.depth > MOST_DEPTH:
+        if len(self.nodes) >= MAX_NODES or self.depth > MAX_DEPTH:
             raise Cut
         node = Node(self.depth, offset, self.at - offset, name, kind, _text(value), note)
         self.nodes.append(node)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["Routes", "topic_fits"]
 
 #: Bindings that are remembered.
-MOST_BINDINGS = 100_000
+MAX_BINDINGS = 100_000
 BUILT_IN = {"amq.direct": "direct", "amq.fanout": "fanout", "amq.topic": "topic"}
 
 
@@ -29,7 +29,7 @@ class Routes:
     def observe(self, record: Record) -> None:
         """Look at what declares and binds."""
         method = record.method
-        if method not in _SEEN or not record.arguments:
+        if method not in _ROUTE_METHODS or not record.arguments:
             return
         fields = json.loads(record.arguments)
         if method == "connection.open":
@@ -47,7 +47,7 @@ class Routes:
         key = (is_queue, target, str(fields.get("routing_key")))
         if method.endswith("unbind"):
             bindings.pop(key, None)
-        elif self.count < MOST_BINDINGS:
+        elif self.count < MAX_BINDINGS:
             self.count += key not in bindings
             bindings[key] = None
 
@@ -81,7 +81,7 @@ class Routes:
                     pending.append(target)
 
 
-_SEEN = {
+_ROUTE_METHODS = {
     *("connection.open", "exchange.declare", "exchange.bind", "exchange.unbind"),
     *("queue.bind", "queue.unbind"),
 }

@@ -19,7 +19,7 @@ __all__ = ["Topology"]
 
 FIELDS = ("connection_index", "direction", "channel", "timestamp", "method", "arguments")
 #: Things that are remembered, and requests of a channel that wait for their answer.
-MOST_THINGS, MOST_ASKED = 100_000, 1000
+MAX_THINGS, MAX_REQUESTS = 100_000, 1000
 FLAGS = ("passive", "durable", "auto_delete", "exclusive", "internal", "no_ack", "no_local")
 Key = tuple[str, str, str, str, str]
 
@@ -80,7 +80,7 @@ class Topology(Analyzer):
         self.things: dict[Key, Thing] = {}
         self.vhosts: dict[int, str] = {}
         #: connection -> channel -> (the answer that is waited for, what was asked for)
-        self.asked: dict[int, dict[int, deque[tuple[str, Key]]]] = {}
+        self.requests: dict[int, dict[int, deque[tuple[str, Key]]]] = {}
         self.consumers: dict[tuple[int, str], Thing] = {}
         self.links: dict[tuple[int, str, int, Any], Thing] = {}
         self.last_queue: dict[tuple[int, int], str] = {}
@@ -88,10 +88,10 @@ class Topology(Analyzer):
 
     def update(self, batch: pa.RecordBatch) -> list[Row]:
         """Look at what declares, binds and consumes, and count what is published."""
-        relevant_rows = batch.filter(pc.is_in(batch.column("method"), pa.array(list(_SEEN))))
+        relevant_rows = batch.filter(pc.is_in(batch.column("method"), pa.array(list(_HANDLERS))))
         for conn, by, channel, time, method, arguments in plain(relevant_rows.select(FIELDS)):
             fields = json.loads(arguments) if arguments else {}
-            _SEEN[method](self, (conn, channel), by, time, method, fields)
+            _HANDLERS[method](self, (conn, channel), by, time, method, fields)
         self._published(batch)  # by now the virtual hosts are known
         return []
 
@@ -116,7 +116,7 @@ class Topology(Analyzer):
         where = self._key(kind, at, name, source, key)
         thing = self.things.get(where)
         if thing is None:
-            if len(self.things) >= MOST_THINGS:
+            if len(self.things) >= MAX_THINGS:
                 self.left_out += 1
                 return None
             thing = self.things[where] = Thing(at[0], time)
@@ -128,12 +128,12 @@ class Topology(Analyzer):
         return (kind, vhost, str(name), str(source or ""), str(key or ""))
 
     def _ask(self, at: tuple[int, int], ok: str, key: Key) -> None:
-        channels = self.asked.setdefault(at[0], {})
-        channels.setdefault(at[1], deque(maxlen=MOST_ASKED)).append((ok, key))
+        channels = self.requests.setdefault(at[0], {})
+        channels.setdefault(at[1], deque(maxlen=MAX_REQUESTS)).append((ok, key))
 
     def _answered(self, at: tuple[int, int], method: str) -> Key | None:
         """The request that an answer is for: the oldest of its kind."""
-        requests = self.asked.get(at[0], {}).get(at[1], deque())
+        requests = self.requests.get(at[0], {}).get(at[1], deque())
         for place, (ok, key) in enumerate(requests):
             if ok == method:
                 del requests[place]
@@ -183,7 +183,7 @@ class Topology(Analyzer):
         if method == "basic.consume-ok" and key is not None and key[2] == "":
             self.things.pop(key, None)
             self.things[(*key[:2], str(f.get("consumer_tag")), *key[3:])] = thing
-        if method == "basic.consume-ok" and len(self.consumers) < MOST_THINGS:
+        if method == "basic.consume-ok" and len(self.consumers) < MAX_THINGS:
             self.consumers[at[0], str(f.get("consumer_tag"))] = thing
 
     def _delete(self, at: Any, by: str, time: Any, method: str, f: dict[str, Any]) -> None:
@@ -241,7 +241,7 @@ class Topology(Analyzer):
     def _closed(self, at: Any, by: str, time: Any, method: str, f: dict[str, Any]) -> None:
         """What waited for its answer was refused."""
         refused = by == "server" and f.get("reply_code") not in (200, 0, None)
-        channels = self.asked.get(at[0], {})
+        channels = self.requests.get(at[0], {})
         for channel in list(channels) if method == "connection.close" else [at[1]]:
             for _, key in channels.pop(channel, ()):
                 thing = self.things.get(key)
@@ -263,7 +263,7 @@ class Topology(Analyzer):
         address = source if kind == "consumer" else target
         thing.type = address or thing.type
         thing.state = "exists" if by == "server" else "asked for"
-        if len(self.links) < MOST_THINGS:
+        if len(self.links) < MAX_THINGS:
             self.links[(at[0], by, at[1], f.get("handle"))] = thing
         if address:
             end = f.get("source" if kind == "consumer" else "target")
@@ -299,7 +299,7 @@ class Topology(Analyzer):
     def warnings(self) -> Iterator[str]:
         """What there was no room for."""
         if self.left_out:
-            yield f"more than {MOST_THINGS:,} things: {self.left_out:,} mentions are left out"
+            yield f"more than {MAX_THINGS:,} things: {self.left_out:,} mentions are left out"
 
 
 def _arguments(fields: dict[str, Any]) -> str | None:
@@ -307,7 +307,7 @@ def _arguments(fields: dict[str, Any]) -> str | None:
     return json.dumps(arguments, ensure_ascii=False, separators=(",", ":")) if arguments else None
 
 
-_SEEN = {
+_HANDLERS = {
     "connection.open": Topology._vhost,
     "exchange.declare": Topology._declare,
     "queue.declare": Topology._declare,

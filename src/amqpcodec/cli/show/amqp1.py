@@ -17,7 +17,7 @@ FRAMES = {0: "amqp", 1: "sasl"}
 
 def frame(raw: bytes, table: Mapping[str, Any]) -> Walk:
     """The parts of a frame; what cannot be read is bytes. table: TABLE of amqpcodec.v1_0."""
-    from .legacy import _header
+    from .amqp0 import _header
 
     walk = Walk(raw)
     if raw[:4] == b"AMQP":

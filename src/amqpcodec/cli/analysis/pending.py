@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .traffic import Message, Traffic
 
-__all__ = ["Held"]
+__all__ = ["PendingMessages"]
 
 #: How far a returned message is looked for.
 FAR = 1000
 
 
-class Held:
+class PendingMessages:
     """Number -> message. The sum over all channels is bounded by the traffic they belong to."""
 
     def __init__(self, traffic: Traffic) -> None:
@@ -35,13 +35,13 @@ class Held:
         if not self.traffic.may_wait():
             self.traffic.forgotten += 1
             if not self.messages:
-                self.traffic.waiting -= 1
+                self.traffic.pending_count -= 1
                 return
             self._gone(self.messages.popitem(last=False)[1])
         self.messages[number] = message
 
     def _gone(self, message: Message) -> Message:
-        self.traffic.waiting -= 1
+        self.traffic.pending_count -= 1
         return message
 
     def take(self, number: int | None, multiple: bool = False) -> list[Message]:

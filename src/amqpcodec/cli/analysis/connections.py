@@ -15,7 +15,7 @@ from .base import TIME, Analyzer, Row, plain
 
 __all__ = ["Connections", "user_of"]
 
-WANTED = pa.array([
+RELEVANT_METHODS = pa.array([
     *("connection.start", "connection.start-ok", "connection.tune-ok", "connection.open"),
     *("connection.close", "channel.open", "connection.open-ok", "connection.secure-ok"),
     *("sasl-init", "sasl-outcome", "open", "begin", "close"),
@@ -91,15 +91,15 @@ class Connections(Analyzer):
 
     def update(self, batch: pa.RecordBatch) -> list[Row]:
         """Count the frames of each connection, and look at those that say something about it."""
-        if not hasattr(self, "found"):
-            self.found: dict[int, Connection] = {}
+        if not hasattr(self, "connections"):
+            self.connections: dict[int, Connection] = {}
         self._count(batch)
         methods = batch.column("method")
         headers = pc.equal(batch.column("frame_type"), "protocol-header")
-        is_relevant = pc.or_(pc.is_in(methods, WANTED), pc.fill_null(headers, False))
+        is_relevant = pc.or_(pc.is_in(methods, RELEVANT_METHODS), pc.fill_null(headers, False))
         rows = batch.filter(is_relevant).select([*FIELDS, "channel", "arguments", "frame"])
         for index, by, _, _, _, kind, method, channel, arguments, frame in plain(rows):
-            one = self.found[index]
+            one = self.connections[index]
             if kind == "protocol-header":
                 self._header(one, by, frame)
             else:
@@ -123,11 +123,11 @@ class Connections(Analyzer):
         columns = ["connection_index", "timestamp_min", "timestamp_max", "count_all", "peer_max"]
         for batch in counted.select(columns).to_batches():
             for index, begin, end, count, peer in plain(batch):
-                one = self.found.get(index)
+                one = self.connections.get(index)
                 if one is None:
                     by, src, dst = ends[index]
                     client, server = (src, dst) if by == "client" else (dst, src)
-                    one = self.found[index] = Connection(index, client, server)
+                    one = self.connections[index] = Connection(index, client, server)
                 one.first = min(filter(None, (one.first, begin)), default=None)
                 one.last = max(filter(None, (one.last, end)), default=None)
                 one.frames += count
@@ -196,7 +196,7 @@ class Connections(Analyzer):
 
     def finish(self) -> Iterator[Row]:
         """All connections."""
-        for one in getattr(self, "found", {}).values():
+        for one in getattr(self, "connections", {}).values():
             yield one.row()
 
 

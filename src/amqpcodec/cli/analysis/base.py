@@ -1,4 +1,4 @@
-"""What a question about captures is: rows of a declared schema, folded out of batches of frames."""
+"""The base of analyses of captures: batches of frames in, rows of a declared schema out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = Sequence[Any]
 
 
 class Analyzer:
-    """Folds over batches of capture.read(), and gives rows as they are known.
+    """Takes batches of capture.read(), and gives rows as soon as they are certain.
 
     One of it reads one recording; its memory is bounded by what is open in the recording, not by
     how long that is. What had to be left out because of a bound is reported by warnings().
@@ -38,7 +38,7 @@ class Analyzer:
     STYLES: ClassVar[dict[str, str]] = {}
     #: Columns that a narrow terminal does without, in this order.
     OPTIONAL: ClassVar[tuple[str, ...]] = ()
-    #: The column that --since looks at; None: the question looks itself.
+    #: The column that --since looks at; None: the analyzer compares itself.
     SINCE: ClassVar[str | None] = "time"
     #: The order of rows where none is asked for; none: as they come.
     SORT: ClassVar[tuple[str, ...]] = ()

@@ -70,8 +70,8 @@ class Unacked(Traffic):
 
     def finish(self) -> Iterator[Row]:
         """What waits still."""
-        for legacy in self.legacy.values():
-            for channel in legacy.channels.values():
+        for connection in self.amqp0.values():
+            for channel in connection.channels.values():
                 for message in channel.unsettled.messages.values():
                     if message.certain or channel.acks:
                         yield self.row(message, "waiting", self.end)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ... import batch as columns
 from ..performatives import transfer_frame
-from .held import Held
+from .pending import PendingMessages
 
 if TYPE_CHECKING:
     from .traffic import Record, Traffic
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Links", "address_of", "sections"]
 
 #: Sessions and links of a connection that are held: a peer has few of them.
-MOST_LINKS = 65536
+MAX_LINKS = 65536
 OTHER = {"client": "server", "server": "client"}
 _NAMED = ["properties.message_id", "properties.correlation_id", "properties.reply_to"]
 _NAMED += ["properties.to", "properties.subject"]
@@ -81,7 +81,7 @@ class Session:
         """It was just begun, or first seen."""
         self.by_name: dict[str, Link] = {}
         self.by_handle: dict[tuple[str, Any], Link] = {}
-        self.unsettled = {"client": Held(traffic), "server": Held(traffic)}
+        self.unsettled = {"client": PendingMessages(traffic), "server": PendingMessages(traffic)}
         self.channels: list[tuple[str, int]] = []
 
 
@@ -114,13 +114,13 @@ class Links:
             self._end(session, record)
             self.sessions.pop((record.by, record.ch), None)
         else:
-            _SEEN[method](self, session, record, fields)
+            _HANDLERS[method](self, session, record, fields)
         return None
 
     def _begin(self, record: Record, fields: dict[str, Any]) -> None:
         remote = fields.get("remote_channel")
         session = self.sessions.get((OTHER[record.by], remote)) if remote is not None else None
-        if session is None or len(self.sessions) > MOST_LINKS:
+        if session is None or len(self.sessions) > MAX_LINKS:
             session = Session(self.traffic)
         self.sessions[record.by, record.ch] = session
 
@@ -136,7 +136,7 @@ class Links:
         name = str(fields.get("name"))
         link = session.by_name.get(name)
         if link is None:
-            if len(session.by_name) >= MOST_LINKS:
+            if len(session.by_name) >= MAX_LINKS:
                 return
             link = session.by_name[name] = Link(name)
         link.source = address_of(fields.get("source")) or link.source
@@ -193,7 +193,7 @@ class Links:
                 self.traffic.on_lost(message, record, record.method)
 
 
-_SEEN = {
+_HANDLERS = {
     "attach": Links._attach,
     "transfer": Links._transfer,
     "disposition": Links._disposition,

@@ -1,6 +1,6 @@
-"""Questions about captures, each one command: a module each, and what they stand on.
+"""Analyses of captures, a command and a module each, and what they have in common.
 
-``base`` says what a question is, ``run`` asks it; ``traffic`` follows messages on their way.
+``base`` has the base class, ``run`` runs one; ``traffic`` follows messages on their way.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .base import Analyzer
 
-__all__ = ["QUESTIONS", "question"]
+__all__ = ["ANALYZERS", "analyzer_class"]
 
-#: Command -> (module, class, what it says of itself).
-QUESTIONS = {
+#: Command -> (module, class, help text).
+ANALYZERS = {
     "connections": ("connections", "Connections", "who was connected, and how it ended"),
     "topology": ("topology", "Topology", "exchanges, queues, bindings and consumers, as seen"),
     "messages": ("messages", "Messages", "what happened to messages: publish, deliver, ack, ..."),
@@ -25,8 +25,8 @@ QUESTIONS = {
 }
 
 
-def question(command: str) -> type[Analyzer]:
-    """The class of a question."""
-    module, name, _ = QUESTIONS[command]
-    analyzer_class: type[Analyzer] = getattr(import_module(f".{module}", __package__), name)
-    return analyzer_class
+def analyzer_class(command: str) -> type[Analyzer]:
+    """The analyzer of a command."""
+    module, name, _ = ANALYZERS[command]
+    analyzer: type[Analyzer] = getattr(import_module(f".{module}", __package__), name)
+    return analyzer

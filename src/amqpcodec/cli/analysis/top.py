@@ -15,7 +15,7 @@ from .traffic import Message, Traffic
 __all__ = ["Top", "sparkline"]
 
 #: Names of one kind that are counted apart, and pieces of time that a name is counted in.
-MOST_NAMES, MOST_PIECES = 50_000, 48
+MAX_NAMES, MAX_PIECES = 50_000, 48
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -94,7 +94,7 @@ class Top(Traffic):
         if time is not None:
             self.begin = time if self.begin is None else min(self.begin, time)
             self.end = time if self.end is None else max(self.end, time)
-            while not self.options.per and self.end - self.begin >= self.width * MOST_PIECES:
+            while not self.options.per and self.end - self.begin >= self.width * MAX_PIECES:
                 self._widen()
         names = {
             "exchange": message.exchange,
@@ -106,7 +106,7 @@ class Top(Traffic):
             name = names[kind]
             if name is None:
                 continue
-            if name not in tallies and len(tallies) >= MOST_NAMES:
+            if name not in tallies and len(tallies) >= MAX_NAMES:
                 name = "(others)"
                 self.left_out += 1
             tally = tallies.get(name)
@@ -173,7 +173,7 @@ class Top(Traffic):
         """What could not be told apart."""
         yield from super().warnings()
         if self.left_out:
-            yield f"more than {MOST_NAMES:,} names of a kind: the rest is counted as (others)"
+            yield f"more than {MAX_NAMES:,} names of a kind: the rest is counted as (others)"
 
 
 def sparkline(numbers: list[int]) -> str:

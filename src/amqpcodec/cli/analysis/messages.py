@@ -21,7 +21,7 @@ __all__ = ["Messages"]
 PLACE = re.compile("[0-9]+:[0-9]+:[0-9]+")
 
 #: Messages whose time of publishing is remembered by their id.
-MOST_IDS = 200_000
+MAX_IDS = 200_000
 
 
 class Messages(Traffic):
@@ -64,13 +64,13 @@ class Messages(Traffic):
     def __init__(self, options: argparse.Namespace, window: Window) -> None:
         """Nothing was seen yet."""
         super().__init__(options, window)
-        self.wanted: str | None = options.follow
+        self.followed_id: str | None = options.follow
         self.place: tuple[int, ...] | None = None
-        if self.wanted and PLACE.fullmatch(self.wanted):
-            self.place = tuple(map(int, self.wanted.split(":")))
+        if self.followed_id and PLACE.fullmatch(self.followed_id):
+            self.place = tuple(map(int, self.followed_id.split(":")))
         self.published: OrderedDict[str, int] = OrderedDict()
         self.routes = Routes()
-        self.found = 0
+        self.followed_count = 0
         self.ids = 0
 
     @classmethod
@@ -84,11 +84,11 @@ class Messages(Traffic):
 
     def _row(self, message: Message, event: str, time: int | None, **more: object) -> None:
         if event in ("publish", "deliver", "get", "return"):
-            message.followed = self.wanted is None or self._is_wanted(message)
+            message.followed = self.followed_id is None or self._is_followed(message)
             self.ids += message.message_id is not None
         if not message.followed:
             return
-        self.found += 1
+        self.followed_count += 1
         identity = message.message_id or message.correlation_id
         began = self.published.get(identity) if identity else None
         if began is None and event not in ("publish", "deliver", "get"):
@@ -102,14 +102,14 @@ class Messages(Traffic):
             message.peer,
         ))  # fmt: skip
 
-    def _is_wanted(self, message: Message) -> bool:
+    def _is_followed(self, message: Message) -> bool:
         """Whether one of its ids is the one; those of 1.0 may say their type: AMQP_ULONG:12345. Or
         whether it is the one with this number on its channel."""
         if self.place is not None and self.place == (message.conn, message.ch, message.tag):
             return True
         for identifier in (message.message_id, message.correlation_id):
             if identifier is not None and (
-                identifier == self.wanted or identifier == f"AMQP_ULONG:{self.wanted}"
+                identifier == self.followed_id or identifier == f"AMQP_ULONG:{self.followed_id}"
             ):
                 return True
         return False
@@ -119,7 +119,7 @@ class Messages(Traffic):
         identity = message.message_id or message.correlation_id
         if identity and message.time is not None and identity not in self.published:
             self.published[identity] = message.time
-            if len(self.published) > MOST_IDS:
+            if len(self.published) > MAX_IDS:
                 self.published.popitem(last=False)
         self._row(message, "publish", message.time, route=self.routes.of(message))
 
@@ -147,9 +147,9 @@ class Messages(Traffic):
     def warnings(self) -> Iterator[str]:
         """Why nothing may have been found."""
         yield from super().warnings()
-        if self.wanted is not None and not self.found:
+        if self.followed_id is not None and not self.followed_count:
             yield (
-                f"no message has the {'place' if self.place else 'id'} {self.wanted!r};"
+                f"no message has the {'place' if self.place else 'id'} {self.followed_id!r};"
                 f" {self.ids:,} have a message id"
                 " (amqpcodec messages shows them all)"
             )

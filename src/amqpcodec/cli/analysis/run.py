@@ -1,4 +1,4 @@
-"""Asks a question: reads the captures, shows the answer, says what was wrong."""
+"""Runs an analyzer: reads the captures, shows the rows, reports what was wrong."""
 
 from __future__ import annotations
 
@@ -22,28 +22,30 @@ from ..times import Clock, Window
 from ..where import Expression
 from .base import Analyzer, Row
 
-__all__ = ["Answer", "ask", "schema_of"]
+__all__ = ["Answer", "run_analyzer", "schema_of"]
 
 #: Rows of an answer that are made into a batch at once.
 ROWS = 4096
 
 
-def schema_of(question: type[Analyzer]) -> pa.Schema:
+def schema_of(analyzer_class: type[Analyzer]) -> pa.Schema:
     """The columns of an answer, the file's name last."""
-    return question.SCHEMA.append(pa.field("file", pa.string()))
+    return analyzer_class.SCHEMA.append(pa.field("file", pa.string()))
 
 
 class Answer:
     """Which rows and columns of an answer are shown."""
 
-    def __init__(self, question: type[Analyzer], options: argparse.Namespace, table: bool) -> None:
+    def __init__(
+        self, analyzer_class: type[Analyzer], options: argparse.Namespace, table: bool
+    ) -> None:
         """table: the columns of the table, where none are asked for.
 
         Raises:
             UsageError: a name is no column of this answer.
         """
-        self.schema = schema_of(question)
-        self.keys = sort_keys(options.sort or list(question.sort(options)))
+        self.schema = schema_of(analyzer_class)
+        self.keys = sort_keys(options.sort or list(analyzer_class.sort(options)))
         self.where: Expression | None = parsed(options.where, {})
         for option, names in (
             ("--fields", options.fields or ()),
@@ -56,7 +58,7 @@ class Answer:
             self.where = self.where.renamed({n: self._column(n) for n in self.where.names()})
         self.keys = [(self._column(name), order) for name, order in self.keys]
         self.names = options.fields or (
-            list(question.table(options)) if table else self.schema.names
+            list(analyzer_class.table(options)) if table else self.schema.names
         )
 
     def _column(self, name: str) -> str:
@@ -85,17 +87,17 @@ class Answer:
         return picked(batch, [(name, self._column(name)) for name in self.names])
 
 
-def ask(question: type[Analyzer], options: argparse.Namespace) -> int:
+def run_analyzer(analyzer_class: type[Analyzer], options: argparse.Namespace) -> int:
     """Read every file, and write the answer."""
     check_output(options)
     chosen = output_format(options)
-    answer = Answer(question, options, chosen == "table")
+    answer = Answer(analyzer_class, options, chosen == "table")
     clock = Clock(options.clock)
     ordering = Ordering(answer.keys, options.limit)
 
     def table(out: IO[str]) -> Table:
-        optional = question.OPTIONAL if options.fields is None else ()
-        return Table(out, clock, wrap=True, styles=question.STYLES, optional=optional)
+        optional = analyzer_class.OPTIONAL if options.fields is None else ()
+        return Table(out, clock, wrap=True, styles=analyzer_class.STYLES, optional=optional)
 
     with (
         Cancelled() as stop,
@@ -103,11 +105,11 @@ def ask(question: type[Analyzer], options: argparse.Namespace) -> int:
         Progress(options.output) as bar,
     ):
         reading = Reading(options, bar, stop)
-        if chosen == "table" and options.fields is None and len(reading.found) > 1:
+        if chosen == "table" and options.fields is None and len(reading.all_groups) > 1:
             answer.names = ["file", *answer.names]
 
         def rows(group: Group) -> Iterator[pa.RecordBatch]:
-            return _answered(question, options, reading, group, answer, clock)
+            return _answer_batches(analyzer_class, options, reading, group, answer, clock)
 
         def write(batch: pa.RecordBatch, at_once: bool) -> None:
             output.write(answer.chosen(batch), at_once)
@@ -116,12 +118,12 @@ def ask(question: type[Analyzer], options: argparse.Namespace) -> int:
         if output.target is None and reading.status != USAGE:
             output.write(answer.chosen(answer.batch([], "")))
             if chosen == "table" and reading.rows:
-                print_error(question.NOTHING)
+                print_error(analyzer_class.NOTHING)
         return reading.interrupted()
 
 
-def _answered(
-    question: type[Analyzer],
+def _answer_batches(
+    analyzer_class: type[Analyzer],
     options: argparse.Namespace,
     reading: Reading,
     group: Group,
@@ -130,7 +132,7 @@ def _answered(
 ) -> Iterator[pa.RecordBatch]:
     """The answer about a group, batch by batch."""
     window = Window(options.since, options.until, clock)
-    analyzer = question(options, window)
+    analyzer = analyzer_class(options, window)
 
     def batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
         answer_rows = list(rows)

@@ -16,7 +16,7 @@ from .traffic import Message, Record, Traffic
 __all__ = ["Latency"]
 
 #: Requests that wait for their reply, and (what, queue, exchange) that have percentiles.
-MOST_REQUESTS, MOST_KEYS = 200_000, 20_000
+MAX_REQUESTS, MAX_KEYS = 200_000, 20_000
 Key = tuple[str, str | None, str | None]
 
 
@@ -54,7 +54,7 @@ class Latency(Traffic):
         if since is None or until is None or not self.in_window(since):
             return
         key = (what, message.queue, None if message.queue is not None else message.exchange)
-        if key not in self.samples and len(self.samples) >= MOST_KEYS:
+        if key not in self.samples and len(self.samples) >= MAX_KEYS:
             key = (what, "(others)", None)
         durations = self.samples.get(key)
         if durations is None:
@@ -82,7 +82,7 @@ class Latency(Traffic):
             return
         if message.reply_to is not None:
             self.requests[number] = (message, None)
-            if len(self.requests) > MOST_REQUESTS:
+            if len(self.requests) > MAX_REQUESTS:
                 self.requests.popitem(last=False)
         elif number in self.requests:
             request, _ = self.requests[number]

@@ -16,7 +16,7 @@ from .silence import Silence, Silences
 
 __all__ = ["Errors"]
 
-WANTED = pa.array([
+RELEVANT_METHODS = pa.array([
     *("connection.start-ok", "connection.tune", "connection.tune-ok", "connection.open-ok"),
     *("connection.close", "channel.close", "basic.nack", "basic.reject", "basic.return"),
     *("basic.cancel", "connection.blocked", "connection.unblocked"),
@@ -77,7 +77,7 @@ class Errors(Analyzer):
         self._meet(batch)
         # Before what is closed in this batch is forgotten, after what is agreed on in it.
         wrong = batch.column("error").is_valid()
-        is_relevant = pc.or_(pc.is_in(batch.column("method"), WANTED), wrong)
+        is_relevant = pc.or_(pc.is_in(batch.column("method"), RELEVANT_METHODS), wrong)
         relevant_rows = batch.filter(is_relevant)
         names = [*FIELDS, "frame_type", "flags", "error"]
         closed = []
@@ -85,9 +85,9 @@ class Errors(Analyzer):
             conn, by, channel, time, method, arguments, kind, flags, error = values
             if error is not None:
                 rows.append(self._damage(conn, by, channel, time, method or kind, flags, error))
-            elif method in _SEEN:
+            elif method in _HANDLERS:
                 fields = json.loads(arguments) if arguments else {}
-                for what, code, of, text in _SEEN[method](self, conn, by, fields):
+                for what, code, of, text in _HANDLERS[method](self, conn, by, fields):
                     rows.append(self._row(time, conn, channel, by, what, code, of, text))
                 if self.peers[conn].closed:
                     closed.append(conn)
@@ -246,7 +246,7 @@ class Errors(Analyzer):
         yield what, error.get("condition"), None, f"{text}: {description}" if description else text
 
 
-_SEEN = {
+_HANDLERS = {
     "connection.start-ok": Errors._start_ok,
     "connection.tune": Errors._tune,
     "connection.tune-ok": Errors._tune_ok,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any
 
-from .held import Held
+from .pending import PendingMessages
 
 if TYPE_CHECKING:
     from .traffic import Message, Record, Traffic
 
-__all__ = ["Legacy"]
+__all__ = ["Amqp0Connection"]
 
 #: Requests of one channel that wait for their answer: a client sends few of them at once.
-MOST_REQUESTS = 1000
+MAX_REQUESTS = 1000
 
 
 class Channel:
@@ -22,17 +22,18 @@ class Channel:
     def __init__(self, traffic: Traffic) -> None:
         """It was just opened, or first seen."""
         self.consumers: OrderedDict[str, tuple[str | None, bool]] = OrderedDict()
-        self.asked: deque[tuple[str | None, bool]] = deque(maxlen=MOST_REQUESTS)  # basic.consume
-        self.gets: deque[tuple[Record, str | None]] = deque(maxlen=MOST_REQUESTS)
+        #: (queue, no-ack) of each basic.consume without an answer.
+        self.consume_requests: deque[tuple[str | None, bool]] = deque(maxlen=MAX_REQUESTS)
+        self.get_requests: deque[tuple[Record, str | None]] = deque(maxlen=MAX_REQUESTS)
         self.last_queue: str | None = None  # what an empty name means
         self.confirms = False
         self.published = 0
         self.acks = 0  # of the client
-        self.unconfirmed = Held(traffic)
-        self.unsettled = Held(traffic)
+        self.unconfirmed = PendingMessages(traffic)
+        self.unsettled = PendingMessages(traffic)
 
 
-class Legacy:
+class Amqp0Connection:
     """A connection: its channels."""
 
     def __init__(self, traffic: Traffic) -> None:
@@ -52,8 +53,8 @@ class Legacy:
         if method == "channel.close":
             self._end(channel, record)
             del self.channels[record.ch]
-        elif method in _SEEN:
-            _SEEN[method](self, channel, record)
+        elif method in _HANDLERS:
+            _HANDLERS[method](self, channel, record)
         return None
 
     def _channel(self, number: int) -> Channel:
@@ -93,10 +94,10 @@ class Legacy:
         self.traffic.on_deliver(message)
 
     def _get(self, channel: Channel, record: Record) -> None:
-        channel.gets.append((record, self._queue(channel, record)))
+        channel.get_requests.append((record, self._queue(channel, record)))
 
     def _get_ok(self, channel: Channel, record: Record) -> None:
-        request, queue = channel.gets.popleft() if channel.gets else (None, None)
+        request, queue = channel.get_requests.popleft() if channel.get_requests else (None, None)
         if request is not None:
             self.traffic.on_get(request, record, queue)
         if record.method == "basic.get-empty":
@@ -137,16 +138,16 @@ class Legacy:
         if record.no_wait:
             self._consumer(channel, record.consumer or "", consumer)
         else:
-            channel.asked.append(consumer)
+            channel.consume_requests.append(consumer)
 
     def _consume_ok(self, channel: Channel, record: Record) -> None:
-        if channel.asked:
-            self._consumer(channel, record.consumer or "", channel.asked.popleft())
+        if channel.consume_requests:
+            self._consumer(channel, record.consumer or "", channel.consume_requests.popleft())
 
     def _consumer(self, channel: Channel, tag: str, consumer: tuple[str | None, bool]) -> None:
         channel.consumers[tag] = consumer
         # Deliveries of a cancelled consumer may be on their way, so it is kept; but not for ever.
-        if len(channel.consumers) > 10 * MOST_REQUESTS:
+        if len(channel.consumers) > 10 * MAX_REQUESTS:
             channel.consumers.popitem(last=False)
 
     def _queue(self, channel: Channel, record: Record) -> str | None:
@@ -162,21 +163,21 @@ class Legacy:
         self.channels[record.ch] = Channel(self.traffic)
 
 
-_SEEN = {
-    "basic.publish": Legacy._publish,
-    "basic.deliver": Legacy._deliver,
-    "basic.get": Legacy._get,
-    "basic.get-ok": Legacy._get_ok,
-    "basic.get-empty": Legacy._get_ok,
-    "basic.return": Legacy._return,
-    "basic.ack": Legacy._settle,
-    "basic.nack": Legacy._settle,
-    "basic.reject": Legacy._settle,
-    "basic.recover": Legacy._recover,
-    "basic.recover-async": Legacy._recover,
-    "basic.consume": Legacy._consume,
-    "basic.consume-ok": Legacy._consume_ok,
-    "queue.declare-ok": Legacy._declared,
-    "confirm.select": Legacy._confirm,
-    "channel.open": Legacy._open,
+_HANDLERS = {
+    "basic.publish": Amqp0Connection._publish,
+    "basic.deliver": Amqp0Connection._deliver,
+    "basic.get": Amqp0Connection._get,
+    "basic.get-ok": Amqp0Connection._get_ok,
+    "basic.get-empty": Amqp0Connection._get_ok,
+    "basic.return": Amqp0Connection._return,
+    "basic.ack": Amqp0Connection._settle,
+    "basic.nack": Amqp0Connection._settle,
+    "basic.reject": Amqp0Connection._settle,
+    "basic.recover": Amqp0Connection._recover,
+    "basic.recover-async": Amqp0Connection._recover,
+    "basic.consume": Amqp0Connection._consume,
+    "basic.consume-ok": Amqp0Connection._consume_ok,
+    "queue.declare-ok": Amqp0Connection._declared,
+    "confirm.select": Amqp0Connection._confirm,
+    "channel.open": Amqp0Connection._open,
 }

@@ -1,6 +1,6 @@
 """Messages on their way: published, confirmed, returned, delivered, settled; of any version.
 
-A question that is about messages is a Traffic and overrides the methods ``on_...`` that it needs.
+An analyzer of messages is a Traffic and overrides the methods ``on_...`` that it needs.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..times import Window
+from .amqp0 import Amqp0Connection
 from .base import Analyzer, Row, plain
-from .legacy import Legacy
 from .links import Links, sections
 
 __all__ = ["Message", "Traffic"]
 
 #: Messages that wait for an answer, of all connections together: more are forgotten, and counted.
-MOST_WAITING = 1_000_000
+MAX_PENDING = 1_000_000
 
 METHODS = pa.array([
     *("basic.publish", "basic.return", "basic.deliver", "basic.get", "basic.get-ok"),
@@ -48,7 +48,7 @@ _NAMES = (
 
 
 class Record:
-    """A row of the recording, with what questions need of it."""
+    """A row of the recording, with what analyzers need of it."""
 
     __slots__ = (*_NAMES, "size", "to")
 
@@ -116,10 +116,10 @@ class Traffic(Analyzer):
     def __init__(self, options: argparse.Namespace, window: Window) -> None:
         """Nothing was seen yet."""
         super().__init__(options, window)
-        self.legacy: dict[int, Legacy] = {}
+        self.amqp0: dict[int, Amqp0Connection] = {}
         self.links: dict[int, Links] = {}
         self.rows: list[Row] = []
-        self.waiting = 0
+        self.pending_count = 0
         self.forgotten = 0
 
     def update(self, batch: pa.RecordBatch) -> list[Row]:
@@ -133,11 +133,11 @@ class Traffic(Analyzer):
         """Look at one of them."""
         conn, method = record.conn, record.method
         if "." in method:
-            legacy = self.legacy.get(conn)
-            if legacy is None:
-                legacy = self.legacy[conn] = Legacy(self)
-            if legacy.observe(record) is False:
-                del self.legacy[conn]
+            connection = self.amqp0.get(conn)
+            if connection is None:
+                connection = self.amqp0[conn] = Amqp0Connection(self)
+            if connection.observe(record) is False:
+                del self.amqp0[conn]
         else:
             links = self.links.get(conn)
             if links is None:
@@ -147,14 +147,14 @@ class Traffic(Analyzer):
 
     def may_wait(self) -> bool:
         """Whether one more message can be held; the one that has waited longest goes otherwise."""
-        self.waiting += 1
-        return self.waiting <= MOST_WAITING
+        self.pending_count += 1
+        return self.pending_count <= MAX_PENDING
 
     def warnings(self) -> Iterator[str]:
         """What was forgotten."""
         if self.forgotten:
             yield (
-                f"more than {MOST_WAITING:,} messages waited for an answer:"
+                f"more than {MAX_PENDING:,} messages waited for an answer:"
                 f" {self.forgotten:,} of them are left out"
             )
 
