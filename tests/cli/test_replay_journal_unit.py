@@ -21,7 +21,7 @@ pytest.importorskip("rich")
 
 from amqpcodec.capture._limits import Limits
 from amqpcodec.cli import UsageError
-from amqpcodec.cli.arguments import parsed, parser
+from amqpcodec.cli.arguments import parse_arguments, parser
 from amqpcodec.cli.replay.identity import (
     CANNOT_CHANGE_MESSAGES,
     PARTS,
@@ -260,7 +260,7 @@ def options_of_replay() -> set[str]:
 
 
 def identity(*words: object) -> dict[str, Any]:
-    options = parsed(["replay", *map(str, words)])
+    options = parse_arguments(["replay", *map(str, words)])
     return identity_of(options, Target.of(options.to))
 
 

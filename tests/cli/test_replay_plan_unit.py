@@ -20,7 +20,7 @@ pytest.importorskip("rich")
 
 from amqpcodec.cli.replay.mapping import Mapping  # noqa: E402
 from amqpcodec.cli.replay.messages import Message  # noqa: E402
-from amqpcodec.cli.replay.outgoing import Preparation, Unsendable  # noqa: E402
+from amqpcodec.cli.replay.outgoing import Preparation, UnsendableMessage  # noqa: E402
 
 HOST = "amqp://host.invalid/"
 
@@ -187,7 +187,7 @@ def test_twice_is_found_by_hand():
     raw = with_raw_headers(entry(b"BCC", b"a") + entry(b"BCC", b"b"))
     [(_, message)] = amqp.MessageDecoder(0).feed(raw)
     recorded = Message(0, "", "k", message.properties, b"", None, None)
-    with pytest.raises(Unsendable, match="name BCC 2 times"):
+    with pytest.raises(UnsendableMessage, match="name BCC 2 times"):
         Preparation(Mapping([]), "me").prepare(recorded)
 
 

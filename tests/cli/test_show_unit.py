@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from amqpcodec import capture, v0_8, v0_9_1, v1_0
 from amqpcodec.cli.show import amqp0, amqp1
-from amqpcodec.cli.show.command import taken_apart
+from amqpcodec.cli.show.command import dissect_frame
 from tests.cli.test_terminal_unit import ESCAPE, on_terminal
 from tests.paths import shared_dir
 
@@ -110,7 +110,7 @@ def test_credentials_are_hidden(run, tmp_path):
 
 def test_other_versions():
     octets = v0_8.encode(1, v0_8.Connection.Close(reply_code=200))
-    walk = taken_apart({"frame": octets, "frame_type": "method", "method": "connection.close"})
+    walk = dissect_frame({"frame": octets, "frame_type": "method", "method": "connection.close"})
     assert next(node.note for node in walk if node.name == "method_id") == "connection.close"
 
 
@@ -158,7 +158,7 @@ def test_every_frame_of_recordings(name):
     count = 0
     for batch in capture.read(path, fields=fields, ports=(5672, 5680, 5681)):
         for row in pa.record_batch(batch).to_pylist():
-            walk = taken_apart(row)
+            walk = dissect_frame(row)
             check(row["frame"], walk)
             count += 1
             # Only transfers that hold a part of a message have a rest.

@@ -23,10 +23,10 @@ class UsageError(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status."""
-    from .arguments import parsed
+    from .arguments import parse_arguments
 
     try:
-        options = parsed(sys.argv[1:] if arguments is None else arguments)
+        options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
     except SystemExit as ended:  # argparse has said why
         return ended.code if isinstance(ended.code, int) else USAGE
     try:

@@ -12,7 +12,7 @@ from . import need_extra, print_error
 from .escaping import escaped
 from .uris import FS_HELP, setting, source, with_stores
 
-__all__ = ["parsed", "parser"]
+__all__ = ["parse_arguments", "parser"]
 
 #: What --help says of --where. {}: an expression that its command takes.
 WHERE_HELP = """\
@@ -81,7 +81,7 @@ def where_help(command: str, *before: str) -> dict[str, Any]:
     }
 
 
-def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     """The options that words say."""
     command_parser = parser()
     if "_ARGCOMPLETE" in os.environ:
@@ -130,7 +130,7 @@ class Parser(argparse.ArgumentParser):
         super().error(escaped(message))
 
 
-class Top(Parser):
+class TopLevelParser(Parser):
     """The parser of the first word, whose help has the commands in groups."""
 
     def format_help(self) -> str:
@@ -154,7 +154,9 @@ class Top(Parser):
 
 def parser() -> argparse.ArgumentParser:
     """What may follow ``amqpcodec``."""
-    top = Top(prog="amqpcodec", description="Look into recordings of AMQP traffic.", epilog=EPILOG)
+    top = TopLevelParser(
+        prog="amqpcodec", description="Look into recordings of AMQP traffic.", epilog=EPILOG
+    )
     top.add_argument("--version", action="version", version=f"amqpcodec {version()}")
     commands = top.add_subparsers(
         required=True, metavar="COMMAND", dest="name", parser_class=Parser
@@ -556,14 +558,14 @@ def ports(text: str) -> tuple[int, ...]:
 
 
 def _one_of(kinds: Sequence[str]) -> Callable[[str], list[str]]:
-    def chosen(text: str) -> list[str]:
+    def choices(text: str) -> list[str]:
         chosen_names = names(text)
         for name in chosen_names:
             if name not in kinds:
                 raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(kinds)}")
         return chosen_names
 
-    return chosen
+    return choices
 
 
 def _moment(text: str) -> object:

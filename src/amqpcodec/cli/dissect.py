@@ -31,10 +31,10 @@ def dissect(options: argparse.Namespace) -> int:
     check_output(options)
     if are_traces(options):
         return dissect_traces(options)
-    chosen = output_format(options)
+    format_name = output_format(options)
     clock = Clock(options.clock)
     keys = sort_keys(options.sort)
-    summary = chosen == "table" and options.fields is None
+    summary = format_name == "table" and options.fields is None
     names, routing = options.fields, False
     if summary:
         routing = options.output in (None, "-") and narrow_terminal(sys.stdout)
@@ -43,7 +43,7 @@ def dissect(options: argparse.Namespace) -> int:
     sort = [name for name, _ in keys]
     selection = Selection(options.level, options.protocol, names, options.where, sort, window)
     selection.routing = routing
-    if chosen == "table" and names and len(options.files) > 1 and "file" not in names:
+    if format_name == "table" and names and len(options.files) > 1 and "file" not in names:
         selection.shown = names = ["file", *names]
     ordering = Ordering(keys, options.limit)
 
@@ -52,24 +52,24 @@ def dissect(options: argparse.Namespace) -> int:
 
     with (
         Cancelled() as stop,
-        Output(options.output, chosen, clock, table, options.csv_raw) as output,
+        Output(options.output, format_name, clock, table, options.csv_raw) as output,
         Progress(options.output) as bar,
     ):
         reading = Reading(options, bar, stop)
 
         def rows(group: Group) -> Iterator[pa.RecordBatch]:
             for batch in reading.batches(group, options.level, selection.fields):
-                yield selection.fitting(selection.complete(batch))
+                yield selection.matching_rows(selection.complete(batch))
 
         def write(batch: pa.RecordBatch, at_once: bool) -> None:
-            output.write(selection.chosen(batch, names), at_once)
+            output.write(selection.shown_columns(batch, names), at_once)
 
         reading.show(rows, ordering, write)
         if output.target is None and reading.status != USAGE:
             # No rows at all: what is written has its columns, for those who read it.
             schema = pa.schema(capture.schema(options.level, selection.fields, options.protocol))
             empty = selection.complete(pa.RecordBatch.from_pylist([], schema))
-            output.write(selection.chosen(selection.fitting(empty), names))
+            output.write(selection.shown_columns(selection.matching_rows(empty), names))
         return reading.interrupted()
 
 

@@ -14,7 +14,7 @@ from .analysis.run import schema_of
 from .naming import ALIASES, check_names
 from .ordering import Ordering, sort_keys
 from .output import Output, output_format
-from .selection import OPTIONAL_COLUMNS, columns_of, fitting, parsed
+from .selection import OPTIONAL_COLUMNS, columns_of, filter_rows, parse_where
 from .show.command import SCHEMA as SHOWN
 from .summary import COMPUTED_COLUMNS
 from .table import Table
@@ -38,19 +38,19 @@ def fields(options: argparse.Namespace) -> int:
     commands = ("dissect", "show", *ANALYZERS)
     if options.of is not None and options.of not in commands:
         raise UsageError(f"{options.of!r} is no command with columns: {', '.join(commands)}")
-    chosen = output_format(options)
+    format_name = output_format(options)
     clock = Clock()
-    predicate = parsed(options.where, {})
+    predicate = parse_where(options.where, {})
     keys = sort_keys(options.sort)
     check_names(SCHEMA.names, options.fields, predicate.names() if predicate else [], keys)
     rows = [row for row in _rows() if options.of in (None, row["command"])]
-    batch = fitting(pa.RecordBatch.from_pylist(rows, SCHEMA), predicate)
+    batch = filter_rows(pa.RecordBatch.from_pylist(rows, SCHEMA), predicate)
     ordering = Ordering(keys, options.limit)
 
     def table(out: IO[str]) -> Table:
         return Table(out, clock, limits={"type": 40})
 
-    with Output(options.output, chosen, clock, table, options.csv_raw) as output:
+    with Output(options.output, format_name, clock, table, options.csv_raw) as output:
         for ordered_rows in (*ordering.add(batch), *ordering.remaining_rows()):
             output.write(ordered_rows.select(options.fields or SCHEMA.names))
     return 0

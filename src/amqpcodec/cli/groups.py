@@ -19,7 +19,7 @@ from . import BAD_DATA, OK, USAGE, print_error
 from .otherports import header_ports
 from .uris import Uri, readable
 
-__all__ = ["Group", "grouped", "limits", "one_by_one"]
+__all__ = ["Group", "group_files", "limits", "one_by_one"]
 
 #: What stands for standard input.
 STDIN = "-"
@@ -51,7 +51,7 @@ class Group:
         """What the reader takes for the file that it calls so."""
         return next((readable(file) for file in self.files if str(file) == name), name)
 
-    def opened(
+    def open_reader(
         self, make: Callable[[Any], capture.Reader], watch: Callable[[IO[bytes]], IO[bytes]]
     ) -> capture.Reader | None:
         """A reader of those files that can be read, or None; of the others it is said why not."""
@@ -147,7 +147,7 @@ def limits(options: argparse.Namespace, kind: type[Unpacking] = Limits) -> dict[
     }
 
 
-def grouped(files: Iterable[Path | Uri], arrangement: Arrangement) -> Iterator[Group]:
+def group_files(files: Iterable[Path | Uri], arrangement: Arrangement) -> Iterator[Group]:
     """Groups of files, each for one reader. Standard input is never part of a larger group."""
     files = list(dict.fromkeys(files))
     if arrangement == "separate" and len(files) > 1:

@@ -18,9 +18,9 @@ __all__ = [
     "COMPOUND",
     "JSON_VALUE",
     "check_names",
-    "extracted",
+    "extract_part",
     "no_column",
-    "picked",
+    "pick_columns",
     "split",
 ]
 
@@ -72,7 +72,7 @@ def split(name: str, columns: Collection[str]) -> tuple[str, list[str]] | None:
     return None
 
 
-def extracted(batch: pa.RecordBatch, column: str, path: list[str]) -> tuple[pa.Field, pa.Array]:
+def extract_part(batch: pa.RecordBatch, column: str, path: list[str]) -> tuple[pa.Field, pa.Array]:
     """The part of a compound column, as JSON texts; null where it is not there.
 
     Raises:
@@ -94,7 +94,7 @@ def extracted(batch: pa.RecordBatch, column: str, path: list[str]) -> tuple[pa.F
     return pa.field(name, pa.string(), metadata=JSON_VALUE), pa.array(texts, pa.string())
 
 
-def picked(batch: pa.RecordBatch, names: Iterable[tuple[str, str]]) -> pa.RecordBatch:
+def pick_columns(batch: pa.RecordBatch, names: Iterable[tuple[str, str]]) -> pa.RecordBatch:
     """Columns and parts of columns. names: (what it is called, which it is) of each."""
     fields, columns = [], []
     for name, source in names:
@@ -103,7 +103,7 @@ def picked(batch: pa.RecordBatch, names: Iterable[tuple[str, str]]) -> pa.Record
         else:
             parts = split(source, batch.schema.names)
             assert parts is not None
-            field, column = extracted(batch, *parts)
+            field, column = extract_part(batch, *parts)
         fields.append(field.with_name(name))
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))

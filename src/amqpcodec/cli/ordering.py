@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .cells import cells
-from .naming import extracted, split
+from .naming import extract_part, split
 
 __all__ = ["Ordering", "sort_keys"]
 
@@ -91,7 +91,7 @@ def _sortable(table: pa.Table, name: str) -> pa.ChunkedArray:
     parts = split(name, table.column_names)
     assert parts is not None
     batches = table.to_batches()
-    return _numbers(pa.chunked_array([extracted(batch, *parts)[1] for batch in batches]))
+    return _numbers(pa.chunked_array([extract_part(batch, *parts)[1] for batch in batches]))
 
 
 def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:

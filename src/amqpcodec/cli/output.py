@@ -104,18 +104,18 @@ class Output:
     def __init__(
         self,
         path: str | None,
-        chosen: str,
+        format_name: str,
         clock: Clock,
         table: Callable[[IO[str]], Table],
         csv_raw: bool = False,
     ) -> None:
-        """path: None or "-" for standard output. chosen: one of FORMATS. table: makes one.
+        """path: None or "-" for standard output. format_name: one of FORMATS. table: makes one.
 
         csv_raw: CSV has text as it is, also what a terminal or a spreadsheet obeys.
         """
         self.csv_raw = csv_raw
         self.path = None if path == "-" else path
-        self.chosen = chosen
+        self.format_name = format_name
         self.clock = clock
         self.table = table
         self.stack = contextlib.ExitStack()
@@ -139,15 +139,15 @@ class Output:
             self._flush()
 
     def _open(self, live: bool) -> Write:
-        if self.chosen == "parquet":
+        if self.format_name == "parquet":
             parquet = ParquetFile(self._file("wb") if self.path else sys.stdout.buffer, self.clock)
             self.stack.push(parquet.close)
             return parquet
         text = self._file("w") if self.path else sys.stdout
         self._flush = text.flush
-        if self.chosen == "json":
+        if self.format_name == "json":
             return lambda batch: text.writelines(f"{line}\n" for line in lines(batch, self.clock))
-        if self.chosen == "csv":
+        if self.format_name == "csv":
             return Csv(text, self.clock, self.csv_raw)
         table = self.table(text)
         table.live = live
@@ -159,7 +159,7 @@ class Output:
         encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
         try:
             # A device or a pipe has no other name: it is written to as it is.
-            into = Whole(self.path) if _may_replace(self.path) else None
+            into = AtomicFile(self.path) if _may_replace(self.path) else None
             name = into.name if into else self.path
             file = open(name, mode, encoding=encoding, newline=newline)  # noqa: SIM115
         except OSError as error:
@@ -176,7 +176,7 @@ def _may_replace(path: str) -> bool:
         return True
 
 
-class Whole:
+class AtomicFile:
     """A file that gets its name when all of it is there."""
 
     def __init__(self, path: str) -> None:
@@ -191,7 +191,7 @@ class Whole:
         # What is there already keeps its permissions.
         os.close(os.open(self.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
 
-    def __enter__(self) -> Whole:
+    def __enter__(self) -> AtomicFile:
         """It is made already."""
         return self
 

@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from .. import capture
 from . import UsageError, where
-from .naming import ALIASES, no_column, picked, split
+from .naming import ALIASES, no_column, pick_columns, split
 from .summary import COMPUTED_COLUMNS, computed_column, needs
 from .times import Clock, Window
 
-__all__ = ["OPTIONAL_COLUMNS", "Selection", "columns_of", "parsed"]
+__all__ = ["OPTIONAL_COLUMNS", "Selection", "columns_of", "filter_rows", "parse_where"]
 
 #: Columns of capture.read() that come where they are asked for.
 OPTIONAL_COLUMNS = ("timestamp_ns", "packet", "file_index", "peer")
@@ -31,7 +31,7 @@ def columns_of(level: str, protocol: str | None) -> dict[str, pa.DataType]:
     return types | {short: types[name] for short, name in ALIASES.items()}
 
 
-def parsed(expression: str | None, names: dict[str, str]) -> where.Expression | None:
+def parse_where(expression: str | None, names: dict[str, str]) -> where.Expression | None:
     """An expression of --where. names: others for some of its columns.
 
     Raises:
@@ -43,7 +43,7 @@ def parsed(expression: str | None, names: dict[str, str]) -> where.Expression | 
         raise UsageError(str(error)) from None
 
 
-def fitting(batch: pa.RecordBatch, predicate: where.Expression | None) -> pa.RecordBatch:
+def filter_rows(batch: pa.RecordBatch, predicate: where.Expression | None) -> pa.RecordBatch:
     """The rows that fit."""
     if predicate is None:
         return batch
@@ -75,7 +75,7 @@ class Selection:
         self.types = columns_of(level, protocol)
         # Two words for one column: each protocol has its own.
         self.same = {"method": "performative"} if self.is_v1 else {"performative": "method"}
-        self.where = parsed(expression, self.same)
+        self.where = parse_where(expression, self.same)
         self.shown = shown
         self.sort = [self.same.get(name, name) for name in sort]
         self.routing = False  # details say where a message goes
@@ -138,9 +138,9 @@ class Selection:
         batch = self.window.rows(batch)
         return self._with_made(batch, self.looked_at)
 
-    def fitting(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def matching_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that fit, of a batch that is complete."""
-        batch = fitting(batch, self.where)
+        batch = filter_rows(batch, self.where)
         return self._with_made(batch, [*(self.shown or ()), *self.sort])
 
     def _with_made(self, batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBatch:
@@ -152,11 +152,11 @@ class Selection:
                 batch = batch.append_column(name, column)
         return batch
 
-    def chosen(self, batch: pa.RecordBatch, names: list[str] | None) -> pa.RecordBatch:
+    def shown_columns(self, batch: pa.RecordBatch, names: list[str] | None) -> pa.RecordBatch:
         """The columns of these names; None: what is read without --fields."""
         if names is None:
             return batch.select(self._usual())
-        return picked(batch, [(name, name) for name in (self.same.get(n, n) for n in names)])
+        return pick_columns(batch, [(name, name) for name in (self.same.get(n, n) for n in names)])
 
     def _usual(self) -> list[str]:
         return list(pa.schema(capture.schema(self.level, None, self.protocol)).names)

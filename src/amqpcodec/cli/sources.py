@@ -15,19 +15,19 @@ import pyarrow as pa
 from .. import capture
 from ..capture._read import TLS_PORT
 from . import BAD_DATA, INTERRUPTED, OK, USAGE, UsageError, print_error
-from .groups import Group, grouped, limits, one_by_one
+from .groups import Group, group_files, limits, one_by_one
 from .live import Cancelled, Follow, Interface, Pipe, is_live
 from .ordering import Ordering
 from .progress import Progress
 
-__all__ = ["Counts", "Reading", "Unreadable"]
+__all__ = ["Counts", "ReadError", "Reading"]
 
 
 #: TCP resets that are remembered, of one group.
 MAX_RESETS = 100_000
 
 
-class Unreadable(Exception):
+class ReadError(Exception):
     """A file cannot be read at all, or not to its end."""
 
     def __init__(self, text: str, status: int) -> None:
@@ -76,7 +76,7 @@ class Reading:
         if getattr(options, "interface", None):
             self.all_groups: list[Group] = [Group([Path(options.interface)])]
         else:
-            self.all_groups = list(grouped(options.files, options.arrangement))
+            self.all_groups = list(group_files(options.files, options.arrangement))
 
     def groups(self) -> Iterator[Group]:
         """What was named, one after the other, each to be read before the next one is asked for."""
@@ -97,7 +97,7 @@ class Reading:
                 self.rows += batch.num_rows
                 counts.errors += batch.num_rows - batch.column("error").null_count
                 yield batch
-        except Unreadable as fault:
+        except ReadError as fault:
             if self.stop.pressed:
                 return
             place = "" if str(group) in str(fault) else f"{group}: "
@@ -113,7 +113,7 @@ class Reading:
     def _read(
         self, group: Group, level: str, fields: list[str] | None, redact: bool
     ) -> Iterator[capture.Batch]:
-        """Raises Unreadable with what is wrong, or UsageError for what the user got wrong."""
+        """Raises ReadError with what is wrong, or UsageError for what the user got wrong."""
         options = self.options
 
         def make(sources: Any) -> capture.Reader:
@@ -134,7 +134,7 @@ class Reading:
             with contextlib.ExitStack() as stack:
                 try:
                     yield from self._opened(group, make, stack)
-                except Unreadable as fault:
+                except ReadError as fault:
                     if not self._goes_on():
                         raise
                     print_error(f"{group}: {fault}")
@@ -161,7 +161,9 @@ class Reading:
             if source is not None:
                 reader: capture.Reader | None = make(source)
             else:
-                reader = group.opened(make, lambda file: self.stop.watched(self.bar.watch(file)))
+                reader = group.open_reader(
+                    make, lambda file: self.stop.watched(self.bar.watch(file))
+                )
             if reader is None:
                 return
             self._current = group, reader
@@ -177,9 +179,9 @@ class Reading:
             if isinstance(source, Interface):
                 source.finish()
         except capture.CaptureError as error:
-            raise Unreadable(str(error), BAD_DATA if self.counts.read else USAGE) from None
+            raise ReadError(str(error), BAD_DATA if self.counts.read else USAGE) from None
         except OSError as error:
-            raise Unreadable(error.strerror or str(error), USAGE) from None
+            raise ReadError(error.strerror or str(error), USAGE) from None
         except ValueError as error:
             raise UsageError(str(error)) from None
         self._current = None

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from .. import capture
 from . import BAD_DATA, OK, USAGE, UsageError, print_error
 from .escaping import escaped, escaped_json
-from .groups import Group, grouped, limits, one_by_one
+from .groups import Group, group_files, limits, one_by_one
 from .otherports import header_ports
 from .progress import Progress
 
@@ -26,7 +26,7 @@ def stats(options: argparse.Namespace) -> int:
     """Count every file, and write what was counted."""
     status = OK
     with Progress(None) as bar:
-        for group in one_by_one(grouped(options.files, options.arrangement)):
+        for group in one_by_one(group_files(options.files, options.arrangement)):
             try:
                 counted = count(options, group, bar)
             except capture.CaptureError as error:
@@ -101,7 +101,7 @@ def count(options: argparse.Namespace, group: Group, bar: Progress) -> list[dict
             **limits(options),
         )
 
-    reader = group.opened(make, bar.watch)
+    reader = group.open_reader(make, bar.watch)
     if reader is None:
         return []
     counted = reader.count()

@@ -17,7 +17,7 @@ from .groups import limits
 from .live import is_live
 from .ordering import Ordering, sort_keys
 from .output import Output, output_format
-from .selection import fitting, parsed
+from .selection import filter_rows, parse_where
 from .table import Table
 from .times import Clock, Window
 from .uris import readable
@@ -48,20 +48,20 @@ def are_traces(options: argparse.Namespace) -> bool:
 def dissect_traces(options: argparse.Namespace) -> int:
     """Write the rows of every trace; the exit status."""
     clock = Clock(options.clock)
-    chosen = output_format(options)
+    format_name = output_format(options)
     keys = sort_keys(options.sort)
-    names = options.fields or (SHOWN if chosen == "table" else traces.schema().names)
+    names = options.fields or (SHOWN if format_name == "table" else traces.schema().names)
     for name in [*names, *(key for key, _ in keys)]:
         if name not in traces.schema().names:
             raise UsageError(
                 f"a trace has no column {name!r}, only {', '.join(traces.schema().names)}"
             )
-    predicate = parsed(options.where, {})
+    predicate = parse_where(options.where, {})
     window = Window(options.since, options.until, clock)
     ordering = Ordering(keys, options.limit)
     status = OK
     with Output(
-        options.output, chosen, clock, lambda out: Table(out, clock), options.csv_raw
+        options.output, format_name, clock, lambda out: Table(out, clock), options.csv_raw
     ) as output:
         for file in options.files:
             errors = 0
@@ -69,7 +69,7 @@ def dissect_traces(options: argparse.Namespace) -> int:
                 for batch in _batches(readable(file), options):
                     errors += batch.num_rows - batch.column("error").null_count
                     window.begin(batch.column("timestamp"))
-                    for rows in ordering.add(fitting(window.rows(batch), predicate)):
+                    for rows in ordering.add(filter_rows(window.rows(batch), predicate)):
                         output.write(rows.select(names))
                     if ordering.is_complete:
                         print_error(

@@ -11,11 +11,11 @@ import pyarrow as pa
 from .. import USAGE, print_error
 from ..groups import Group
 from ..live import Cancelled
-from ..naming import ALIASES, no_column, picked, split
+from ..naming import ALIASES, no_column, pick_columns, split
 from ..ordering import Ordering, sort_keys
 from ..output import Output, check_output, output_format
 from ..progress import Progress
-from ..selection import fitting, parsed
+from ..selection import filter_rows, parse_where
 from ..sources import Reading
 from ..table import Table
 from ..times import Clock, Window
@@ -46,7 +46,7 @@ class Answer:
         """
         self.schema = schema_of(analyzer_class)
         self.keys = sort_keys(options.sort or list(analyzer_class.sort(options)))
-        self.where: Expression | None = parsed(options.where, {})
+        self.where: Expression | None = parse_where(options.where, {})
         for option, names in (
             ("--fields", options.fields or ()),
             ("--where", self.where.names() if self.where else ()),
@@ -80,18 +80,18 @@ class Answer:
         arrays = [
             pa.array(values, field.type) for values, field in zip(columns, self.schema, strict=True)
         ]
-        return fitting(pa.RecordBatch.from_arrays(arrays, schema=self.schema), self.where)
+        return filter_rows(pa.RecordBatch.from_arrays(arrays, schema=self.schema), self.where)
 
-    def chosen(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def shown_columns(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The columns that are shown."""
-        return picked(batch, [(name, self._column(name)) for name in self.names])
+        return pick_columns(batch, [(name, self._column(name)) for name in self.names])
 
 
 def run_analyzer(analyzer_class: type[Analyzer], options: argparse.Namespace) -> int:
     """Read every file, and write the answer."""
     check_output(options)
-    chosen = output_format(options)
-    answer = Answer(analyzer_class, options, chosen == "table")
+    format_name = output_format(options)
+    answer = Answer(analyzer_class, options, format_name == "table")
     clock = Clock(options.clock)
     ordering = Ordering(answer.keys, options.limit)
 
@@ -101,23 +101,23 @@ def run_analyzer(analyzer_class: type[Analyzer], options: argparse.Namespace) ->
 
     with (
         Cancelled() as stop,
-        Output(options.output, chosen, clock, table, options.csv_raw) as output,
+        Output(options.output, format_name, clock, table, options.csv_raw) as output,
         Progress(options.output) as bar,
     ):
         reading = Reading(options, bar, stop)
-        if chosen == "table" and options.fields is None and len(reading.all_groups) > 1:
+        if format_name == "table" and options.fields is None and len(reading.all_groups) > 1:
             answer.names = ["file", *answer.names]
 
         def rows(group: Group) -> Iterator[pa.RecordBatch]:
             return _answer_batches(analyzer_class, options, reading, group, answer, clock)
 
         def write(batch: pa.RecordBatch, at_once: bool) -> None:
-            output.write(answer.chosen(batch), at_once)
+            output.write(answer.shown_columns(batch), at_once)
 
         reading.show(rows, ordering, write)
         if output.target is None and reading.status != USAGE:
-            output.write(answer.chosen(answer.batch([], "")))
-            if chosen == "table" and reading.rows:
+            output.write(answer.shown_columns(answer.batch([], "")))
+            if format_name == "table" and reading.rows:
                 print_error(analyzer_class.NOTHING)
         return reading.interrupted()
 

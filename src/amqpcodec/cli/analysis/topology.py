@@ -18,13 +18,13 @@ from .links import address_of
 __all__ = ["Topology"]
 
 FIELDS = ("connection_index", "direction", "channel", "timestamp", "method", "arguments")
-#: Things that are remembered, and requests of a channel that wait for their answer.
-MAX_THINGS, MAX_REQUESTS = 100_000, 1000
+#: Entities that are remembered, and requests of a channel that wait for their answer.
+MAX_ENTITIES, MAX_REQUESTS = 100_000, 1000
 FLAGS = ("passive", "durable", "auto_delete", "exclusive", "internal", "no_ack", "no_local")
 Key = tuple[str, str, str, str, str]
 
 
-class Thing:
+class Entity:
     """An exchange, a queue, a binding, a consumer or a link."""
 
     def __init__(self, conn: int, time: int | None) -> None:
@@ -39,7 +39,7 @@ class Thing:
 
 
 class Topology(Analyzer):
-    """A row each thing, when all is read."""
+    """A row for each entity, when all is read."""
 
     NAME = "topology"
     LEVEL = "message"
@@ -77,12 +77,12 @@ class Topology(Analyzer):
     def __init__(self, options: argparse.Namespace, window: Window) -> None:
         """Nothing is known."""
         super().__init__(options, window)
-        self.things: dict[Key, Thing] = {}
+        self.entities: dict[Key, Entity] = {}
         self.vhosts: dict[int, str] = {}
         #: connection -> channel -> (the answer that is waited for, what was asked for)
         self.requests: dict[int, dict[int, deque[tuple[str, Key]]]] = {}
-        self.consumers: dict[tuple[int, str], Thing] = {}
-        self.links: dict[tuple[int, str, int, Any], Thing] = {}
+        self.consumers: dict[tuple[int, str], Entity] = {}
+        self.links: dict[tuple[int, str, int, Any], Entity] = {}
         self.last_queue: dict[tuple[int, int], str] = {}
         self.left_out = 0
 
@@ -103,25 +103,25 @@ class Topology(Analyzer):
         names = ["connection_index", "exchange", "timestamp_min", "timestamp_max", "count_all"]
         for counts in counted.select(names).to_batches():
             for conn, exchange, first, last, count in plain(counts):
-                thing = self._thing("exchange", (conn, 0), exchange, first)
-                if thing is not None:
-                    thing.messages += count
-                    thing.last = last
+                entity = self._entity("exchange", (conn, 0), exchange, first)
+                if entity is not None:
+                    entity.messages += count
+                    entity.last = last
 
-    def _thing(
+    def _entity(
         self, kind: str, at: tuple[int, int], name: Any, time: int | None,
         source: Any = "", key: Any = "",
-    ) -> Thing | None:  # fmt: skip
-        """What is known of a thing; None: there are too many."""
+    ) -> Entity | None:  # fmt: skip
+        """What is known of an entity; None: there are too many."""
         where = self._key(kind, at, name, source, key)
-        thing = self.things.get(where)
-        if thing is None:
-            if len(self.things) >= MAX_THINGS:
+        entity = self.entities.get(where)
+        if entity is None:
+            if len(self.entities) >= MAX_ENTITIES:
                 self.left_out += 1
                 return None
-            thing = self.things[where] = Thing(at[0], time)
-        thing.last = time
-        return thing
+            entity = self.entities[where] = Entity(at[0], time)
+        entity.last = time
+        return entity
 
     def _key(self, kind: str, at: tuple[int, int], name: Any, source: Any, key: Any) -> Key:
         vhost = self.vhosts.get(at[0], "")
@@ -153,45 +153,45 @@ class Topology(Analyzer):
         key = self._key(kind, at, name, "", "")
         if not f.get("no_wait"):
             self._ask(at, f"{method}-ok", key)
-        thing = self._thing(kind, at, name, time)
-        if thing is None:
+        entity = self._entity(kind, at, name, time)
+        if entity is None:
             return
-        if thing.state == "exists":
+        if entity.state == "exists":
             return  # it is asked for again
-        thing.type = f.get("type") or thing.type
-        thing.flags = [flag for flag in FLAGS if f.get(flag)]
-        thing.arguments = _arguments(f)
-        thing.state = "exists" if f.get("no_wait") else "asked for"
+        entity.type = f.get("type") or entity.type
+        entity.flags = [flag for flag in FLAGS if f.get(flag)]
+        entity.arguments = _arguments(f)
+        entity.state = "exists" if f.get("no_wait") else "asked for"
 
     def _ok(self, at: Any, by: str, time: Any, method: str, f: dict[str, Any]) -> None:
         key = self._answered(at, method)
-        thing = self.things.get(key) if key else None
+        entity = self.entities.get(key) if key else None
         if method == "queue.declare-ok":
             self.last_queue[at] = str(f.get("queue"))
-            if thing is not None and key is not None and key[2] == "(named by the server)":
+            if entity is not None and key is not None and key[2] == "(named by the server)":
                 # Each of them is another queue.
-                queue = self._thing("queue", at, f.get("queue"), time)
+                queue = self._entity("queue", at, f.get("queue"), time)
                 if queue is not None:
-                    queue.flags, queue.arguments = thing.flags, thing.arguments
-                    self.things.pop(key, None)
-                    thing = queue
-        if thing is None:
+                    queue.flags, queue.arguments = entity.flags, entity.arguments
+                    self.entities.pop(key, None)
+                    entity = queue
+        if entity is None:
             return
-        thing.last = time
+        entity.last = time
         gone = "delete" in method or "unbind" in method or "cancel" in method
-        thing.state = "deleted" if gone else "exists"
+        entity.state = "deleted" if gone else "exists"
         if method == "basic.consume-ok" and key is not None and key[2] == "":
-            self.things.pop(key, None)
-            self.things[(*key[:2], str(f.get("consumer_tag")), *key[3:])] = thing
-        if method == "basic.consume-ok" and len(self.consumers) < MAX_THINGS:
-            self.consumers[at[0], str(f.get("consumer_tag"))] = thing
+            self.entities.pop(key, None)
+            self.entities[(*key[:2], str(f.get("consumer_tag")), *key[3:])] = entity
+        if method == "basic.consume-ok" and len(self.consumers) < MAX_ENTITIES:
+            self.consumers[at[0], str(f.get("consumer_tag"))] = entity
 
     def _delete(self, at: Any, by: str, time: Any, method: str, f: dict[str, Any]) -> None:
         kind = method.partition(".")[0]
-        thing = self._thing(kind, at, f.get(kind) or self._queue(at), time)
+        entity = self._entity(kind, at, f.get(kind) or self._queue(at), time)
         key = self._key(kind, at, f.get(kind) or self._queue(at), "", "")
-        if f.get("no_wait") and thing is not None:
-            thing.state = "deleted"
+        if f.get("no_wait") and entity is not None:
+            entity.state = "deleted"
         else:
             self._ask(at, f"{method}-ok", key)
 
@@ -202,38 +202,38 @@ class Topology(Analyzer):
         to_queue = method.startswith("queue")
         target = (f.get("queue") or self._queue(at)) if to_queue else f.get("destination")
         source = f.get("exchange") if to_queue else f.get("source")
-        thing = self._thing("binding", at, target, time, source, f.get("routing_key"))
+        entity = self._entity("binding", at, target, time, source, f.get("routing_key"))
         key = self._key("binding", at, target, source, f.get("routing_key"))
         if not f.get("no_wait"):
             self._ask(at, f"{method}-ok", key)
-        if thing is None:
+        if entity is None:
             return
-        thing.type = "to queue" if to_queue else "to exchange"
+        entity.type = "to queue" if to_queue else "to exchange"
         if method.endswith(".bind"):
-            thing.arguments = _arguments(f)
-        thing.state = "exists" if thing.state == "exists" or f.get("no_wait") else "asked for"
+            entity.arguments = _arguments(f)
+        entity.state = "exists" if entity.state == "exists" or f.get("no_wait") else "asked for"
 
     def _consume(self, at: Any, by: str, time: Any, method: str, f: dict[str, Any]) -> None:
         queue = f.get("queue") or self._queue(at)
-        thing = self._thing("consumer", at, f.get("consumer_tag"), time, queue)
+        entity = self._entity("consumer", at, f.get("consumer_tag"), time, queue)
         if not f.get("no_wait"):
             self._ask(
                 at, f"{method}-ok", self._key("consumer", at, f.get("consumer_tag"), queue, "")
             )
-        if thing is not None:
-            thing.flags = [flag for flag in FLAGS if f.get(flag)]
-            thing.arguments = _arguments(f)
-            thing.state = "exists" if f.get("no_wait") else "asked for"
+        if entity is not None:
+            entity.flags = [flag for flag in FLAGS if f.get(flag)]
+            entity.arguments = _arguments(f)
+            entity.state = "exists" if f.get("no_wait") else "asked for"
         self._use(at, queue, time)
 
     def _use(self, at: tuple[int, int], queue: Any, time: int | None) -> None:
-        self._thing("queue", at, queue, time)
+        self._entity("queue", at, queue, time)
 
     def _cancel(self, at: Any, by: str, time: Any, method: str, f: dict[str, Any]) -> None:
-        thing = self.consumers.pop((at[0], str(f.get("consumer_tag"))), None)
-        if thing is not None:
-            thing.state, thing.last = "deleted", time
-            thing.reason = "cancelled by the server" if by == "server" else None
+        entity = self.consumers.pop((at[0], str(f.get("consumer_tag"))), None)
+        if entity is not None:
+            entity.state, entity.last = "deleted", time
+            entity.reason = "cancelled by the server" if by == "server" else None
 
     def _get(self, at: Any, by: str, time: Any, method: str, f: dict[str, Any]) -> None:
         self._use(at, f.get("queue") or self._queue(at), time)
@@ -244,10 +244,10 @@ class Topology(Analyzer):
         channels = self.requests.get(at[0], {})
         for channel in list(channels) if method == "connection.close" else [at[1]]:
             for _, key in channels.pop(channel, ()):
-                thing = self.things.get(key)
-                if thing is not None and refused:
-                    thing.state = "exists" if thing.state == "exists" else "refused"
-                    thing.reason = f"{f.get('reply_code')} {f.get('reply_text')}"
+                entity = self.entities.get(key)
+                if entity is not None and refused:
+                    entity.state = "exists" if entity.state == "exists" else "refused"
+                    entity.reason = f"{f.get('reply_code')} {f.get('reply_text')}"
 
     # --- AMQP 1.0 ---
 
@@ -257,49 +257,49 @@ class Topology(Analyzer):
         of_client = by == "client"
         kind = "consumer" if receives == of_client else "producer"
         source, target = address_of(f.get("source")), address_of(f.get("target"))
-        thing = self._thing(kind, at, name, time)
-        if thing is None:
+        entity = self._entity(kind, at, name, time)
+        if entity is None:
             return
         address = source if kind == "consumer" else target
-        thing.type = address or thing.type
-        thing.state = "exists" if by == "server" else "asked for"
-        if len(self.links) < MAX_THINGS:
-            self.links[(at[0], by, at[1], f.get("handle"))] = thing
+        entity.type = address or entity.type
+        entity.state = "exists" if by == "server" else "asked for"
+        if len(self.links) < MAX_ENTITIES:
+            self.links[(at[0], by, at[1], f.get("handle"))] = entity
         if address:
             end = f.get("source" if kind == "consumer" else "target")
-            used = self._thing("address", at, address, time)
+            used = self._entity("address", at, address, time)
             if used is not None and isinstance(end, dict):
                 used.type = "dynamic" if end.get("dynamic") else used.type
                 used.state = "exists" if by == "server" else used.state
 
     def _detach(self, at: Any, by: str, time: Any, method: str, f: dict[str, Any]) -> None:
-        thing = self.links.pop((at[0], by, at[1], f.get("handle")), None)
-        if thing is None:
+        entity = self.links.pop((at[0], by, at[1], f.get("handle")), None)
+        if entity is None:
             return
         error = f.get("error")
-        thing.last = time
-        thing.state = "refused" if thing.state == "asked for" else "deleted"
+        entity.last = time
+        entity.state = "refused" if entity.state == "asked for" else "deleted"
         if isinstance(error, dict):
-            thing.reason = f"{error.get('condition')} {error.get('description') or ''}".strip()
+            entity.reason = f"{error.get('condition')} {error.get('description') or ''}".strip()
 
     def finish(self) -> Iterator[Row]:
-        """All things, kind by kind."""
+        """All entities, kind by kind."""
         order = ("exchange", "queue", "binding", "consumer", "producer", "address")
-        things = sorted(self.things.items(), key=lambda entry: order.index(entry[0][0]))
-        for (kind, vhost, name, source, key), thing in things:
+        entities = sorted(self.entities.items(), key=lambda entry: order.index(entry[0][0]))
+        for (kind, vhost, name, source, key), entity in entities:
             if kind == "exchange" and name == "":
                 name = "(default)"
             yield (
-                *(kind, vhost or None, name, thing.type, source or None),
-                *(key if kind == "binding" else None, thing.flags, thing.arguments, thing.state),
-                *(thing.messages if kind == "exchange" else None, thing.conn),
-                *(thing.first, thing.last, thing.reason),
+                *(kind, vhost or None, name, entity.type, source or None),
+                *(key if kind == "binding" else None, entity.flags, entity.arguments, entity.state),
+                *(entity.messages if kind == "exchange" else None, entity.conn),
+                *(entity.first, entity.last, entity.reason),
             )
 
     def warnings(self) -> Iterator[str]:
         """What there was no room for."""
         if self.left_out:
-            yield f"more than {MAX_THINGS:,} things: {self.left_out:,} mentions are left out"
+            yield f"more than {MAX_ENTITIES:,} things: {self.left_out:,} mentions are left out"
 
 
 def _arguments(fields: dict[str, Any]) -> str | None:

@@ -15,7 +15,7 @@ from ...capture._limits import Limits
 from .. import UsageError
 from ..arguments import version
 from ..groups import limits
-from ..selection import parsed
+from ..selection import parse_where
 from ..uris import Uri
 from .target import Target
 
@@ -74,7 +74,7 @@ def _files(options: argparse.Namespace, target: Target) -> list[str]:
 
 
 def _where(options: argparse.Namespace, target: Target) -> list[Any]:
-    where = parsed(options.where, {})
+    where = parse_where(options.where, {})
     names = {name.partition(".")[0] for name in where.names()} if where is not None else set()
     files = [os.fsencode(str(file)).hex() for file in options.files] if names & OF_NAMES else []
     return [options.where, files]
@@ -119,7 +119,7 @@ def _digest(file: Path | Uri) -> str:
         raise UsageError(f"--journal: {file} cannot be read twice: save it to a file first")
     digest = hashlib.sha256()
     try:
-        with _opened(file) as opened:
+        with _open_source(file) as opened:
             while data := opened.read(STEP):
                 digest.update(data)
     except OSError as error:
@@ -127,7 +127,7 @@ def _digest(file: Path | Uri) -> str:
     return digest.hexdigest()
 
 
-def _opened(file: Path | Uri) -> IO[bytes]:
+def _open_source(file: Path | Uri) -> IO[bytes]:
     if isinstance(file, Uri):
         located: Any = file.located
         return located.open()  # type: ignore[no-any-return]

@@ -21,7 +21,7 @@ from typing import IO, Any
 
 from .. import UsageError
 
-__all__ = ["FORMAT", "Done", "Journal", "Refusal"]
+__all__ = ["FORMAT", "Journal", "NumberRanges", "Refusal"]
 
 #: What the first line of a journal has under "format"; its version is raised where lines change.
 FORMAT, VERSION = "amqpcodec replay journal", 2
@@ -36,7 +36,7 @@ RECORD = re.compile(rb"([0-9]{1,19})(?:-([0-9]{1,19})| (\{.*\}))?")
 Refusal = tuple[int, str]
 
 
-class Done:
+class NumberRanges:
     """Numbers of messages, kept as ascending ranges: a range costs as much as one number."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Journal:
             UsageError: the file is no journal, is damaged, is of another replay, is used by one
                 that runs, or cannot be written. The file is left as it was.
         """
-        self.confirmed = Done()
+        self.confirmed = NumberRanges()
         self.refused: dict[int, Refusal] = {}
         self._file: int | None = None
         self._read_only = read_only

@@ -16,7 +16,7 @@ from ... import DecodeError, batch, v0_9_1
 from .. import UsageError, print_error
 from ..live import Cancelled
 from ..progress import Progress
-from ..selection import Selection, fitting, parsed
+from ..selection import Selection, filter_rows, parse_where
 from ..sources import Reading
 from ..times import Clock, Window
 from .declarations import DECLARING_COLUMNS
@@ -115,7 +115,7 @@ class Messages:
                 )
                 rows = rows.filter(pc.fill_null(sent, False))
                 has_publication = has_publication or rows.num_rows > 0
-                rows = self._good(selection.fitting(rows))
+                rows = self._good(selection.matching_rows(rows))
                 yield rows, rows.column("frame")
         if not has_publication and not self.stop.pressed:
             print_error("there is no publication of AMQP 0-x in what was read")
@@ -123,7 +123,7 @@ class Messages:
     # --- tables
 
     def _of_tables(self) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
-        predicate = parsed(self.options.where, {})
+        predicate = parse_where(self.options.where, {})
         for path in self.tables:
             try:
                 file = pq.ParquetFile(path)
@@ -136,7 +136,7 @@ class Messages:
                     for table_batch in file.iter_batches(ROWS):
                         if self.observe is not None:
                             self.observe(table_batch)
-                        rows = self._good(fitting(self._published(table_batch), predicate))
+                        rows = self._good(filter_rows(self._published(table_batch), predicate))
                         yield rows, self._encoded(rows)
                 except (OSError, pa.ArrowException) as error:
                     raise UsageError(f"{path}: {error}") from None

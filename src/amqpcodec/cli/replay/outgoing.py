@@ -13,7 +13,7 @@ from ... import batch, types
 from .mapping import Mapping
 from .messages import Message
 
-__all__ = ["COPY_HEADERS", "Outgoing", "Preparation", "Unsendable"]
+__all__ = ["COPY_HEADERS", "Outgoing", "Preparation", "UnsendableMessage"]
 
 #: Headers whose values are routing keys too: RabbitMQ routes a message by each of them in the
 #: exchange that it is published to. Source: RabbitMQ, Sender-selected Distribution.
@@ -28,7 +28,7 @@ MAX_EXPIRATION, SMALL_BODY = 2**32 - 1, 1 << 24
 HEADERS_FLAG = 1 << 13
 
 
-class Unsendable(Exception):
+class UnsendableMessage(Exception):
     """The message cannot be published safely; the text says why."""
 
 
@@ -67,7 +67,8 @@ class Preparation:
         """The message as it is sent. Its properties are changed in place: call it once a message.
 
         Raises:
-            Unsendable: its headers name CC or BCC twice, and brokers differ in which one counts.
+            UnsendableMessage: its headers name CC or BCC twice, and brokers differ in which one
+                counts.
         """
         properties = message.properties
         lost_user = False
@@ -144,12 +145,12 @@ def _check_once(message: Message) -> None:
         0
     ]
     if row["error"] or not row["properties.headers"]:
-        raise Unsendable("its headers cannot be searched for CC and BCC")
+        raise UnsendableMessage("its headers cannot be searched for CC and BCC")
     pairs = json.loads(row["properties.headers"]).get("$table", ())
     names = [pair[0] for pair in pairs]
     for name in COPY_HEADERS:
         if names.count(name) > 1:
-            raise Unsendable(f"its headers name {name} {names.count(name)} times")
+            raise UnsendableMessage(f"its headers name {name} {names.count(name)} times")
 
 
 def _is_suspect(properties: Any) -> bool:

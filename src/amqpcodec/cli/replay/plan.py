@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..cells import clean
 from .declarations import Declarations
 from .messages import Message
-from .outgoing import Outgoing, Preparation, Unsendable
+from .outgoing import Outgoing, Preparation, UnsendableMessage
 
 __all__ = ["Plan"]
 
@@ -61,7 +61,7 @@ class Plan:
             return
         try:
             outgoing = self.preparation.prepare(message)
-        except Unsendable:
+        except UnsendableMessage:
             self.unsendable += 1
             return
         self.total += 1

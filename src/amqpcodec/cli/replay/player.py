@@ -28,7 +28,7 @@ from ..cells import clean
 from .declarations import Declaration
 from .journal import Journal
 from .outgoing import Outgoing
-from .target import CONNECT_SECONDS, Lost, Wire
+from .target import CONNECT_SECONDS, ConnectionLost, Wire
 
 __all__ = ["Pace", "Player"]
 
@@ -93,7 +93,7 @@ class Player:
         stopped: Callable[[], bool],
         show: Callable[[Player], None],
     ) -> None:
-        """connect: makes a connection, once or again. Raises Lost where that cannot be done."""
+        """connect: makes a connection, once or again; raises ConnectionLost where it cannot."""
         self.connect, self.journal, self.pace = connect, journal, pace
         self.window, self.stopped, self.show = window, stopped, show
         self.sent = self.confirmed = self.nacked = self.refused = self.unroutable = 0
@@ -120,7 +120,7 @@ class Player:
         """Log in and have a channel with confirms.
 
         Raises:
-            Lost: refused, or no answer.
+            ConnectionLost: refused, or no answer.
         """
         self._wait(lambda: self._is_ready)
 
@@ -128,7 +128,7 @@ class Player:
         deadline = time.monotonic() + CONNECT_SECONDS
         while not is_over():
             if time.monotonic() > deadline:
-                raise Lost(f"{self.wire.target}: no answer")
+                raise ConnectionLost(f"{self.wire.target}: no answer")
             self._pump(STEP)
 
     def _open_channel(self) -> None:
@@ -151,7 +151,7 @@ class Player:
         """Have a request answered; (reply code, reply text) where the broker refuses it.
 
         Raises:
-            Lost: no answer.
+            ConnectionLost: no answer.
         """
         if self._side is None:
             self._side = self.wire.session.open_channel()
@@ -165,7 +165,7 @@ class Player:
 
         Raises:
             UsageError: some are not; names them.
-            Lost: no answer.
+            ConnectionLost: no answer.
         """
         missing = []
         for name in names:
@@ -190,7 +190,7 @@ class Player:
 
         Raises:
             UsageError: the broker refuses one, such as one that is there with other properties.
-            Lost: no answer.
+            ConnectionLost: no answer.
         """
         count = 0
         for item in items:
@@ -215,7 +215,8 @@ class Player:
 
         Raises:
             UsageError: its exchange is not there.
-            Lost: the broker ended the connection, or the channel for a reason of the target's.
+            ConnectionLost: the broker ended the connection, or the channel for a reason of the
+                target's.
         """
         self.check_exchanges([outgoing.exchange])
         due = self.pace.due(timestamp, time.monotonic())
@@ -275,7 +276,7 @@ class Player:
             print_error(f"message {outgoing.number} cannot be sent: {clean(str(error))}")
             return False
         except LocalProtocolError as error:
-            raise Lost(clean(str(error))) from None
+            raise ConnectionLost(clean(str(error))) from None
         self._is_alone = is_alone
         self._unsettled[tag] = outgoing
         self._unsettled_bytes += len(outgoing.body)
@@ -285,7 +286,7 @@ class Player:
         """Wait for all confirms, then close.
 
         Raises:
-            Lost: as publish.
+            ConnectionLost: as publish.
         """
         self._settle_all()
         if not self.wire.session.closed:
@@ -355,7 +356,7 @@ class Player:
                     self._channel_closed(code, text)
             case ConnectionClosed(reply_code=code, reply_text=text, closed_by=closed_by):
                 if closed_by == "local" or code not in MESSAGE_FAULTS or not self._unsettled:
-                    raise Lost(f"{self.wire.target}: {self._why(code, clean(text))}")
+                    raise ConnectionLost(f"{self.wire.target}: {self._why(code, clean(text))}")
                 self._find_fault(code, text)
                 self._must_reconnect = True
 
@@ -363,7 +364,7 @@ class Player:
         if not self.wire.session.is_open:
             return  # the connection is over: its own event follows
         if code in TARGET_FAULTS or not self._unsettled:
-            raise Lost(f"the broker closed the channel: {code} {clean(text)}")
+            raise ConnectionLost(f"the broker closed the channel: {code} {clean(text)}")
         self._find_fault(code, text)
         self._open_channel()
 

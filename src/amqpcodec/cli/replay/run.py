@@ -18,10 +18,10 @@ from .identity import can_be_read_again, identity_of
 from .journal import Journal
 from .mapping import Mapping
 from .messages import Message, Messages
-from .outgoing import Preparation, Unsendable
+from .outgoing import Preparation, UnsendableMessage
 from .plan import Plan
 from .player import Pace, Player
-from .target import Lost, Target, Wire
+from .target import ConnectionLost, Target, Wire
 
 __all__ = ["replay"]
 
@@ -145,7 +145,7 @@ class _Replay:
         try:
             with ReplayBar(total) as sending:
                 self._send(messages, plan, sending)
-        except Lost as error:
+        except ConnectionLost as error:
             print_error(str(error))
             is_lost = True
         finally:
@@ -164,7 +164,7 @@ class _Replay:
         for message in self._remaining(messages):
             try:
                 outgoing = self.preparation.prepare(message)
-            except Unsendable as reason:
+            except UnsendableMessage as reason:
                 self.unsendable += 1
                 if self.unsendable <= MAX_REPORTED:
                     print_error(f"message {message.number} cannot be sent: {reason}")

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from ...session import Connection, Event, RemoteProtocolError
 from .. import UsageError
 
-__all__ = ["Lost", "Target", "Wire"]
+__all__ = ["ConnectionLost", "Target", "Wire"]
 
 PORTS = {"amqp": 5672, "amqps": 5671}
 #: Seconds that a connection may take to be made.
@@ -27,7 +27,7 @@ READ_BYTES = 1 << 16
 PASSWORD = "AMQPCODEC_PASSWORD"
 
 
-class Lost(Exception):
+class ConnectionLost(Exception):
     """The connection is over, and the replay not; the text says why."""
 
 
@@ -103,7 +103,7 @@ class Wire:
         """Connects, with TLS where the target says so.
 
         Raises:
-            Lost: there is nobody, or its certificate is not trusted.
+            ConnectionLost: there is nobody, or its certificate is not trusted.
         """
         self.target = target
         self.session: Any = Connection(
@@ -123,9 +123,9 @@ class Wire:
                 self.socket = context.wrap_socket(self.socket, server_hostname=target.host)
         except ssl.SSLCertVerificationError as error:
             why = error.verify_message
-            raise Lost(f"{target}: its certificate is not trusted: {why}") from None
+            raise ConnectionLost(f"{target}: its certificate is not trusted: {why}") from None
         except OSError as error:
-            raise Lost(f"{target}: {error.strerror or error}") from None
+            raise ConnectionLost(f"{target}: {error.strerror or error}") from None
         self.socket.setblocking(False)
 
     @property
@@ -137,7 +137,7 @@ class Wire:
         """Send what waits and read what is there; wait so long, where there is nothing to do.
 
         Raises:
-            Lost: the connection broke, or the broker's frames cannot be right.
+            ConnectionLost: the connection broke, or the broker's frames cannot be right.
         """
         now = time.monotonic()
         due = self.session.next_timeout(now)
@@ -150,10 +150,10 @@ class Wire:
             yield from self._read()
         except RemoteProtocolError as error:
             yield from error.events
-            raise Lost(f"{self.target}: the broker broke the protocol: {error}") from None
+            raise ConnectionLost(f"{self.target}: the broker broke the protocol: {error}") from None
         except OSError as error:
             yield from self.session.receive_eof()
-            raise Lost(f"{self.target}: {error.strerror or error}") from None
+            raise ConnectionLost(f"{self.target}: {error.strerror or error}") from None
         yield from self.session.handle_timeout(time.monotonic())
 
     def _take_over(self) -> None:

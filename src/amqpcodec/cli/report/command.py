@@ -13,7 +13,7 @@ from .. import USAGE, UsageError
 from ..analysis.latency import Latency
 from ..groups import Group
 from ..live import Cancelled, is_live
-from ..output import Whole, check_output
+from ..output import AtomicFile, check_output
 from ..progress import Progress
 from ..sources import Reading
 from ..times import Clock, Window
@@ -44,7 +44,7 @@ def report(options: argparse.Namespace) -> int:
     options.by, options.per, options.top = ["queue"], None, MAX_ROWS
     with Cancelled() as stop, Progress(options.output) as bar:
         reading = Reading(options, bar, stop)
-        folds = [_folded(options, reading, group) for group in reading.groups()]
+        folds = [_fold_group(options, reading, group) for group in reading.groups()]
         if reading.status == USAGE and not any(frames.count for frames, _ in folds):
             return USAGE
         names = [str(group) for group in reading.all_groups]
@@ -52,7 +52,7 @@ def report(options: argparse.Namespace) -> int:
         return reading.interrupted()
 
 
-def _folded(options: argparse.Namespace, reading: Reading, group: Group) -> tuple[Frames, Flow]:
+def _fold_group(options: argparse.Namespace, reading: Reading, group: Group) -> tuple[Frames, Flow]:
     window = Window(options.since, options.until, Clock())
     frames, flow = Frames(options, window), Flow(options, window)
     for batch in reading.batches(group, "frame", list(frames.FIELDS), redact=False):
@@ -145,7 +145,7 @@ def _tables(frames: Frames, flow: Flow, more: str) -> list[tuple[str, str]]:
 
 def _write(path: str, text: str) -> None:
     try:
-        with Whole(path) as into, open(into.name, "w", encoding="utf-8") as file:
+        with AtomicFile(path) as into, open(into.name, "w", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None

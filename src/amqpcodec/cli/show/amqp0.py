@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from .tree import Cut, Walk
+from .tree import TruncatedFrame, Walk
 
 __all__ = ["frame"]
 
@@ -43,13 +43,13 @@ def frame(raw: bytes, table: Mapping[str, Any]) -> Walk:
         with walk.inside():
             try:
                 _payload(walk, kind, table, end)
-            except (Cut, struct.error):
+            except (TruncatedFrame, struct.error):
                 pass
             walk.add_remainder(end, "rest", "what is left, or cannot be read")
         node.value = f"{node.length} bytes"
         start = walk.at
         walk.add(start, "frame_end", "octet", f"0x{walk.number(1):02x}")
-    except Cut:
+    except TruncatedFrame:
         pass
     walk.add_remainder(len(raw), "rest", "what belongs to no part of a frame")
     return walk
@@ -140,7 +140,7 @@ def _fields(walk: Walk, fields: Sequence[Any], end: int) -> None:
         elif kind == TABLE:
             _table(walk, name, end, note)
         else:
-            raise Cut
+            raise TruncatedFrame
 
 
 def _time(seconds: int) -> str:
@@ -167,7 +167,7 @@ def _table(
             count += 1
     node.value = f"{count} entries"
     if not is_complete:
-        raise Cut
+        raise TruncatedFrame
 
 
 def _value(walk: Walk, name: str, start: int, end: int) -> None:
@@ -200,4 +200,4 @@ def _value(walk: Walk, name: str, start: int, end: int) -> None:
                 count += 1
         node.value = f"{count} items"
     else:
-        raise Cut
+        raise TruncatedFrame

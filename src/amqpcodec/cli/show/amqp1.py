@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from .tree import Cut, Walk
+from .tree import TruncatedFrame, Walk
 
 __all__ = ["frame"]
 
@@ -43,11 +43,11 @@ def frame(raw: bytes, table: Mapping[str, Any]) -> Walk:
                 try:
                     while walk.at < end and raw[walk.at] == 0:
                         reader.value("section", end)
-                except (Cut, struct.error):
+                except (TruncatedFrame, struct.error):
                     pass
                 walk.add_remainder(end, "rest", "what belongs to other frames, or cannot be read")
             node.value = f"{node.length} bytes"
-    except (Cut, struct.error):
+    except (TruncatedFrame, struct.error):
         walk.add_remainder(len(raw), "rest", "what cannot be read")
     return walk
 
@@ -95,7 +95,7 @@ class Reader:
     ) -> None:
         walk = self.walk
         if code not in self.codes:
-            raise Cut
+            raise TruncatedFrame
         of, category, width, label = self.codes[code]
         kind = label or of
         if category in ("compound", "array"):
@@ -114,7 +114,7 @@ class Reader:
         size = walk.number(width, end)
         inner = walk.at + size
         if inner > min(end, len(walk.raw)):
-            raise Cut
+            raise TruncatedFrame
         count = walk.number(width, inner)
         node = walk.add(start, name, kind, f"{count} items")
         with walk.inside():
@@ -128,7 +128,7 @@ class Reader:
     def _entries(self, count: int, end: int, pairs: bool, fields: Sequence[Any]) -> None:
         for at in range(count):
             if self.walk.at >= end:
-                raise Cut
+                raise TruncatedFrame
             name, note = f"[{at}]", ""
             if pairs:
                 name = "value" if at % 2 else "key"

@@ -16,7 +16,7 @@ from ..naming import check_names
 from ..ordering import Ordering, sort_keys
 from ..output import Output, check_output, output_format
 from ..progress import Progress
-from ..selection import fitting, parsed
+from ..selection import filter_rows, parse_where
 from ..sources import Reading
 from ..times import Clock
 from .pane import Pane
@@ -43,8 +43,8 @@ FIELDS = [
 def show(options: argparse.Namespace) -> int:
     """Write one frame."""
     check_output(options)
-    chosen = output_format(options)
-    predicate = parsed(options.where, {})
+    format_name = output_format(options)
+    predicate = parse_where(options.where, {})
     keys = sort_keys(options.sort)
     check_names(SCHEMA.names, options.fields, predicate.names() if predicate else [], keys)
     clock = Clock(options.clock)
@@ -55,14 +55,14 @@ def show(options: argparse.Namespace) -> int:
         if reading.status == USAGE:
             return USAGE
         raise UsageError(f"there is no frame {_number_text(options.number)}: {before:,} were read")
-    walk = taken_apart(row)
+    walk = dissect_frame(row)
 
     def pane(out: IO[str]) -> Any:
         return Pane(out, _title(row, options.number, clock), row["frame"] or b"")
 
     ordering = Ordering(keys, options.limit)
-    with Output(options.output, chosen, clock, pane, options.csv_raw) as output:
-        batch = fitting(_batch(walk), predicate)
+    with Output(options.output, format_name, clock, pane, options.csv_raw) as output:
+        batch = filter_rows(_batch(walk), predicate)
         for ordered_rows in (*ordering.add(batch), *ordering.remaining_rows()):
             output.write(ordered_rows.select(options.fields or SCHEMA.names))
     return 0
@@ -105,7 +105,7 @@ def _row(batch: pa.RecordBatch, at: int) -> dict[str, Any]:
     return {**row, "timestamp": batch.column("timestamp").slice(at, 1)}
 
 
-def taken_apart(row: dict[str, Any]) -> Walk:
+def dissect_frame(row: dict[str, Any]) -> Walk:
     """The parts of the frame of a row."""
     from ... import v0_8, v0_9, v0_9_1, v1_0
     from . import amqp0, amqp1

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["MAX_NODES", "Cut", "Node", "Walk"]
+__all__ = ["MAX_NODES", "Node", "TruncatedFrame", "Walk"]
 
 #: Parts that are shown of one frame, and how deep they are nested.
 MAX_NODES, MAX_DEPTH = 20_000, 64
 
 
-class Cut(Exception):
+class TruncatedFrame(Exception):
     """The bytes end inside of a part, or no part can be told any more."""
 
 
@@ -46,11 +46,11 @@ class Walk:
         """The next bytes.
 
         Raises:
-            Cut: there are not so many before the end.
+            TruncatedFrame: there are not so many before the end.
         """
         limit = len(self.raw) if end is None else min(end, len(self.raw))
         if count > limit - self.at:
-            raise Cut
+            raise TruncatedFrame
         taken_bytes = self.raw[self.at : self.at + count]
         self.at += count
         return taken_bytes
@@ -63,10 +63,10 @@ class Walk:
         """Write down a part that began at an offset and ends here.
 
         Raises:
-            Cut: there are too many.
+            TruncatedFrame: there are too many.
         """
         if len(self.nodes) >= MAX_NODES or self.depth > MAX_DEPTH:
-            raise Cut
+            raise TruncatedFrame
         node = Node(self.depth, offset, self.at - offset, name, kind, _text(value), note)
         self.nodes.append(node)
         self.parts_end = self.at
