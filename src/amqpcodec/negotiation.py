@@ -183,18 +183,20 @@ def other_protocol(start: Any) -> str | None:
     return _codec.foreign_protocol_name(start)
 
 
-def version_name(named: Any, *, letter: bool = False) -> str:
+def version_name(header_or_version: Any, *, letter: bool = False) -> str:
     """What a peer calls its version, such as "0-8".
 
     Args:
-        named: a ProtocolHeader, or (version_major, version_minor) of connection.start.
+        header_or_version: a ProtocolHeader, or (version_major, version_minor) of connection.start.
         letter: take the header ``1 1 0 9`` for 0-9, as the specification does.
     """
-    if isinstance(named, tuple):
-        name = next((name for name, (_, start) in _ANSWERS.items() if start == named), None)
-        return name or "-".join(map(str, named))
-    negotiation = negotiate(named, letter=letter)
+    if isinstance(header_or_version, tuple):
+        name = next(
+            (name for name, (_, start) in _ANSWERS.items() if start == header_or_version), None
+        )
+        return name or "-".join(map(str, header_or_version))
+    negotiation = negotiate(header_or_version, letter=letter)
     if negotiation.candidates:
         layer = "" if negotiation.layer == "amqp" else f" ({negotiation.layer.upper()})"
         return negotiation.candidates[0] + layer
-    return f"{named.major}-{named.minor}-{named.revision}"
+    return f"{header_or_version.major}-{header_or_version.minor}-{header_or_version.revision}"

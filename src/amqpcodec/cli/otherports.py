@@ -36,18 +36,20 @@ def header_ports(
             for piece in Pieces(file, unpacking=unpacking):
                 raw = overlap + bytes(piece)
                 for match in HEADER.finditer(raw):
-                    if match.end() <= len(overlap) or not (way := _way(raw, match.start())):
+                    if match.end() <= len(overlap) or not (
+                        direction := _tcp_ports(raw, match.start())
+                    ):
                         continue
-                    if way[::-1] not in header_directions:
-                        header_directions.add(way)
-                        counts[way[1]] += 1
+                    if direction[::-1] not in header_directions:
+                        header_directions.add(direction)
+                        counts[direction[1]] += 1
                 overlap = raw[-BEFORE:]
         except OSError:
             continue
     return {port: n for port, n in sorted(counts.items()) if port not in set(ports)}
 
 
-def _way(raw: bytes, at: int) -> tuple[int, int] | None:
+def _tcp_ports(raw: bytes, at: int) -> tuple[int, int] | None:
     """The ports that the bytes at `at` came from and went to, if a TCP header is before them."""
     for size in range(20, 61, 4):
         start = at - size
