@@ -73,7 +73,7 @@ class Pace:
 
 
 class Player:
-    """A channel with confirms, and another one for questions and declarations.
+    """A channel with confirms, and another one for declarations and for checks of exchanges.
 
     A broker that closes a channel because of a message does not say of which. What it had not
     confirmed then is sent again, each alone, so that the message at fault is found: it is refused,
@@ -107,9 +107,9 @@ class Player:
         self._is_alone = False
         self._checked: set[str] = {""}  # the default exchange is always there
         self._channel: Any = None
-        self._side: Any = None  # the channel of questions
-        self._side_request: Any = None
-        self._side_close: tuple[int, str] | None = None
+        self._control_channel: Any = None  # of declarations and of checks whether exchanges exist
+        self._control_request: Any = None
+        self._control_close: tuple[int, str] | None = None
         self._is_ready = self._is_blocked = self._is_connected = self._must_reconnect = False
         self._flow = True
         self.wire = connect()
@@ -140,7 +140,7 @@ class Player:
 
     def _reconnect(self) -> None:
         self._must_reconnect = self._is_ready = self._is_connected = self._is_blocked = False
-        self._side = None
+        self._control_channel = None
         self.wire.drop()
         self.wire = self.connect()
         self.open()
@@ -153,12 +153,12 @@ class Player:
         Raises:
             ConnectionLost: no answer.
         """
-        if self._side is None:
-            self._side = self.wire.session.open_channel()
-        self._side_close = None
-        self._side_request = request(self._side)
-        self._wait(lambda: self._side_request is None)
-        return self._side_close
+        if self._control_channel is None:
+            self._control_channel = self.wire.session.open_channel()
+        self._control_close = None
+        self._control_request = request(self._control_channel)
+        self._wait(lambda: self._control_request is None)
+        return self._control_close
 
     def check_exchanges(self, names: Iterable[str]) -> None:
         """Find out whether all these exchanges are there, before anything is published to them.
@@ -337,8 +337,8 @@ class Player:
             case ConnectionOpened():
                 self._is_connected = True
                 self._open_channel()
-            case Replied(request=request) if request is self._side_request:
-                self._side_request = None
+            case Replied(request=request) if request is self._control_request:
+                self._control_request = None
             case Replied(request=request) if request.method.NAME == "confirm.select":
                 self._is_ready = True
             case Blocked(reason=reason):
@@ -349,9 +349,9 @@ class Player:
             case FlowChanged(active=active):
                 self._flow = active
             case ChannelClosed(channel=channel, reply_code=code, reply_text=text) if code:
-                if channel is self._side:
-                    self._side, self._side_request = None, None
-                    self._side_close = code, text
+                if channel is self._control_channel:
+                    self._control_channel, self._control_request = None, None
+                    self._control_close = code, text
                 else:
                     self._channel_closed(code, text)
             case ConnectionClosed(reply_code=code, reply_text=text, closed_by=closed_by):
