@@ -8,7 +8,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
 from amqpcodec import v0_9_1 as amqp
-from amqpcodec.cli.questions import latency, messages, routes, traffic
+from amqpcodec.cli.analysis import latency, messages, routes, traffic
 from tests.capture import recording as builder
 from tests.cli.conftest import packets
 
@@ -46,7 +46,7 @@ def test_times_of_publications_are_forgotten_oldest_first(query, two, monkeypatc
         return [row["after_ms"] is not None for row in rows if row["event"] == "deliver"]
 
     assert have_times() == [True, True]
-    monkeypatch.setattr(messages, "MOST_IDS", 1)
+    monkeypatch.setattr(messages, "MAX_IDS", 1)
     assert have_times() == [False, True]
 
 
@@ -55,18 +55,18 @@ def test_bindings_beyond_the_most_are_not_followed(query, two, monkeypatch):
         return next(row["route"] for row in query("messages", two) if row["event"] == "publish")
 
     assert route() == ["eu"]
-    monkeypatch.setattr(routes, "MOST_BINDINGS", 0)
+    monkeypatch.setattr(routes, "MAX_BINDINGS", 0)
     assert not route()
 
 
 def test_messages_that_wait_beyond_the_most_are_left_out_and_counted(run, two, monkeypatch):
-    monkeypatch.setattr(traffic, "MOST_WAITING", 1)
+    monkeypatch.setattr(traffic, "MAX_PENDING", 1)
     result = run("messages", two)
     assert result.status == 0
     assert "more than 1 messages waited for an answer: 3 of them are left out" in result.err
 
 
 def test_names_beyond_the_most_share_a_row(query, two, monkeypatch):
-    monkeypatch.setattr(latency, "MOST_KEYS", 1)
+    monkeypatch.setattr(latency, "MAX_KEYS", 1)
     rows = query("latency", two)
     assert "(others)" in {row["queue"] for row in rows}

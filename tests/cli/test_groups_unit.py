@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from amqpcodec.cli.groups import grouped
+from amqpcodec.cli.groups import group_files
 from tests.capture import recording as builder
 from tests.cli.conftest import TALK, packets
 from tests.paths import REPO
@@ -92,12 +92,16 @@ def test_files_are_read_together_whatever_their_names_are(tmp_path: Path):
     names = ["a1.pcap", "b", "a2.pcap", "a10.pcap.gz", "b1", "x/a3.pcap", "a", "a1.pcap"]
     files = [tmp_path / name for name in names]
     for arrangement in ("auto", "rotation", "taps"):
-        [group] = grouped(files, arrangement)
+        [group] = group_files(files, arrangement)
         assert group.files == files[:-1]
         assert group.arrangement == arrangement
-    assert [group.files for group in grouped(files, "separate")] == [[file] for file in files[:-1]]
+    assert [group.files for group in group_files(files, "separate")] == [
+        [file] for file in files[:-1]
+    ]
     with_input = [files[0], Path("-")]
-    assert [group.files for group in grouped(with_input, "auto")] == [[file] for file in with_input]
+    assert [group.files for group in group_files(with_input, "auto")] == [
+        [file] for file in with_input
+    ]
 
 
 def test_packets_tell_which_belong_together(run, rotation, tmp_path: Path):

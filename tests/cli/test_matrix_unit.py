@@ -13,15 +13,15 @@ pytest.importorskip("rich")
 
 import pyarrow.parquet as pq
 
+from amqpcodec.cli.analysis import ANALYZERS
 from amqpcodec.cli.arguments import EXAMPLES
-from amqpcodec.cli.questions import QUESTIONS
 from tests.capture import recording as builder
 from tests.capture.v1_talk import path_of
 from tests.cli.conftest import packets
 from tests.cli.test_questions_unit import SHOP
 
 COMMANDS = {
-    **{command: (command,) for command in QUESTIONS},
+    **{command: (command,) for command in ANALYZERS},
     "dissect": ("dissect",),
     "dissect messages": ("dissect", "--level", "message"),
     "show": ("show", "20"),
@@ -139,7 +139,7 @@ def test_the_example_of_help_is_taken(run, family, name):
     assert EXAMPLES[name] in run(name, "--help").out
 
 
-@pytest.mark.parametrize("name", ["", *QUESTIONS, *("dissect", "show", "stats", "fields"),
+@pytest.mark.parametrize("name", ["", *ANALYZERS, *("dissect", "show", "stats", "fields"),
                                   *("report", "replay", "completion")])  # fmt: skip
 def test_help_fits_80_columns(run, monkeypatch, name):
     monkeypatch.setenv("COLUMNS", "80")

@@ -12,9 +12,9 @@ pytest.importorskip("rich")
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec import v1_0 as v1
-from amqpcodec.cli.questions import QUESTIONS
-from amqpcodec.cli.questions.links import resolve_address
-from amqpcodec.cli.questions.percentiles import Durations
+from amqpcodec.cli.analysis import ANALYZERS
+from amqpcodec.cli.analysis.links import resolve_address
+from amqpcodec.cli.analysis.percentiles import Durations
 from tests.capture import recording as builder
 from tests.capture.v1_talk import path_of
 from tests.cli.conftest import packets
@@ -107,7 +107,7 @@ def test_connections_through_a_proxy(query, tmp_path):
 @pytest.mark.parametrize("form", ["table", "json", "csv", "parquet"])
 @pytest.mark.parametrize("more", [(), ("--show-secrets",)])
 def test_no_question_shows_a_password(run, shop, tmp_path, form, more):
-    for command in QUESTIONS:
+    for command in ANALYZERS:
         out = tmp_path / f"{command}.{form}"
         assert run(command, shop, "-o", out, "--format", form, *more).status == 0
         assert b"s3cret" not in out.read_bytes()

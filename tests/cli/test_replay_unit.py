@@ -24,7 +24,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("rich")
 
 from amqpcodec.cli import UsageError  # noqa: E402
-from amqpcodec.cli.replay.journal import Done, Journal  # noqa: E402
+from amqpcodec.cli.replay.journal import Journal, NumberRanges  # noqa: E402
 from amqpcodec.cli.replay.mapping import Mapping  # noqa: E402
 from amqpcodec.cli.replay.player import Pace  # noqa: E402
 from amqpcodec.cli.replay.target import Target  # noqa: E402
@@ -440,7 +440,7 @@ def test_a_journal_with_a_torn_line(tmp_path):
 
 
 def test_numbers_that_are_done():
-    numbers, expected = Done(), set()
+    numbers, expected = NumberRanges(), set()
     for first, last in ((5, 9), (0, 2), (20, 20), (3, 3), (8, 12), (4, 4), (0, 30), (40, 41)):
         numbers.add(first, last)
         expected.update(range(first, last + 1))
