@@ -98,8 +98,8 @@ def publish(encode: Callable[..., Any], at: Version, length: int) -> bytes:
     """The frames of a message, whose body no buffer holds."""
     properties = fields(at.facts.properties[60], "headers", length, at)
     method = at.amqp.Basic.Publish(exchange="e", routing_key="k" * 200)
-    found = encode(7, method, properties_class(60, at)(**properties), b"body" * 20, 0)
-    return b"".join(found) if isinstance(found, list) else bytes(found)
+    frames = encode(7, method, properties_class(60, at)(**properties), b"body" * 20, 0)
+    return b"".join(frames) if isinstance(frames, list) else bytes(frames)
 
 
 def general_path(at: Version, length: int) -> bytes:

@@ -32,14 +32,14 @@ def make(rng: Random) -> bytes:
     return data
 
 
-def check_decode(data: bytes, rng: Random, seen: Counter[str]) -> None:
+def check_decode(data: bytes, rng: Random, counts: Counter[str]) -> None:
     """Frame by frame: exact bytes back, also after reading, copying and pickling."""
     options: dict[str, Any] = {
         "dialect": rng.choice(("rabbitmq", "rabbitmq", "0-9-1")),
         "tables": rng.choice(("plain", "typed")),
         "copy": rng.random() < 0.5,
     }
-    check_frames(amqp, data, options, seen)
+    check_frames(amqp, data, options, counts)
 
 
 def check_decoders(data: bytes, rng: Random) -> None:
@@ -52,16 +52,16 @@ def check_decoders(data: bytes, rng: Random) -> None:
     }
     if kind is amqp.MessageDecoder:
         options["max_body_size"] = rng.choice((None, 0, 50, 1 << 40))
-    whole = outcome(kind(**options), [data])
+    complete = outcome(kind(**options), [data])
     pieces = outcome(kind(**options), gen.chunks(rng, data))
-    assert whole == pieces, f"chunking differs with {options}"
+    assert complete == pieces, f"chunking differs with {options}"
 
 
-def one(seed: int, seen: Counter[str]) -> None:
+def one(seed: int, counts: Counter[str]) -> None:
     rng = Random(seed)
     data = make(rng)
     try:
-        check_decode(data, rng, seen)
+        check_decode(data, rng, counts)
         check_decoders(data, rng)
     except Exception as error:
         raise AssertionError(f"seed {seed}: {error!r}\noctets {data.hex()}") from error
@@ -71,14 +71,14 @@ def fuzz(
     seconds: float, seed: int, limit: int | None = None, *, trace: bool = False
 ) -> tuple[int, Counter[str]]:
     """Run from a seed until the time or the number of rounds is used up."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     end, rounds = time.monotonic() + seconds, 0
     while time.monotonic() < end and (limit is None or rounds < limit):
         if trace:  # the only word a segmentation fault leaves behind
             print("seed", seed + rounds, file=sys.stderr, flush=True)
-        one(seed + rounds, seen)
+        one(seed + rounds, counts)
         rounds += 1
-    return rounds, seen
+    return rounds, counts
 
 
 def main() -> int:
@@ -90,12 +90,12 @@ def main() -> int:
     arguments = parser.parse_args()
     seed = Random().randrange(1 << 40) if arguments.seed is None else arguments.seed
     try:
-        rounds, seen = fuzz(arguments.seconds, seed, arguments.rounds, trace=arguments.trace)
+        rounds, counts = fuzz(arguments.seconds, seed, arguments.rounds, trace=arguments.trace)
     except AssertionError as error:
         print(error, file=sys.stderr)
         return 1
     print(f"{rounds} rounds from seed {seed}")
-    for name, count in seen.most_common():
+    for name, count in counts.most_common():
         print(f"{count:9} {name}")
     return 0
 

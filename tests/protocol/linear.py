@@ -39,10 +39,10 @@ def header(table: bytes) -> bytes:
 
 
 def headers(table: bytes) -> Any:
-    made = a.decode(header(table))[2]
-    made.properties.headers["one more"] = 1
-    a.encode(1, made)
-    return made == a.decode(header(table))[2]
+    frame = a.decode(header(table))[2]
+    frame.properties.headers["one more"] = 1
+    a.encode(1, frame)
+    return frame == a.decode(header(table))[2]
 
 
 def entries(n: int) -> bytes:
@@ -54,9 +54,9 @@ def compound(code: int, body: bytes, count: int) -> bytes:
 
 
 def value(data: bytes) -> Any:
-    made = v.decode_value(data)[0]
-    v.encode_value(made)
-    return made == v.decode_value(data)[0]
+    decoded_value = v.decode_value(data)[0]
+    v.encode_value(decoded_value)
+    return decoded_value == v.decode_value(data)[0]
 
 
 def longs(step: int, n: int) -> bytes:
@@ -70,7 +70,7 @@ def message(n: int) -> None:
     head = struct.pack(">HHQH", 60, 0, 20 * n, 0)
     head = struct.pack(">BHI", 2, 1, len(head)) + head + b"\xce"
     data = a.encode(1, a.Basic.Deliver("c", 1, False, "e", "r")) + head + piece * n
-    [_] = [each for at in range(0, len(data), 30) for each in decoder.feed(data[at : at + 30])]
+    [_] = [event for at in range(0, len(data), 30) for event in decoder.feed(data[at : at + 30])]
 
 
 def bytewise(n: int) -> None:

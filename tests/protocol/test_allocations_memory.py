@@ -50,12 +50,12 @@ def read(data: bytes, make: Callable[..., Any], size: int, **options: Any) -> Ca
 
     def call() -> list[bytes]:
         decoder = make(0, **options)
-        found = []
+        frames = []
         for at in range(0, len(data), size):
             for channel, frame in decoder.feed(data[at : at + size]):
                 repr(frame)
-                found.append(written(channel, frame))
-        return found
+                frames.append(written(channel, frame))
+        return frames
 
     return call
 
@@ -75,10 +75,10 @@ def copied(frame: Any) -> Any:
 
 
 def changed(message: Any) -> Any:
-    made = copied(message)
-    made.properties.headers["new"] = {"a": [1, 2.5, "x", None, True, 2**62]}
-    made.properties.headers["list"][1]["k"] = b"other"
-    return made
+    changed_message = copied(message)
+    changed_message.properties.headers["new"] = {"a": [1, 2.5, "x", None, True, 2**62]}
+    changed_message.properties.headers["list"][1]["k"] = b"other"
+    return changed_message
 
 
 CASES: dict[str, Callable[[], Callable[[], Any]]] = {

@@ -73,10 +73,10 @@ def test_limits_are_told() -> None:
 @pytest.mark.parametrize("open_with", [1, 2])
 def test_the_end_inside_of_a_message(open_with: int) -> None:
     """After the method, or after header and a first body frame."""
-    whole = amqp.encode_message(
+    data = amqp.encode_message(
         3, amqp.Basic.Deliver("t", 1, False, "e", "r"), body=b"x" * 5000, frame_max=4096
     )
-    frames = [amqp.encode(channel, frame) for channel, frame in amqp.Decoder().feed(whole)]
+    frames = [amqp.encode(channel, frame) for channel, frame in amqp.Decoder().feed(data)]
     decoder = amqp.MessageDecoder()
     assert list(decoder.feed(b"".join(frames[: 2 * open_with - 1]))) == []
     with pytest.raises(IncompleteError, match="inside a message") as caught:
@@ -90,6 +90,8 @@ def test_the_memory_of_a_large_frame_in_pieces_is_given_back(make: Any) -> None:
     frame = w.frame(8, 0, b"") if make is amqp.MessageDecoder else w.body_frame(1, b"x" * 3_000_000)
     queue = amqp.encode(1, amqp.Queue.Bind(arguments={"k": "x" * 3_000_000}))
     for data in (frame, queue, frame):
-        found = [each for part in (data[: len(data) - 1], data[-1:]) for each in decoder.feed(part)]
-        assert len(found) == 1
+        events = [
+            event for part in (data[: len(data) - 1], data[-1:]) for event in decoder.feed(part)
+        ]
+        assert len(events) == 1
         assert decoder.pending == 0

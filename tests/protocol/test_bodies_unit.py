@@ -40,12 +40,12 @@ def test_a_body_frame_cut_at_every_place(pieces: list[int], copy: bool) -> None:
     late = len(frames[-1]) if pieces[-1] == 0 else 0  # an empty frame after a whole body is refused
     if late:
         data = data[:-late]
-    for cut in range(len(data) + 1):
+    for position in range(len(data) + 1):
         decoder = amqp.MessageDecoder(copy=copy)
-        first = events(decoder, data[:cut])
-        assert decoder.offset + decoder.pending == cut
-        rest = events(decoder, data[cut:])
-        ((channel, message),) = first + rest
+        first = events(decoder, data[:position])
+        assert decoder.offset + decoder.pending == position
+        later_events = events(decoder, data[position:])
+        ((channel, message),) = first + later_events
         assert channel == 5
         assert bytes(message.body) == BODY
         assert type(message.body) is (bytes if copy else memoryview)
@@ -76,16 +76,16 @@ def test_a_wrong_frame_end_is_the_same_error_in_any_chunking(step: int) -> None:
     assert decoder.offset + decoder.pending == len(data)
 
 
-@pytest.mark.parametrize("cut", [1, 7, 8, 100, 407, 408])
-def test_discard_inside_of_a_body_frame(cut: int) -> None:
+@pytest.mark.parametrize("position", [1, 7, 8, 100, 407, 408])
+def test_discard_inside_of_a_body_frame(position: int) -> None:
     """The rest of the frame and of the content passes; the next message is whole."""
     data = start(5, len(BODY))
     first, second = w.body_frame(5, BODY[:400]), w.body_frame(5, BODY[400:])
     decoder = amqp.MessageDecoder()
-    assert events(decoder, data + first[:cut]) == []
+    assert events(decoder, data + first[:position]) == []
     assert decoder.discard(5) is True
     after = start(5, 3) + w.body_frame(5, b"abc")
-    ((channel, message),) = events(decoder, first[cut:], second + after)
+    ((channel, message),) = events(decoder, first[position:], second + after)
     assert (channel, message.body) == (5, b"abc")
 
 
@@ -96,8 +96,8 @@ def test_channels_take_turns_inside_of_what_was_not_asked_for() -> None:
     decoder = amqp.MessageDecoder()
     for at in range(0, len(data), 33):
         last = decoder.feed(data[at : at + 33])
-    found = [(channel, message.body) for channel, message in last]
-    assert found == [(2, b"hello"), (1, BODY[:600])]
+    messages = [(channel, message.body) for channel, message in last]
+    assert messages == [(2, b"hello"), (1, BODY[:600])]
 
 
 def test_reset_inside_of_a_body_frame() -> None:
@@ -130,8 +130,8 @@ def test_body_frames_out_of_place_are_refused_whole(frame: bytes, step: int) -> 
     with pytest.raises(amqpcodec.DecodeError) as caught:
         fed(decoder, data, step)
     assert caught.value.offset == len(data) - len(frame)
-    wanted = amqpcodec.FrameTooLargeError if limit else amqpcodec.UnexpectedFrameError
-    assert type(caught.value) is wanted
+    expected = amqpcodec.FrameTooLargeError if limit else amqpcodec.UnexpectedFrameError
+    assert type(caught.value) is expected
 
 
 def test_announced_bodies_get_little_memory_on_all_channels_together() -> None:
@@ -154,5 +154,5 @@ def test_bodies_grow_to_their_size(size: int, chunk: int) -> None:
     data = start(5, size)
     data += b"".join(w.body_frame(5, body[at : at + 4088]) for at in range(0, size, 4088))
     data *= 2
-    found = fed(amqp.MessageDecoder(), data, chunk)
-    assert [message.body == body for _, message in found] == [True, True]
+    messages = fed(amqp.MessageDecoder(), data, chunk)
+    assert [message.body == body for _, message in messages] == [True, True]

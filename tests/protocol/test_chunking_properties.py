@@ -17,14 +17,14 @@ from tests.support.amqp091_same import key_of
 Outcome = tuple[list[Any], Any, int]
 
 
-def told(error: amqpcodec.DecodeError) -> Any:
+def description_of(error: amqpcodec.DecodeError) -> Any:
     return (type(error), str(error), error.offset, error.channel, error.method, error.field,
             error.reply_code, error.scope, error.frame_type)  # fmt: skip
 
 
 def run(decoder: Any, chunks: list[bytes], reuse: bool = False) -> Outcome:
     """Feed until the first error: the frames, the error, and the bytes left when there is none."""
-    found: list[Any] = []
+    rows: list[Any] = []
     try:
         for chunk in chunks:
             buffer = bytearray(chunk) if reuse else chunk
@@ -34,16 +34,16 @@ def run(decoder: Any, chunks: list[bytes], reuse: bool = False) -> Outcome:
                 buffer.clear()
             for channel, frame in frames:
                 if isinstance(frame, amqp.BadFrame):
-                    found.append((channel, "bad", told(frame.error), bytes(frame.raw)))
+                    rows.append((channel, "bad", description_of(frame.error), bytes(frame.raw)))
                 else:
-                    found.append((channel, frame))
+                    rows.append((channel, frame))
     except amqpcodec.DecodeError as error:
-        return _keys(found), told(error), -1
-    return _keys(found), None, decoder.pending
+        return _keys(rows), description_of(error), -1
+    return _keys(rows), None, decoder.pending
 
 
-def _keys(found: list[Any]) -> list[Any]:
-    return [item if len(item) == 4 else (item[0], key_of(item[1])) for item in found]
+def _keys(rows: list[Any]) -> list[Any]:
+    return [item if len(item) == 4 else (item[0], key_of(item[1])) for item in rows]
 
 
 def split(data: bytes, rng: Random) -> list[bytes]:
@@ -61,13 +61,13 @@ def test_valid_streams(kind: Any, errors: str) -> None:
     @given(some.seeds)
     def check(rng: Random) -> None:
         data = gen.conversation(rng)
-        whole = run(kind(0, errors=errors), [data])
-        assert whole[1] is None
-        assert not any(item[1] == "bad" for item in whole[0] if len(item) == 4)
-        assert run(kind(0, errors=errors), split(data, rng)) == whole
-        assert run(kind(0, errors=errors), split(data, rng), reuse=True) == whole
-        assert run(kind(0, errors=errors, copy=False), split(data, rng)) == whole
-        assert run(kind(0, errors=errors, copy=False), split(data, rng), reuse=True) == whole
+        complete = run(kind(0, errors=errors), [data])
+        assert complete[1] is None
+        assert not any(item[1] == "bad" for item in complete[0] if len(item) == 4)
+        assert run(kind(0, errors=errors), split(data, rng)) == complete
+        assert run(kind(0, errors=errors), split(data, rng), reuse=True) == complete
+        assert run(kind(0, errors=errors, copy=False), split(data, rng)) == complete
+        assert run(kind(0, errors=errors, copy=False), split(data, rng), reuse=True) == complete
 
     check()
 
@@ -81,10 +81,10 @@ def test_spoilt_streams(kind: Any, errors: str) -> None:
         data = gen.conversation(rng) if rng.random() < 0.5 else gen.stream(rng)
         data = gen.spoil(rng, data) if rng.random() < 0.5 else gen.spoil_inside(rng, data)
         frame_max = rng.choice((0, 4096, 131072))
-        whole = run(kind(frame_max, errors=errors), [data])
+        complete = run(kind(frame_max, errors=errors), [data])
         for chunks in (split(data, rng), [data[i : i + 1] for i in range(len(data))]):
-            assert run(kind(frame_max, errors=errors), chunks) == whole
-            assert run(kind(frame_max, errors=errors), chunks, reuse=True) == whole
+            assert run(kind(frame_max, errors=errors), chunks) == complete
+            assert run(kind(frame_max, errors=errors), chunks, reuse=True) == complete
 
     check()
 
@@ -93,17 +93,17 @@ def test_spoilt_streams(kind: Any, errors: str) -> None:
 @settings(max_examples=400)
 def test_decoder_agrees_with_decode(rng: Random) -> None:
     data = gen.spoil(rng, gen.stream(rng)) if rng.random() < 0.6 else gen.stream(rng)
-    found, error, offset = [], None, 0
+    frames, error, offset = [], None, 0
     try:
         while (result := amqp.decode(data, offset)) is not None:
             consumed, channel, frame = result
             assert consumed > 0
-            found.append((channel, frame))
+            frames.append((channel, frame))
             offset += consumed
     except amqpcodec.DecodeError as caught:
-        error = told(caught)
-    left = len(data) - offset if error is None else -1
-    assert run(amqp.Decoder(0), [data]) == (_keys(found), error, left)
+        error = description_of(caught)
+    remaining_bytes = len(data) - offset if error is None else -1
+    assert run(amqp.Decoder(0), [data]) == (_keys(frames), error, remaining_bytes)
 
 
 @given(some.seeds)
@@ -112,22 +112,22 @@ def test_strict_and_events_tell_the_same(rng: Random) -> None:
     """errors="frame" gives, in order, what a caller gets who catches and feeds on."""
     data = gen.spoil_inside(rng, gen.stream(rng))
     events = run(amqp.Decoder(0, errors="frame"), [data])
-    decoder, found, fatal = amqp.Decoder(0), [], None
+    decoder, outcomes, fatal = amqp.Decoder(0), [], None
     frames = decoder.feed(data)
     for _ in range(len(data) + 2):
         try:
             for channel, frame in frames:
-                found.append((channel, key_of(frame)))
+                outcomes.append((channel, key_of(frame)))
             break
         except amqpcodec.DecodeError as error:
             if error.scope == "connection":
-                fatal = told(error)
+                fatal = description_of(error)
                 break
-            found.append(told(error))
+            outcomes.append(description_of(error))
             frames = decoder.feed(b"")
     else:
         pytest.fail("no progress")
-    assert found == [item[2] if len(item) == 4 else item for item in events[0]]
+    assert outcomes == [item[2] if len(item) == 4 else item for item in events[0]]
     assert fatal == events[1]
 
 

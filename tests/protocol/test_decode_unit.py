@@ -324,14 +324,14 @@ def test_timestamps(seconds: int, value: Any) -> None:
         timestamp=seconds, headers=w.table(("t", b"T" + seconds.to_bytes(8, "big")))
     )
     properties = one(data).properties
-    for found in (properties.timestamp, properties.headers["t"]):
-        assert type(found) is type(value)
-        assert found == value
-        if isinstance(found, datetime):
-            assert found.utcoffset() is not None
-            assert found.tzinfo is UTC
-    made = amqp.Header(0, amqp.Basic.Properties(timestamp=value))
-    assert amqp.encode(1, made) == w.header_frame(timestamp=seconds)
+    for timestamp in (properties.timestamp, properties.headers["t"]):
+        assert type(timestamp) is type(value)
+        assert timestamp == value
+        if isinstance(timestamp, datetime):
+            assert timestamp.utcoffset() is not None
+            assert timestamp.tzinfo is UTC
+    header = amqp.Header(0, amqp.Basic.Properties(timestamp=value))
+    assert amqp.encode(1, header) == w.header_frame(timestamp=seconds)
     properties.content_type = "t"
     again = one(amqp.encode(1, amqp.Header(0, properties))).properties
     assert again.timestamp == value

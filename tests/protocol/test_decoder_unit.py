@@ -37,18 +37,18 @@ def test_all_at_once() -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 8, 9, 13, 50])
 def test_chunks_of_one_size(size: int) -> None:
     decoder = amqp.Decoder()
-    found = []
+    frames = []
     for i in range(0, len(STREAM), size):
-        found += list(decoder.feed(STREAM[i : i + size]))
-    assert found == FRAMES
+        frames += list(decoder.feed(STREAM[i : i + size]))
+    assert frames == FRAMES
     decoder.eof()
 
 
 def test_every_two_chunks() -> None:
-    for cut in range(len(STREAM) + 1):
+    for position in range(len(STREAM) + 1):
         decoder = amqp.Decoder()
-        found = list(decoder.feed(STREAM[:cut])) + list(decoder.feed(STREAM[cut:]))
-        assert found == FRAMES
+        frames = list(decoder.feed(STREAM[:position])) + list(decoder.feed(STREAM[position:]))
+        assert frames == FRAMES
 
 
 def test_frames_come_as_soon_as_they_are_whole() -> None:
@@ -72,10 +72,10 @@ def test_large_frame_in_small_chunks() -> None:
     payload = bytes(range(256)) * 500
     data = w.body_frame(2, payload)
     decoder = amqp.Decoder()
-    found = []
+    frames = []
     for i in range(0, len(data), 1000):
-        found += list(decoder.feed(data[i : i + 1000]))
-    assert found == [(2, amqp.Body(payload))]
+        frames += list(decoder.feed(data[i : i + 1000]))
+    assert frames == [(2, amqp.Body(payload))]
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda b: array.array("B", b)])
@@ -103,41 +103,41 @@ def test_buffers_with_gaps() -> None:
 
 
 @pytest.mark.parametrize("copy", [True, False])
-@pytest.mark.parametrize("cut", [len(STREAM), 20, 61, 7])
-def test_buffer_may_be_reused_before_iteration(copy: bool, cut: int) -> None:
+@pytest.mark.parametrize("position", [len(STREAM), 20, 61, 7])
+def test_buffer_may_be_reused_before_iteration(copy: bool, position: int) -> None:
     """feed keeps no reference: overwriting or clearing the chunk at once changes nothing."""
     decoder = amqp.Decoder(copy=copy)
-    buffer = bytearray(STREAM[:cut])
+    buffer = bytearray(STREAM[:position])
     frames = decoder.feed(buffer)
     buffer[:] = b"\xee" * len(buffer)
     buffer.clear()  # with a held export this would be a BufferError
-    found = list(frames)
-    buffer.extend(STREAM[cut:])
-    rest = decoder.feed(buffer)
+    first_frames = list(frames)
+    buffer.extend(STREAM[position:])
+    later_frames = decoder.feed(buffer)
     buffer[:] = b"\xee" * len(buffer)
-    assert found + list(rest) == FRAMES
+    assert first_frames + list(later_frames) == FRAMES
 
 
 @pytest.mark.parametrize("copy", [True, False])
 def test_buffer_may_be_reused_during_iteration(copy: bool) -> None:
     decoder = amqp.Decoder(copy=copy)
     buffer = bytearray(STREAM)
-    found = []
+    frames = []
     for item in decoder.feed(buffer):
-        found.append(item)
+        frames.append(item)
         buffer[:] = b"\xee" * len(STREAM)
-    assert found == FRAMES
+    assert frames == FRAMES
 
 
 def test_one_recv_buffer_for_a_whole_connection() -> None:
     decoder = amqp.Decoder()
     buffer = bytearray(16)
-    found = []
+    frames = []
     for i in range(0, len(STREAM), 16):
         piece = STREAM[i : i + 16]
         buffer[: len(piece)] = piece
-        found += list(decoder.feed(memoryview(buffer)[: len(piece)]))
-    assert found == FRAMES
+        frames += list(decoder.feed(memoryview(buffer)[: len(piece)]))
+    assert frames == FRAMES
 
 
 def test_chunk_that_is_gone() -> None:
@@ -160,9 +160,9 @@ def test_feed_returns_an_iterator() -> None:
 def test_iterator_left_half_way() -> None:
     decoder = amqp.Decoder()
     first = decoder.feed(STREAM)
-    found = [next(first), next(first)]
-    found += list(decoder.feed(STREAM))
-    assert found == FRAMES + FRAMES
+    frames = [next(first), next(first)]
+    frames += list(decoder.feed(STREAM))
+    assert frames == FRAMES + FRAMES
     assert list(first) == []
 
 
@@ -177,24 +177,24 @@ def test_iterator_never_started() -> None:
 def test_two_iterators_take_turns() -> None:
     decoder = amqp.Decoder()
     one = decoder.feed(STREAM)
-    found = [next(one)]
+    frames = [next(one)]
     other = decoder.feed(STREAM)
     while True:
         item = next(one, None) or next(other, None)
         if item is None:
             break
-        found.append(item)
-    assert found == FRAMES + FRAMES
+        frames.append(item)
+    assert frames == FRAMES + FRAMES
 
 
 def test_feed_inside_the_loop() -> None:
     decoder = amqp.Decoder()
-    found = []
+    frames = []
     for number, item in enumerate(decoder.feed(STREAM)):
-        found.append(item)
+        frames.append(item)
         if number == 1:
-            found += list(decoder.feed(STREAM))
-    assert found == FRAMES + FRAMES
+            frames += list(decoder.feed(STREAM))
+    assert frames == FRAMES + FRAMES
 
 
 def test_reset_inside_the_loop() -> None:
@@ -231,10 +231,10 @@ def test_reset_after_a_broken_frame() -> None:
     assert list(decoder.feed(STREAM)) == FRAMES
 
 
-@pytest.mark.parametrize("cut", [1, 4, 7, 8, 20, 40])
-def test_eof_inside_a_frame(cut: int) -> None:
+@pytest.mark.parametrize("length", [1, 4, 7, 8, 20, 40])
+def test_eof_inside_a_frame(length: int) -> None:
     decoder = amqp.Decoder()
-    list(decoder.feed(STREAM[: 8 + cut]))
+    list(decoder.feed(STREAM[: 8 + length]))
     if decoder.pending == 0:
         decoder.eof()
         return
@@ -245,10 +245,10 @@ def test_eof_inside_a_frame(cut: int) -> None:
 
 def test_error_comes_after_the_frames_before_it() -> None:
     decoder = amqp.Decoder()
-    found = []
+    frames = []
     with pytest.raises(amqpcodec.TruncatedError) as caught:
-        found.extend(decoder.feed(STREAM + BAD + STREAM))  # keeps what came before the error
-    assert found == FRAMES
+        frames.extend(decoder.feed(STREAM + BAD + STREAM))  # keeps what came before the error
+    assert frames == FRAMES
     assert caught.value.scope == "frame"
     assert caught.value.offset > len(STREAM)
     assert caught.value.channel == 1
@@ -279,10 +279,10 @@ def test_offsets_count_from_the_start_of_the_stream(size: int) -> None:
 
 def test_broken_framing_stays_put() -> None:
     decoder = amqp.Decoder()
-    found = []
+    frames = []
     with pytest.raises(amqpcodec.FrameEndError) as first:
-        found.extend(decoder.feed(PUBLISH + BAD_END + PUBLISH))
-    assert found == [FRAMES[1]]
+        frames.extend(decoder.feed(PUBLISH + BAD_END + PUBLISH))
+    assert frames == [FRAMES[1]]
     assert first.value.scope == "connection"
     for chunk in (b"", PUBLISH, b""):
         with pytest.raises(amqpcodec.FrameEndError) as again:
@@ -293,32 +293,32 @@ def test_broken_framing_stays_put() -> None:
 
 def test_bad_frames_as_events() -> None:
     decoder = amqp.Decoder(errors="frame")
-    found = list(decoder.feed(PUBLISH + BAD + w.frame(9, 4, b"?") + HEADER + BAD))
-    assert [type(frame) for _, frame in found] == [
+    events = list(decoder.feed(PUBLISH + BAD + w.frame(9, 4, b"?") + HEADER + BAD))
+    assert [type(frame) for _, frame in events] == [
         amqp.Basic.Publish, amqp.BadFrame, amqp.BadFrame, amqp.Header, amqp.BadFrame
     ]  # fmt: skip
-    channel, bad = found[1]
+    channel, bad = events[1]
     assert channel == 1
     assert bad.raw == BAD
     assert type(bad.error) is amqpcodec.TruncatedError
     assert bad.error.method == "basic.consume-ok"
-    assert found[2][0] == 4
-    assert type(found[2][1].error) is amqpcodec.FrameTypeError
-    assert found[2][1].raw == w.frame(9, 4, b"?")
-    assert found[4][1].error.offset == bad.error.offset + len(BAD + w.frame(9, 4, b"?") + HEADER)
+    assert events[2][0] == 4
+    assert type(events[2][1].error) is amqpcodec.FrameTypeError
+    assert events[2][1].raw == w.frame(9, 4, b"?")
+    assert events[4][1].error.offset == bad.error.offset + len(BAD + w.frame(9, 4, b"?") + HEADER)
 
 
 @pytest.mark.parametrize("size", [1, 6, 11])
 def test_bad_frames_keep_their_octets_in_any_chunking(size: int) -> None:
     decoder = amqp.Decoder(errors="frame")
     data = BAD + PUBLISH + BAD
-    found = []
+    events = []
     for i in range(0, len(data), size):
         chunk = bytearray(data[i : i + size])
         frames = decoder.feed(chunk)
         chunk.clear()
-        found += list(frames)
-    assert [getattr(frame, "raw", None) for _, frame in found] == [BAD, None, BAD]
+        events += list(frames)
+    assert [getattr(frame, "raw", None) for _, frame in events] == [BAD, None, BAD]
 
 
 def test_events_do_not_hide_broken_framing() -> None:
@@ -327,10 +327,10 @@ def test_events_do_not_hide_broken_framing() -> None:
         (b"\x01\0\1\xff\xff\xff\xff", amqpcodec.FrameTooLargeError),
     ):
         decoder = amqp.Decoder(errors="frame")
-        found = []
+        frames = []
         with pytest.raises(error):
-            found.extend(decoder.feed(PUBLISH + bad))
-        assert found == [FRAMES[1]]
+            frames.extend(decoder.feed(PUBLISH + bad))
+        assert frames == [FRAMES[1]]
 
 
 def test_unknown_error_mode_is_refused() -> None:
@@ -389,7 +389,7 @@ def test_bad_frame_max(value: Any) -> None:
 
 def push(decoder: Any, data: bytes, hint: int = -1) -> list[Any]:
     """Feed as asyncio does with a BufferedProtocol."""
-    found = []
+    received = []
     while data:
         buffer = memoryview(decoder.get_buffer(hint))
         assert not buffer.readonly
@@ -399,28 +399,28 @@ def push(decoder: Any, data: bytes, hint: int = -1) -> list[Any]:
         buffer.release()
         frames = decoder.buffer_updated(size)
         if frames is not None:
-            found += list(frames)
-        found += list(decoder.feed(b""))
+            received += list(frames)
+        received += list(decoder.feed(b""))
         data = data[size:]
-    return found
+    return received
 
 
 @pytest.mark.parametrize("hint", [-1, 0, 1, 10, 65536])
 @pytest.mark.parametrize("size", [1, 3, 17, 1000])
 def test_buffered_protocol(hint: int, size: int) -> None:
     decoder = amqp.Decoder()
-    found = []
+    frames = []
     for i in range(0, len(STREAM), size):
-        found += push(decoder, STREAM[i : i + size], hint)
-    assert found == FRAMES
+        frames += push(decoder, STREAM[i : i + size], hint)
+    assert frames == FRAMES
     assert decoder.pending == 0
 
 
 def test_buffered_protocol_and_feed_mix() -> None:
     decoder = amqp.Decoder()
-    found = list(decoder.feed(STREAM[:13])) + push(decoder, STREAM[13:40])
-    found += list(decoder.feed(STREAM[40:]))
-    assert found == FRAMES
+    frames = list(decoder.feed(STREAM[:13])) + push(decoder, STREAM[13:40])
+    frames += list(decoder.feed(STREAM[40:]))
+    assert frames == FRAMES
 
 
 def test_buffered_protocol_large_frame() -> None:
@@ -449,28 +449,28 @@ def test_a_lent_buffer_outlives_what_comes_after() -> None:
     old = memoryview(decoder.get_buffer(64))
     list(decoder.feed(STREAM[:30]))
     try:
-        found = list(decoder.feed(STREAM[30:] + w.body_frame(1, b"y" * 100_000)))
+        frames = list(decoder.feed(STREAM[30:] + w.body_frame(1, b"y" * 100_000)))
     except BufferError:
         return  # refusing to move a lent buffer is sound as well
     for i in range(min(old.nbytes, 64)):
         old[i] = 0xEE
-    assert found[-1] == (1, amqp.Body(b"y" * 100_000))
+    assert frames[-1] == (1, amqp.Body(b"y" * 100_000))
 
 
 def test_copy_false_views_stay_valid() -> None:
     decoder = amqp.Decoder(copy=False)
-    kept = []
+    bodies = []
     for i in range(200):
         data = w.body_frame(1, b"%d-" % i * 50)
         for _, frame in decoder.feed(data):
-            kept.append(frame)
+            bodies.append(frame)
         del data
-    for i, frame in enumerate(kept):
+    for i, frame in enumerate(bodies):
         assert isinstance(frame.payload, memoryview)
         assert frame.payload.readonly
         assert bytes(frame.payload) == b"%d-" % i * 50
     del decoder
-    assert bytes(kept[7].payload) == b"7-" * 50
+    assert bytes(bodies[7].payload) == b"7-" * 50
 
 
 @pytest.mark.parametrize("size", [1, 9, 64, 10_000])
@@ -479,16 +479,16 @@ def test_copy_false_in_any_chunking(size: int, kind: Any) -> None:
     bodies = [b"%03d" % i * 20 for i in range(30)]
     data = b"".join(w.body_frame(1, body) for body in bodies)
     decoder = amqp.Decoder(copy=False)
-    kept = []
+    body_frames = []
     for i in range(0, len(data), size):
         chunk = kind(data[i : i + size])
         frames = decoder.feed(chunk)
         if kind is bytearray:
             chunk[:] = b"\xee" * len(chunk)
             chunk.clear()
-        kept += [frame for _, frame in frames]
+        body_frames += [frame for _, frame in frames]
     list(decoder.feed(b"\x03\0\1\0\0\0\x09"))
-    for frame, body in zip(kept, bodies, strict=True):
+    for frame, body in zip(body_frames, bodies, strict=True):
         assert bytes(frame.payload) == body
         assert memoryview(frame.payload).readonly
 
@@ -513,10 +513,10 @@ def test_options_reach_the_tables(dialect: str, tables: str) -> None:
     expected = amqp.decode(data, dialect=dialect, tables=tables)[2].properties.headers
     for size in (len(data), 5):
         decoder = amqp.Decoder(dialect=dialect, tables=tables)
-        found = []
+        frames = []
         for i in range(0, len(data), size):
-            found += list(decoder.feed(data[i : i + size]))
-        headers = found[0][1].properties.headers
+            frames += list(decoder.feed(data[i : i + size]))
+        headers = frames[0][1].properties.headers
         assert headers == expected
         assert [type(v) for v in headers.values()] == [type(v) for v in expected.values()]
 

@@ -56,22 +56,22 @@ def test_a_timestamp_above_the_highest_is_an_int_also_after_one_of_that_day(seco
 
 
 def test_a_table_that_is_assigned_has_none_of_the_old_bytes() -> None:
-    made = properties(entry(b"n", b"b\x01"))
-    assert made.headers == {"n": 1}
-    assert made.raw_headers == entry(b"n", b"b\x01")
-    made.headers = {"n": 1}
-    assert made.raw_headers is None
-    data = amqp.encode(1, amqp.Header(0, made))
+    basic_properties = properties(entry(b"n", b"b\x01"))
+    assert basic_properties.headers == {"n": 1}
+    assert basic_properties.raw_headers == entry(b"n", b"b\x01")
+    basic_properties.headers = {"n": 1}
+    assert basic_properties.raw_headers is None
+    data = amqp.encode(1, amqp.Header(0, basic_properties))
     assert entry(b"n", b"I\0\0\0\x01") in data
     assert entry(b"n", b"b\x01") not in data
 
 
 def test_earlier_duplicates_stay_when_another_entry_changes() -> None:
     table = entry(b"k", b"b\x01") + entry(b"x", b"b\x01") + entry(b"k", b"b\x02")
-    made = properties(table)
-    assert made.headers == {"k": 2, "x": 1}
-    made.headers["x"] = 7
-    data = amqp.encode(1, amqp.Header(0, made))
+    basic_properties = properties(table)
+    assert basic_properties.headers == {"k": 2, "x": 1}
+    basic_properties.headers["x"] = 7
+    data = amqp.encode(1, amqp.Header(0, basic_properties))
     assert entry(b"k", b"b\x01") + entry(b"k", b"b\x02") in data
     assert entry(b"x", b"I\0\0\0\x07") in data
     assert entry(b"x", b"b\x01") not in data
@@ -100,11 +100,11 @@ def test_a_name_that_fills_its_table_has_no_tag(size: int) -> None:
 
 def test_decimals_keep_their_digits_in_any_context() -> None:
     with decimal.localcontext(prec=3):
-        made = properties(entry(b"d", b"D\x02" + struct.pack(">i", 123456789)))
-        assert made.headers == {"d": decimal.Decimal("1234567.89")}
-        assert str(made.headers["d"]) == "1234567.89"
-        made.headers["e"] = decimal.Decimal("-12345.6")
-        data = amqp.encode(1, amqp.Header(0, made))
+        basic_properties = properties(entry(b"d", b"D\x02" + struct.pack(">i", 123456789)))
+        assert basic_properties.headers == {"d": decimal.Decimal("1234567.89")}
+        assert str(basic_properties.headers["d"]) == "1234567.89"
+        basic_properties.headers["e"] = decimal.Decimal("-12345.6")
+        data = amqp.encode(1, amqp.Header(0, basic_properties))
     assert entry(b"e", b"D\x01" + struct.pack(">i", -123456)) in data
 
 

@@ -64,8 +64,8 @@ class TestFrames:
 
     def test_every_cut_needs_more(self, row: dict[str, Any]) -> None:
         data = bytes.fromhex(row["hex"])
-        for cut in range(len(data)):
-            assert amqp.decode(data[:cut]) is None, cut
+        for length in range(len(data)):
+            assert amqp.decode(data[:length]) is None, length
 
     def test_decoder(self, row: dict[str, Any]) -> None:
         data = bytes.fromhex(row["hex"])

@@ -31,8 +31,8 @@ def test_methods(spec: w.Spec) -> None:
         ours = {name: value for (name, _), value in zip(spec.fields, values, strict=True)}
         if "F" not in dict(spec.fields).values():
             assert octets == w.method_frame(spec.name, channel, **ours)
-        consumed, found, again = amqp.decode(octets)
-        assert (consumed, found) == (len(octets), channel)
+        consumed, decoded_channel, again = amqp.decode(octets)
+        assert (consumed, decoded_channel) == (len(octets), channel)
         assert type(again) is kind
         for name, value in zip(kind.FIELDS, values, strict=True):
             assert same(getattr(again, name), value), name
@@ -49,8 +49,8 @@ def test_methods(spec: w.Spec) -> None:
 def test_headers(values: dict[str, Any], size: int, channel: int) -> None:
     header = amqp.Header(size, amqp.Basic.Properties(**values))
     octets = amqp.encode(channel, header)
-    _, found, again = amqp.decode(octets)
-    assert found == channel
+    _, decoded_channel, again = amqp.decode(octets)
+    assert decoded_channel == channel
     assert again.body_size == size
     expected = dict(values)
     if type(expected.get("timestamp")) is int:  # beyond year 9999
@@ -106,8 +106,8 @@ def test_messages(body: bytes, values: dict[str, Any], frame_max: int, channel: 
         return
     octets = amqp.encode_message(channel, publish, properties, body, frame_max)
     assert b"".join(amqp.encode_parts(channel, publish, properties, body, frame_max)) == octets
-    ((found, message),) = amqp.MessageDecoder(0).feed(octets)
-    assert found == channel
+    ((decoded_channel, message),) = amqp.MessageDecoder(0).feed(octets)
+    assert decoded_channel == channel
     assert message.method == publish
     assert message.body == body
     assert key_of(message.properties) == key_of(amqp.decode(

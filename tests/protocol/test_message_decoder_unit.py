@@ -23,26 +23,26 @@ def message(body: bytes, key: str = "k") -> Any:
     return amqp.Message(method, amqp.Basic.Properties(**PROPERTIES), body)
 
 
-def whole(channel: int, body: bytes, key: str = "k", split: int = 4000) -> bytes:
+def encoded_message(channel: int, body: bytes, key: str = "k", split: int = 4000) -> bytes:
     return deliver(channel, key) + w.content(channel, body, split=split, **PROPERTIES)
 
 
 def feed(data: bytes, size: int = 0, **options: Any) -> list[Any]:
     decoder = amqp.MessageDecoder(**options)
     size = size or len(data)
-    found = []
+    events = []
     for i in range(0, len(data), size):
-        found += list(decoder.feed(data[i : i + size]))
-    return found
+        events += list(decoder.feed(data[i : i + size]))
+    return events
 
 
 def failure(data: bytes, **options: Any) -> tuple[list[Any], Any, Any]:
     """Events before the error, the error, and the decoder."""
     decoder = amqp.MessageDecoder(**options)
-    found: list[Any] = []
+    events: list[Any] = []
     with pytest.raises(amqpcodec.DecodeError) as caught:
-        found.extend(decoder.feed(data))  # keeps what came before the error
-    return found, caught.value, decoder
+        events.extend(decoder.feed(data))  # keeps what came before the error
+    return events, caught.value, decoder
 
 
 @pytest.mark.parametrize("name", [n for n, s in w.SPECS.items() if s.has_content])
@@ -68,12 +68,12 @@ def test_bodies_of_many_frames_in_any_chunking(body: int, size: int) -> None:
     octets = (b"0123456789" * 2000)[:body]
     if body > 10 and size == 1:
         octets = octets[:500]
-    data = whole(1, octets, split=400) + w.method_frame("basic.ack", 1, delivery_tag=7)
+    data = encoded_message(1, octets, split=400) + w.method_frame("basic.ack", 1, delivery_tag=7)
     assert feed(data, size) == [(1, message(octets)), (1, amqp.Basic.Ack(7))]
 
 
 def test_message_is_whole_as_soon_as_its_last_octet_is_there() -> None:
-    data = whole(1, b"hello")
+    data = encoded_message(1, b"hello")
     decoder = amqp.MessageDecoder()
     assert list(decoder.feed(data[:-1])) == []
     assert list(decoder.feed(data[-1:])) == [(1, message(b"hello"))]
@@ -81,8 +81,8 @@ def test_message_is_whole_as_soon_as_its_last_octet_is_there() -> None:
 
 def test_empty_body_needs_no_body_frame() -> None:
     decoder = amqp.MessageDecoder()
-    assert list(decoder.feed(whole(1, b""))) == [(1, message(b""))]
-    assert list(decoder.feed(whole(1, b"x"))) == [(1, message(b"x"))]
+    assert list(decoder.feed(encoded_message(1, b""))) == [(1, message(b""))]
+    assert list(decoder.feed(encoded_message(1, b"x"))) == [(1, message(b"x"))]
     decoder.eof()
 
 
@@ -102,7 +102,7 @@ def test_channels_interleave() -> None:
         + w.body_frame(2, b"abc")
         + w.method_frame("basic.ack", 3, delivery_tag=1)
         + w.body_frame(1, b"xyz")
-        + whole(65535, b"", "far")
+        + encoded_message(65535, b"", "far")
         + w.body_frame(2, b"def")
     )
     assert feed(data) == [
@@ -131,14 +131,14 @@ def test_heartbeats_and_channel_zero_between() -> None:
         + w.HEARTBEAT
         + w.body_frame(1, b"abc")
     )
-    found = [event for event in feed(data) if not isinstance(event[1], amqp.Heartbeat)]
-    assert found == [(0, amqp.Connection.Blocked("r")), (1, message(b"abc"))]
+    events = [event for event in feed(data) if not isinstance(event[1], amqp.Heartbeat)]
+    assert events == [(0, amqp.Connection.Blocked("r")), (1, message(b"abc"))]
 
 
 def test_protocol_header_first() -> None:
-    found = feed(w.PROTOCOL_HEADER + whole(1, b"x"))
-    assert found[-1] == (1, message(b"x"))
-    assert all(isinstance(event, amqp.ProtocolHeader) for _, event in found[:-1])
+    events = feed(w.PROTOCOL_HEADER + encoded_message(1, b"x"))
+    assert events[-1] == (1, message(b"x"))
+    assert all(isinstance(event, amqp.ProtocolHeader) for _, event in events[:-1])
 
 
 UNEXPECTED = {
@@ -152,7 +152,7 @@ UNEXPECTED = {
     + w.header_frame(3, 1)
     + w.body_frame(1, b"ab")
     + w.body_frame(1, b"cd"),
-    "body behind an empty content": whole(1, b"") + w.body_frame(1, b"x"),
+    "body behind an empty content": encoded_message(1, b"") + w.body_frame(1, b"x"),
     "method between method and header": deliver(1) + w.method_frame("basic.ack", 1),
     "method between header and body": deliver(1)
     + w.header_frame(3, 1)
@@ -165,7 +165,7 @@ UNEXPECTED = {
 
 @pytest.mark.parametrize("data", UNEXPECTED.values(), ids=UNEXPECTED.keys())
 def test_unexpected_frames(data: bytes) -> None:
-    before = whole(2, b"before")
+    before = encoded_message(2, b"before")
     _, error, _ = failure(before + data)
     assert type(error) is amqpcodec.UnexpectedFrameError
     assert error.reply_code == 505
@@ -178,14 +178,14 @@ def test_unexpected_frames(data: bytes) -> None:
 def test_unexpected_frames_as_events(data: bytes) -> None:
     """The other channels, and the channel itself with its next method, go on."""
     half = deliver(2, "half") + w.header_frame(4, 2, **PROPERTIES) + w.body_frame(2, b"ab")
-    rest = w.body_frame(2, b"cd")
-    found = feed(half + data + rest + whole(3, b"three"), errors="frame")
-    bad = [(channel, event) for channel, event in found if isinstance(event, amqp.BadFrame)]
+    remainder = w.body_frame(2, b"cd")
+    events = feed(half + data + remainder + encoded_message(3, b"three"), errors="frame")
+    bad = [(channel, event) for channel, event in events if isinstance(event, amqp.BadFrame)]
     assert bad
     assert all(channel == 1 for channel, _ in bad)
     assert type(bad[0][1].error) is amqpcodec.UnexpectedFrameError
     assert bad[0][1].raw in data
-    assert found[-2:] == [
+    assert events[-2:] == [
         (
             2,
             amqp.Message(
@@ -202,8 +202,8 @@ def test_unexpected_frames_as_events(data: bytes) -> None:
 def test_a_channel_recovers_by_discard(data: bytes) -> None:
     _, _, decoder = failure(data)
     decoder.discard(1)
-    rest = list(decoder.feed(whole(1, b"again") + whole(2, b"other")))
-    assert rest[-2:] == [(1, message(b"again")), (2, message(b"other"))]
+    events = list(decoder.feed(encoded_message(1, b"again") + encoded_message(2, b"other")))
+    assert events[-2:] == [(1, message(b"again")), (2, message(b"other"))]
 
 
 def test_header_of_another_class() -> None:
@@ -220,40 +220,40 @@ def test_content_on_channel_zero(data: bytes) -> None:
 
 
 def test_error_then_on() -> None:
-    found, error, decoder = failure(
-        whole(1, b"one") + w.body_frame(2, b"stray") + whole(3, b"three")
+    events, error, decoder = failure(
+        encoded_message(1, b"one") + w.body_frame(2, b"stray") + encoded_message(3, b"three")
     )
-    assert found == [(1, message(b"one"))]
+    assert events == [(1, message(b"one"))]
     assert error.channel == 2
     if error.scope == "connection":
         decoder.reset()
-        assert list(decoder.feed(whole(3, b"three"))) == [(3, message(b"three"))]
+        assert list(decoder.feed(encoded_message(3, b"three"))) == [(3, message(b"three"))]
     else:
         assert list(decoder.feed(b"")) == [(3, message(b"three"))]
 
 
 def test_decode_errors_pass_through() -> None:
     bad = w.frame(1, 1, b"\0\x3c\0\x15\xc8tag")
-    found, error, decoder = failure(whole(2, b"one") + bad + whole(2, b"two"))
-    assert found == [(2, message(b"one"))]
+    events, error, decoder = failure(encoded_message(2, b"one") + bad + encoded_message(2, b"two"))
+    assert events == [(2, message(b"one"))]
     assert type(error) is amqpcodec.TruncatedError
     assert list(decoder.feed(b"")) == [(2, message(b"two"))]
-    found = feed(whole(2, b"one") + bad + whole(2, b"two"), errors="frame")
-    assert [type(event) for _, event in found] == [amqp.Message, amqp.BadFrame, amqp.Message]
-    assert found[1][1].raw == bad
+    events = feed(encoded_message(2, b"one") + bad + encoded_message(2, b"two"), errors="frame")
+    assert [type(event) for _, event in events] == [amqp.Message, amqp.BadFrame, amqp.Message]
+    assert events[1][1].raw == bad
 
 
 def test_bad_header_does_not_join_its_bodies_to_the_next_message() -> None:
     bad = w.header_frame(3, 1, headers=w.table(("k", b"Z")))
-    data = deliver(1, "lost") + bad + w.body_frame(1, b"abc") + whole(1, b"good", "next")
-    found = feed(data, errors="frame")
-    assert [e for e in found if isinstance(e[1], amqp.Message)] == [(1, message(b"good", "next"))]
-    assert found[0][1].raw == bad
+    data = deliver(1, "lost") + bad + w.body_frame(1, b"abc") + encoded_message(1, b"good", "next")
+    events = feed(data, errors="frame")
+    assert [e for e in events if isinstance(e[1], amqp.Message)] == [(1, message(b"good", "next"))]
+    assert events[0][1].raw == bad
 
 
 def test_max_body_size() -> None:
-    assert feed(whole(1, b"12345"), max_body_size=5) == [(1, message(b"12345"))]
-    _, error, decoder = failure(whole(1, b"123456"), max_body_size=5)
+    assert feed(encoded_message(1, b"12345"), max_body_size=5) == [(1, message(b"12345"))]
+    _, error, decoder = failure(encoded_message(1, b"123456"), max_body_size=5)
     assert type(error) is amqpcodec.ContentTooLargeError
     assert (error.reply_code, error.scope, error.channel) == (311, "channel", 1)
     decoder.discard(1)
@@ -263,24 +263,24 @@ def test_max_body_size_is_seen_at_the_header() -> None:
     data = deliver(1) + w.header_frame(6, 1)
     _, error, _ = failure(data, max_body_size=5)
     assert type(error) is amqpcodec.ContentTooLargeError
-    assert feed(whole(1, b""), max_body_size=0) == [(1, message(b""))]
+    assert feed(encoded_message(1, b""), max_body_size=0) == [(1, message(b""))]
 
 
 def test_max_body_size_and_the_other_channels() -> None:
     data = (
         deliver(1)
         + w.header_frame(6, 1)
-        + whole(2, b"fine")
+        + encoded_message(2, b"fine")
         + w.body_frame(1, b"123")
         + w.body_frame(1, b"456")
-        + whole(2, b"too")
+        + encoded_message(2, b"too")
     )
-    found = feed(data, errors="frame", max_body_size=5)
-    assert type(found[0][1]) is amqp.BadFrame
-    assert type(found[0][1].error) is amqpcodec.ContentTooLargeError
-    good = [event for event in found if not isinstance(event[1], amqp.BadFrame)]
+    events = feed(data, errors="frame", max_body_size=5)
+    assert type(events[0][1]) is amqp.BadFrame
+    assert type(events[0][1].error) is amqpcodec.ContentTooLargeError
+    good = [event for event in events if not isinstance(event[1], amqp.BadFrame)]
     assert good == [(2, message(b"fine")), (2, message(b"too"))]
-    later = feed(data + whole(1, b"ok"), errors="frame", max_body_size=5)
+    later = feed(data + encoded_message(1, b"ok"), errors="frame", max_body_size=5)
     assert later[-1] == (1, message(b"ok"))
 
 
@@ -300,11 +300,11 @@ def test_a_claimed_body_is_not_allocated(size: int) -> None:
     before = int(Path("/proc/self/statm").read_text().split()[0]) * 4096
     decoder = amqp.MessageDecoder()
     assert list(decoder.feed(deliver(1) + w.header_frame(size, 1) + w.body_frame(1, b"abc"))) == []
-    assert list(decoder.feed(whole(2, b"other"))) == [(2, message(b"other"))]
+    assert list(decoder.feed(encoded_message(2, b"other"))) == [(2, message(b"other"))]
     after = int(Path("/proc/self/statm").read_text().split()[0]) * 4096
     assert after - before < 256 << 20
     decoder.discard(1)
-    assert list(decoder.feed(whole(1, b"next"))) == [(1, message(b"next"))]
+    assert list(decoder.feed(encoded_message(1, b"next"))) == [(1, message(b"next"))]
 
 
 def test_discard() -> None:
@@ -313,7 +313,7 @@ def test_discard() -> None:
     list(decoder.feed(deliver(2) + w.header_frame(3, 2, **PROPERTIES)))
     decoder.discard(1)
     assert list(decoder.feed(w.body_frame(2, b"xyz"))) == [(2, message(b"xyz"))]
-    assert list(decoder.feed(whole(1, b"next"))) == [(1, message(b"next"))]
+    assert list(decoder.feed(encoded_message(1, b"next"))) == [(1, message(b"next"))]
     decoder.discard(9)  # nothing there
     decoder.discard(1)
 
@@ -324,11 +324,13 @@ def test_discard_swallows_what_is_still_on_its_way() -> None:
         decoder = amqp.MessageDecoder()
         list(decoder.feed(first))
         decoder.discard(1)
-        rest = (w.header_frame(20, 1) if first == deliver(1) else b"") + w.body_frame(1, b"d" * 9)
-        assert list(decoder.feed(rest)) == []
+        remainder = (w.header_frame(20, 1) if first == deliver(1) else b"") + w.body_frame(
+            1, b"d" * 9
+        )
+        assert list(decoder.feed(remainder)) == []
         closed = w.method_frame("channel.close-ok", 1)
         assert list(decoder.feed(closed)) == [(1, amqp.Channel.CloseOk())]
-        assert list(decoder.feed(whole(1, b"next"))) == [(1, message(b"next"))]
+        assert list(decoder.feed(encoded_message(1, b"next"))) == [(1, message(b"next"))]
 
 
 @pytest.mark.parametrize("channel", [-1, 65536, "1", None])
@@ -338,7 +340,7 @@ def test_discard_of_no_channel(channel: Any) -> None:
         decoder.discard(channel)
     except (ValueError, TypeError, OverflowError, KeyError):
         pass
-    assert list(decoder.feed(whole(1, b"x"))) == [(1, message(b"x"))]
+    assert list(decoder.feed(encoded_message(1, b"x"))) == [(1, message(b"x"))]
 
 
 def test_reset_forgets_contents() -> None:
@@ -346,13 +348,13 @@ def test_reset_forgets_contents() -> None:
     list(decoder.feed(deliver(1) + w.header_frame(6, 1) + w.body_frame(1, b"abc") + b"\x01\0"))
     decoder.reset()
     assert decoder.pending == 0
-    assert list(decoder.feed(whole(1, b"next"))) == [(1, message(b"next"))]
+    assert list(decoder.feed(encoded_message(1, b"next"))) == [(1, message(b"next"))]
     decoder.eof()
 
 
 def test_eof_inside_a_frame() -> None:
     decoder = amqp.MessageDecoder()
-    list(decoder.feed(whole(1, b"x") + b"\x01\0"))
+    list(decoder.feed(encoded_message(1, b"x") + b"\x01\0"))
     assert decoder.pending == 2
     with pytest.raises(amqpcodec.IncompleteError):
         decoder.eof()
@@ -369,10 +371,10 @@ def test_frame_max_holds_here_too() -> None:
 
 def test_iterator_left_half_way() -> None:
     decoder = amqp.MessageDecoder()
-    data = whole(1, b"one") + whole(1, b"two") + deliver(1)
+    data = encoded_message(1, b"one") + encoded_message(1, b"two") + deliver(1)
     assert next(decoder.feed(data)) == (1, message(b"one"))
-    rest = list(decoder.feed(w.content(1, b"three", **PROPERTIES)))
-    assert rest == [(1, message(b"two")), (1, message(b"three"))]
+    later_events = list(decoder.feed(w.content(1, b"three", **PROPERTIES)))
+    assert later_events == [(1, message(b"two")), (1, message(b"three"))]
 
 
 @pytest.mark.parametrize("size", [0, 3, 40])
@@ -380,8 +382,8 @@ def test_iterator_left_half_way() -> None:
 def test_bodies_do_not_depend_on_the_chunk(size: int, kind: Any) -> None:
     for copy in (True, False):
         decoder = amqp.MessageDecoder(copy=copy)
-        data = whole(1, b"abcdef" * 10, split=13) + whole(2, b"single")
-        kept: list[Any] = []
+        data = encoded_message(1, b"abcdef" * 10, split=13) + encoded_message(2, b"single")
+        messages: list[Any] = []
         step = size or len(data)
         for i in range(0, len(data), step):
             chunk = kind(data[i : i + step])
@@ -389,17 +391,17 @@ def test_bodies_do_not_depend_on_the_chunk(size: int, kind: Any) -> None:
             if kind is bytearray:
                 chunk[:] = b"\xee" * len(chunk)
                 chunk.clear()
-            kept += events
-        list(decoder.feed(whole(3, b"\xee" * 5000)))
+            messages += events
+        list(decoder.feed(encoded_message(3, b"\xee" * 5000)))
         del decoder
-        assert [bytes(event.body) for _, event in kept] == [b"abcdef" * 10, b"single"]
-        assert [event.properties.headers for _, event in kept] == [{"n": 1}, {"n": 1}]
+        assert [bytes(event.body) for _, event in messages] == [b"abcdef" * 10, b"single"]
+        assert [event.properties.headers for _, event in messages] == [{"n": 1}, {"n": 1}]
 
 
 def test_buffered_protocol() -> None:
     decoder = amqp.MessageDecoder()
-    data = whole(1, b"hello" * 100, split=50)
-    found: list[Any] = []
+    data = encoded_message(1, b"hello" * 100, split=50)
+    messages: list[Any] = []
     while data:
         buffer = memoryview(decoder.get_buffer(-1))
         size = min(len(data), buffer.nbytes, 33)
@@ -407,10 +409,10 @@ def test_buffered_protocol() -> None:
         buffer.release()
         events = decoder.buffer_updated(size)
         if events is not None:
-            found += list(events)
-        found += list(decoder.feed(b""))
+            messages += list(events)
+        messages += list(decoder.feed(b""))
         data = data[size:]
-    assert found == [(1, message(b"hello" * 100))]
+    assert messages == [(1, message(b"hello" * 100))]
 
 
 def test_options_reach_the_tables() -> None:
@@ -434,7 +436,13 @@ def test_max_open() -> None:
     header = w.header_frame(4, channel=1)
     assert list(decoder.feed(deliver(1) + header + w.body_frame(1, b"ab") + deliver(2))) == []
     with pytest.raises(amqpcodec.ResourceLimitError, match="more than 2 contents") as caught:
-        list(decoder.feed(whole(3, b"refused") + w.body_frame(1, b"cd") + whole(3, b"taken")))
+        list(
+            decoder.feed(
+                encoded_message(3, b"refused")
+                + w.body_frame(1, b"cd")
+                + encoded_message(3, b"taken")
+            )
+        )
     error = caught.value
     assert (error.reply_code, error.channel, error.scope) == (506, 3, "channel")
     assert [(channel, event.body) for channel, event in decoder.feed()] == [
@@ -451,9 +459,9 @@ def test_no_limit_of_contents() -> None:
     decoder = amqp.MessageDecoder(max_open=None)
     assert decoder.max_open is None
     channels = range(1, 300)
-    assert list(decoder.feed(b"".join(deliver(each) for each in channels))) == []
-    contents = b"".join(w.content(each, b"x", **PROPERTIES) for each in channels)
-    assert list(decoder.feed(contents)) == [(each, message(b"x")) for each in channels]
+    assert list(decoder.feed(b"".join(deliver(channel) for channel in channels))) == []
+    contents = b"".join(w.content(channel, b"x", **PROPERTIES) for channel in channels)
+    assert list(decoder.feed(contents)) == [(channel, message(b"x")) for channel in channels]
 
 
 @pytest.mark.parametrize("limit", [0, -1, True, "2", 2.0])

@@ -140,12 +140,12 @@ def test_decoders_never_break(kind: Any, errors: str) -> None:
         elif how == 1:
             data = gen.spoil_inside(rng, data)
         else:  # whole frames lost, doubled and moved
-            whole = gen.frames(data)
+            frames = gen.frames(data)
             for _ in range(rng.randrange(1, 4)):
-                place = rng.randrange(len(whole))
-                whole.insert(rng.randrange(len(whole)), whole[place])
-                del whole[rng.randrange(len(whole))]
-            data = b"".join(whole)
+                place = rng.randrange(len(frames))
+                frames.insert(rng.randrange(len(frames)), frames[place])
+                del frames[rng.randrange(len(frames))]
+            data = b"".join(frames)
         options: dict[str, Any] = {"errors": errors, "copy": rng.random() < 0.5}
         if kind is amqp.MessageDecoder:
             options["max_body_size"] = rng.choice((None, 0, 5, 1000))

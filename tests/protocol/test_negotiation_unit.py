@@ -28,25 +28,29 @@ def header(*octets: int) -> bytes:
 def test_what_clients_of_0_x_send(
     octets: tuple[int, ...], version: str, module: Any, start: tuple[int, int]
 ) -> None:
-    for given in (header(*octets), bytearray(header(*octets)), v0_8.ProtocolHeader(*octets)):
-        found = negotiate(given)
-        assert (found.accepted, found.version, found.layer) == (True, version, "amqp")
-        assert found.protocol is module
-        assert (found.start, found.reply, found.reason) == (start, b"", None)
-        assert found.header == header(*octets)
-        assert found.candidates[0] == version
+    for protocol_header in (
+        header(*octets),
+        bytearray(header(*octets)),
+        v0_8.ProtocolHeader(*octets),
+    ):
+        result = negotiate(protocol_header)
+        assert (result.accepted, result.version, result.layer) == (True, version, "amqp")
+        assert result.protocol is module
+        assert (result.start, result.reply, result.reason) == (start, b"", None)
+        assert result.header == header(*octets)
+        assert result.candidates[0] == version
     # That is what the module's own connection.start says.
     start_frame = module.Connection.Start(*start)
     assert (start_frame.version_major, start_frame.version_minor) == start
 
 
 def test_0_9_by_the_letter() -> None:
-    asked = v0_9.PROTOCOL_HEADER
-    assert negotiate(asked).candidates == ("0-9-1", "0-9")
-    assert negotiate(asked, letter=True).protocol is v0_9
-    assert negotiate(asked, supported=("0-9",)).protocol is v0_9
-    assert negotiate(asked, supported=("0-9", "0-9-1")).protocol is v0_9_1
-    assert not negotiate(asked, supported=("0-9-1",), letter=True).accepted
+    octets = v0_9.PROTOCOL_HEADER
+    assert negotiate(octets).candidates == ("0-9-1", "0-9")
+    assert negotiate(octets, letter=True).protocol is v0_9
+    assert negotiate(octets, supported=("0-9",)).protocol is v0_9
+    assert negotiate(octets, supported=("0-9", "0-9-1")).protocol is v0_9_1
+    assert not negotiate(octets, supported=("0-9-1",), letter=True).accepted
     assert negotiate(header(0, 0, 9, 1), letter=True).protocol is v0_9_1
 
 
@@ -59,10 +63,10 @@ def test_1_0(first: int, layer: str) -> None:
     assert refused.reply == v0_9_1.PROTOCOL_HEADER
     assert refused.reason == "AMQP 1.0 is not supported"
     if "1.0" in amqpcodec._PROTOCOLS:
-        taken = negotiate(octets)
-        assert (taken.accepted, taken.version, taken.layer) == (True, "1.0", layer)
-        assert (taken.reply, taken.start) == (octets, None)  # answered by the same
-        assert taken.protocol is amqpcodec.protocol("1.0")
+        accepted = negotiate(octets)
+        assert (accepted.accepted, accepted.version, accepted.layer) == (True, "1.0", layer)
+        assert (accepted.reply, accepted.start) == (octets, None)  # answered by the same
+        assert accepted.protocol is amqpcodec.protocol("1.0")
 
 
 @pytest.mark.parametrize(
@@ -79,12 +83,17 @@ def test_1_0(first: int, layer: str) -> None:
     ],
 )
 def test_what_is_refused(octets: bytes, reason: str) -> None:
-    found = negotiate(octets)
-    assert (found.accepted, found.version, found.protocol, found.start) == (False, None, None, None)
-    assert found.candidates == ()
-    assert found.reply == b"AMQP\x00\x00\x09\x01"
-    assert found.reason is not None
-    assert found.reason.startswith(reason)
+    result = negotiate(octets)
+    assert (result.accepted, result.version, result.protocol, result.start) == (
+        False,
+        None,
+        None,
+        None,
+    )
+    assert result.candidates == ()
+    assert result.reply == b"AMQP\x00\x00\x09\x01"
+    assert result.reason is not None
+    assert result.reason.startswith(reason)
 
 
 def test_a_refusal_names_what_the_server_likes_best() -> None:

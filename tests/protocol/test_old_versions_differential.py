@@ -30,8 +30,8 @@ EVERY_CONTENT = [
 EVERY_PROPERTY = [
     pytest.param(at, class_id, name, id=f"{at.name} class {class_id} {name}")
     for at in VERSIONS.values()
-    for class_id, known in at.facts.properties.items()
-    for name, _ in known
+    for class_id, property_types in at.facts.properties.items()
+    for name, _ in property_types
 ]
 each_version = pytest.mark.parametrize("at", VERSIONS.values(), ids=VERSIONS)
 
@@ -61,9 +61,9 @@ def check_decode(at: Version, channel: int, frame: Frame, dialect: str) -> None:
 def check_encode(at: Version, channel: int, frame: Frame, dialect: str | None) -> None:
     """An object built from values gives the reference's bytes. dialect: None for the own one."""
     data = encode_frame(channel, frame, "rabbitmq", at.facts)
-    made = build(frame, "rabbitmq", at=at)
-    assert at.amqp.encode(channel, made, dialect=dialect) == data
-    assert at.amqp.decode(data, tables="typed")[2] == made
+    instance = build(frame, "rabbitmq", at=at)
+    assert at.amqp.encode(channel, instance, dialect=dialect) == data
+    assert at.amqp.decode(data, tables="typed")[2] == instance
 
 
 def both(at: Version, random: Random, make: Any) -> None:
@@ -107,9 +107,9 @@ def test_the_same_constants(at: Version) -> None:
 def test_the_same_properties(at: Version) -> None:
     carriers = {c.CLASS_ID for c in at.amqp.METHODS.values() if c.HAS_CONTENT}
     assert carriers <= set(at.facts.properties) | {120}
-    for class_id, known in at.facts.properties.items():
-        made = build(Header(0, {}, class_id), at=at).properties
-        assert tuple(made.FIELDS) == tuple(py_name(name, at) for name, _ in known)
+    for class_id, property_types in at.facts.properties.items():
+        properties = build(Header(0, {}, class_id), at=at).properties
+        assert tuple(properties.FIELDS) == tuple(py_name(name, at) for name, _ in property_types)
 
 
 @pytest.mark.parametrize(("at", "name"), EVERY_METHOD)
@@ -124,9 +124,9 @@ def test_defaults(at: Version, name: str) -> None:
     zero = {"bit": 0, "shortstr": b"", "longstr": b"", "table": [], "content": (0, b"")}
     args = {n: zero.get(wire_type, 0) for n, wire_type in at.facts.methods[name].fields}
     want = encode_frame(1, Method(name, args), facts=at.facts)
-    made = method_class(name, at)()
-    assert at.amqp.encode(1, made) == want
-    assert at.amqp.decode(want)[2] == made
+    method = method_class(name, at)()
+    assert at.amqp.encode(1, method) == want
+    assert at.amqp.decode(want)[2] == method
 
 
 @pytest.mark.parametrize(("at", "class_id"), EVERY_CONTENT)

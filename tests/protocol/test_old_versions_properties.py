@@ -33,12 +33,12 @@ def any_frame(at: Version, rng: Random) -> bytes:
 def outcome(protocol: Any, data: bytes, **options: Any) -> tuple[Any, ...]:
     """What a decode comes to: the bytes of the frame again, or the error and its place."""
     try:
-        found = protocol.decode(data, **options)
+        result = protocol.decode(data, **options)
     except DecodeError as error:
         return type(error), str(error), error.offset, error.method, error.field
-    if found is None:
+    if result is None:
         return (None,)
-    consumed, channel, frame = found
+    consumed, channel, frame = result
     again = protocol.encode(channel, frame)
     assert again == data[:consumed]
     return consumed, channel, repr(frame), again
@@ -52,12 +52,12 @@ def test_spoilt_frames(at: Version, rng: Random) -> None:
     raw = any_frame(at, rng)
     data = gen.spoil_inside(rng, raw) if rng.random() < 0.7 else gen.spoil(rng, raw)
     for options in ({}, {"tables": "typed"}, {"dialect": "0-9-1"}):
-        found = outcome(at.amqp, data, **options)
-        assert found == outcome(SLOW[at.name], data, **options)
-    told = outcome(at.amqp, data)
-    if len(told) == 5 and data[3:7] == raw[3:7] and len(data) == len(raw):
+        compiled = outcome(at.amqp, data, **options)
+        assert compiled == outcome(SLOW[at.name], data, **options)
+    expected = outcome(at.amqp, data)
+    if len(expected) == 5 and data[3:7] == raw[3:7] and len(data) == len(raw):
         (row,) = rows(data, protocol=at.name)
-        assert row["error"] == told[1]
+        assert row["error"] == expected[1]
 
 
 @each_version
@@ -66,10 +66,10 @@ def test_spoilt_frames(at: Version, rng: Random) -> None:
 def test_any_chunking(at: Version, rng: Random) -> None:
     frames = [any_frame(at, rng) for _ in range(4)]
     data = b"".join(frames)
-    whole = list(at.amqp.Decoder(0).feed(data))
-    assert b"".join(at.amqp.encode(channel, frame) for channel, frame in whole) == data
+    complete = list(at.amqp.Decoder(0).feed(data))
+    assert b"".join(at.amqp.encode(channel, frame) for channel, frame in complete) == data
     decoder = at.amqp.Decoder(0)
     pieces = [item for chunk in gen.chunks(rng, data) for item in decoder.feed(chunk)]
     again = b"".join(at.amqp.encode(channel, frame) for channel, frame in pieces)
     assert again == data
-    assert [type(frame) for _, frame in pieces] == [type(frame) for _, frame in whole]
+    assert [type(frame) for _, frame in pieces] == [type(frame) for _, frame in complete]

@@ -19,10 +19,10 @@ each_module = pytest.mark.parametrize("amqp", MODULES.values(), ids=MODULES)
 
 
 def decoded(amqp: Any, data: bytes, **options: Any) -> Any:
-    found = amqp.decode(data, **options)
-    assert found is not None
-    assert found[0] == len(data)
-    return found[2]
+    result = amqp.decode(data, **options)
+    assert result is not None
+    assert result[0] == len(data)
+    return result[2]
 
 
 # ---- names
@@ -81,12 +81,12 @@ def test_content_is_inline_or_a_reference() -> None:
     assert data[0][-12:] == b"\x00\x00\x00\x00\x06octets\xce"
     assert data[1][-12:] == b"\x01\x00\x00\x00\x06octets\xce"
     assert inline != reference
-    for made, octets in zip((inline, reference), data, strict=True):
+    for method, octets in zip((inline, reference), data, strict=True):
         back = decoded(v0_9, octets)
-        assert back == made
-        assert type(back.body) is type(made.body)
+        assert back == method
+        assert type(back.body) is type(method.body)
         assert v0_9.encode(1, back) == octets
-        assert pickle.loads(pickle.dumps(back)) == made
+        assert pickle.loads(pickle.dumps(back)) == method
     assert repr(reference) == "Message_.Transfer(body=Reference(b'octets'))"
     assert decoded(v0_9, v0_9.encode(1, v0_9.Message.Transfer())).body == b""
     text = v0_9.Message.Transfer(body="größe")
@@ -114,10 +114,10 @@ def test_content_of_another_kind_is_refused() -> None:
     assert (error.reply_code, error.scope) == (502, "frame")
 
 
-@pytest.mark.parametrize("cut", [1, 2, 5, 6])
-def test_content_that_is_cut_short(cut: int) -> None:
+@pytest.mark.parametrize("missing_bytes", [1, 2, 5, 6])
+def test_content_that_is_cut_short(missing_bytes: int) -> None:
     data = v0_9.encode(1, v0_9.Message.Transfer(body=b"x"))
-    payload = data[7 : -1 - cut]
+    payload = data[7 : -1 - missing_bytes]
     frame = data[:3] + struct.pack(">I", len(payload)) + payload + b"\xce"
     with pytest.raises(DecodeError, match=r"message\.transfer\.body: content needs"):
         v0_9.decode(frame)
@@ -199,10 +199,10 @@ def test_names_of_a_specification_hide_nothing() -> None:
     assert (
         *("NAME_", "FIELDS_", "validate_", "mro_", "headers", "raw_headers_", "validate__"),
     ) == method.FIELDS
-    made = method(validate_=7, headers={"a": 1}, raw_headers_=2, validate__=3)
-    made.validate()
-    back = decoded(amqp, amqp.encode(1, made))
-    assert back == made
+    instance = method(validate_=7, headers={"a": 1}, raw_headers_=2, validate__=3)
+    instance.validate()
+    back = decoded(amqp, amqp.encode(1, instance))
+    assert back == instance
     assert (back.raw_headers, back.raw_headers_) == (b"\x01aI\x00\x00\x00\x01", 2)
     assert amqp.Body(b"x").payload == b"x"
     assert amqp.Body.Go is amqp.Body_.Go

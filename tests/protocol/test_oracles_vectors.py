@@ -62,11 +62,11 @@ def frames(name: str) -> Iterator[tuple[tuple[int, str, int], bytes]]:
 
 def test_every_oracle_is_run() -> None:
     assert SHARED is not None
-    found = {
+    names = {
         Path(p).name.removesuffix(".jsonl.gz")
         for p in (SHARED / "captures" / "oracle").glob("*.jsonl.gz")
     }
-    assert found == set(FILES)
+    assert names == set(FILES)
 
 
 @pytest.mark.parametrize("tables", ["plain", "typed"])
@@ -119,10 +119,12 @@ def test_streams(name: str) -> None:
         streams.setdefault(key[:2], []).append((data, error))
     assert streams
     for stream in streams.values():
-        whole = b"".join(data for data, _ in stream)
+        stream_bytes = b"".join(data for data, _ in stream)
         decoder = amqp.Decoder(frame_max=0, errors="frame")
         # Pieces of an odd size, so that frames are cut everywhere.
-        got = decoder_frames(decoder, [whole[i : i + 1021] for i in range(0, len(whole), 1021)])
+        got = decoder_frames(
+            decoder, [stream_bytes[i : i + 1021] for i in range(0, len(stream_bytes), 1021)]
+        )
         for data, error in stream:
             if error == "FrameEndError":
                 with pytest.raises(amqpcodec.errors.FrameEndError):

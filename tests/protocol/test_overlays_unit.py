@@ -46,10 +46,10 @@ def test_off_by_default(version: str, broker: str) -> None:
     assert base is BASES[version]
     assert not any(broker == cls.EXTENSION for cls in base.METHODS.values()) or broker == "rabbitmq"
     for class_name, class_id, method in rows(version, broker):
-        there = base.METHODS.get((class_id, method["id"]))
+        base_method = base.METHODS.get((class_id, method["id"]))
         fields = tuple(field["name"].replace("-", "_") for field in method["fields"])
-        said = (there.NAME, there.FIELDS) if there is not None else None
-        assert said != (f"{class_name}.{method['name']}", fields)
+        signature = (base_method.NAME, base_method.FIELDS) if base_method is not None else None
+        assert signature != (f"{class_name}.{method['name']}", fields)
 
 
 @each_overlay
@@ -65,8 +65,8 @@ def test_the_facts_say_the_same(version: str, broker: str) -> None:
         assert cls.DEPRECATED is method["deprecated"]
         assert broker == cls.EXTENSION
         if method["responses"] is not None:
-            said = [answer.NAME.partition(".")[2] for answer in cls.RESPONSES]
-            assert said == method["responses"]
+            responses = [answer.NAME.partition(".")[2] for answer in cls.RESPONSES]
+            assert responses == method["responses"]
         if method["received_by"] is not None:
             faces = {"client": "server", "server": "client"}
             assert {faces[peer] for peer in cls.SENT_BY} == set(method["received_by"])
@@ -136,13 +136,15 @@ def test_one_module_for_one_choice() -> None:
 
 def test_instances_are_pickled() -> None:
     qpid: Any = amqpcodec.protocol("0-9+qpid")
-    made = [qpid.Exchange.Bound("e", "k", "q"), qpid.Basic.Properties(headers={"n": 1}),
+    instances = [qpid.Exchange.Bound("e", "k", "q"), qpid.Basic.Properties(headers={"n": 1}),
             qpid.Message.Transfer(body=b"x"), v0_9.Basic.Publish("e")]  # fmt: skip
-    octets = pickle.dumps(made)
-    assert pickle.loads(octets) == made
+    octets = pickle.dumps(instances)
+    assert pickle.loads(octets) == instances
     code = f"import pickle; print(pickle.loads({octets!r}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == repr(made)
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == repr(instances)
 
 
 def test_columns_of_an_overlay() -> None:

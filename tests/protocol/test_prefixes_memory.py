@@ -39,8 +39,8 @@ def others_of_1_0() -> list[bytes]:
     if SHARED is None:
         return []
     index = SHARED / "vectors" / "amqp-1.0" / "index.json"
-    found = [bytes.fromhex(row["hex"]) for row in json.loads(index.read_bytes())["vectors"]]
-    return [data for data in found if len(data) < 1000]
+    vectors = [bytes.fromhex(row["hex"]) for row in json.loads(index.read_bytes())["vectors"]]
+    return [data for data in vectors if len(data) < 1000]
 
 
 def made_of_1_0() -> list[bytes]:

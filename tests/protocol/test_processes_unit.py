@@ -55,15 +55,15 @@ def new_conversation(seed: int) -> bytes:
 
 def read(seed: int, *, chunk: int = 37) -> list[Any]:
     """All frames and messages of both families, through decoders of the caller's own."""
-    found: list[Any] = []
+    events: list[Any] = []
     for decoder, data in (
         (old.Decoder(), conversation(seed)),
         (old.MessageDecoder(), conversation(seed)),
         (new.MessageDecoder(opened=True), new_conversation(seed)),
     ):
         for at in range(0, len(data), chunk):
-            found.extend(decoder.feed(data[at : at + chunk]))
-    return found
+            events.extend(decoder.feed(data[at : at + chunk]))
+    return events
 
 
 def wrong_in_threads(right: Callable[[int], bool]) -> list[Any]:
@@ -112,11 +112,11 @@ def test_a_decoder_goes_from_thread_to_thread(
 ) -> None:
     data = talk(3)
     decoder = make()
-    found: list[Any] = []
+    events: list[Any] = []
     for at in range(0, len(data), 101):
         frames = in_thread(partial(decoder.feed, data[at : at + 101]))
-        found += next(frames, ()), *in_thread(partial(list, frames))
-    assert [each for each in found if each] == list(make().feed(data))
+        events += next(frames, ()), *in_thread(partial(list, frames))
+    assert [event for event in events if event] == list(make().feed(data))
 
 
 @pytest.mark.parametrize(("make", "talk"), DECODERS)
@@ -126,8 +126,8 @@ def test_feeding_while_another_thread_reads_is_an_error(
     decoder = make()
     frames = decoder.feed(talk(1))
     first = next(frames)
-    rest = in_thread(lambda: list(decoder.feed(talk(2))))
-    assert [first, *rest] == list(make().feed(talk(1) + talk(2)))
+    later_events = in_thread(lambda: list(decoder.feed(talk(2))))
+    assert [first, *later_events] == list(make().feed(talk(1) + talk(2)))
     for _ in range(2):
         with pytest.raises(RuntimeError, match="another thread fed this decoder"):
             next(frames)
@@ -155,18 +155,18 @@ def test_a_decoder_in_use_is_refused(
     refused = []
 
     def constructor(self: Any, *args: Any, **kwargs: Any) -> None:
-        made(self, *args, **kwargs)
+        original_init(self, *args, **kwargs)
         for call in calls:
             with pytest.raises(RuntimeError, match="in use"):
                 call()
             refused.append(call)
 
-    made = amqpcodec.DecodeError.__init__
+    original_init = amqpcodec.DecodeError.__init__
     assert list(decoder.feed(bad[:5])) == []
     monkeypatch.setattr(amqpcodec.DecodeError, "__init__", constructor)
-    found = [frame.raw for _, frame in decoder.feed(bad[5:] + bad)]
+    raw_frames = [frame.raw for _, frame in decoder.feed(bad[5:] + bad)]
     assert refused == calls * 2
-    assert found == [bad, bad]
+    assert raw_frames == [bad, bad]
 
 
 def test_columns_in_many_threads() -> None:
@@ -174,7 +174,7 @@ def test_columns_in_many_threads() -> None:
     from amqpcodec import batch
 
     data = [conversation(seed) for seed in range(THREADS)]
-    expected = [pa.record_batch(batch.decode(each)) for each in data]
+    expected = [pa.record_batch(batch.decode(stream)) for stream in data]
 
     def right(seed: int) -> bool:
         return bool(pa.record_batch(batch.decode(data[seed])).equals(expected[seed]))
@@ -193,22 +193,22 @@ def halves(decoder: Any, data: bytes) -> Iterator[Any]:
 @pytest.mark.parametrize("make", [old.Decoder, old.MessageDecoder])
 def test_both_sides_of_a_fork_go_on(make: Callable[[], Any]) -> None:
     data = conversation(7)
-    whole = [each for each in halves(make(), data) if each is not None]
+    complete = [event for event in halves(make(), data) if event is not None]
     frames = halves(make(), data)
     before = list(iter(frames.__next__, None))
-    assert 0 < len(before) < len(whole)
+    assert 0 < len(before) < len(complete)
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            os.write(writing, pickle.dumps(list(frames) == whole[len(before) :]))
+            os.write(writing, pickle.dumps(list(frames) == complete[len(before) :]))
         finally:
             os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         assert pickle.loads(pipe.read()) is True
     assert os.waitpid(child, 0)[1] == 0
-    assert before + list(frames) == whole
+    assert before + list(frames) == complete
 
 
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
@@ -260,14 +260,14 @@ else:
 
 def python(code: str) -> None:
     """Run code in a process of its own, which has to end well."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", OTHERS + code],
         env={**os.environ, "PYTHONPATH": os.pathsep.join((str(SOURCE), os.getcwd()))},
         capture_output=True,
         text=True,
         timeout=120,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
 
 @pytest.mark.parametrize("entry", ENTRIES)

@@ -68,11 +68,11 @@ def check_decode(channel: int, frame: Frame, dialect: str) -> None:
 def check_encode(channel: int, frame: Frame, dialect: str) -> None:
     """An object built from values gives the reference's bytes."""
     data = encode_frame(channel, frame, dialect)
-    made = build(frame, dialect)
-    assert amqp.encode(channel, made, dialect=dialect) == data
-    assert amqp.encode(channel, made, dialect=dialect) == data
+    instance = build(frame, dialect)
+    assert amqp.encode(channel, instance, dialect=dialect) == data
+    assert amqp.encode(channel, instance, dialect=dialect) == data
     _, _, read = amqp.decode(data, dialect=dialect, tables="typed")
-    assert read == made
+    assert read == instance
 
 
 def both(random: Random, dialect: str, make: Any) -> None:
@@ -118,9 +118,9 @@ def test_defaults(name: str) -> None:
     zero = {"bit": 0, "shortstr": b"", "longstr": b"", "table": []}
     args = {n: zero.get(wire_type, 0) for n, wire_type in FACTS.methods[name].fields}
     want = Method(name, args)
-    made = method_class(name)()
-    check(made, want)
-    assert amqp.encode(1, made) == encode_frame(1, want)
+    method = method_class(name)()
+    check(method, want)
+    assert amqp.encode(1, method) == encode_frame(1, want)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -131,9 +131,9 @@ def test_positional_arguments(name: str) -> None:
     types = dict(fact.fields)
     drawn = tame.method(name).args
     args = {n: zero.get(types[n], 0) if n in fact.reserved else v for n, v in drawn.items()}
-    made = build(Method(name, args))
-    values = [getattr(made, py_name(n)) for n, _ in fact.fields if n not in fact.reserved]
-    assert method_class(name)(*values) == made
+    method = build(Method(name, args))
+    values = [getattr(method, py_name(n)) for n, _ in fact.fields if n not in fact.reserved]
+    assert method_class(name)(*values) == method
 
 
 @pytest.mark.parametrize("name", [n for n in METHODS if len(FACTS.methods[n].fields) > 1])
@@ -417,9 +417,9 @@ def test_messages(size: int, frame_max: int) -> None:
         method = tame.method(name)
         frames = message_frames(method, header, body, frame_max)
         want = b"".join(encode_frame(5, frame) for frame in frames)
-        made, properties = build(method), build(header).properties
-        assert amqp.encode_message(5, made, properties, body, frame_max=frame_max) == want
-        parts = amqp.encode_parts(5, made, properties, body, frame_max=frame_max)
+        instance, properties = build(method), build(header).properties
+        assert amqp.encode_message(5, instance, properties, body, frame_max=frame_max) == want
+        parts = amqp.encode_parts(5, instance, properties, body, frame_max=frame_max)
         assert b"".join(parts) == want
 
         decoder = amqp.MessageDecoder(frame_max=frame_max)

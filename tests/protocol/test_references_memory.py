@@ -49,10 +49,10 @@ def prefixes(read: Callable[[bytes], Any], data: bytes) -> None:
 
 
 def changed() -> None:
-    _, _, found = old.decode(SENT, SENT.index(b"\xce") + 1)  # type: ignore[misc]
-    found.properties.headers["n"] = 2
-    old.encode(1, found)
-    assert pickle.loads(pickle.dumps(found)) == copy.deepcopy(found)
+    _, _, frame = old.decode(SENT, SENT.index(b"\xce") + 1)  # type: ignore[misc]
+    frame.properties.headers["n"] = 2
+    old.encode(1, frame)
+    assert pickle.loads(pickle.dumps(frame)) == copy.deepcopy(frame)
 
 
 def columns(protocol: str, data: bytes) -> None:
@@ -106,5 +106,5 @@ def test_no_reference_is_kept(name: str) -> None:
     for _ in range(rounds):
         work()
     gc.collect()
-    kept = sys.gettotalrefcount() - before  # type: ignore[attr-defined]
-    assert kept < rounds, f"{kept / rounds} references a round"
+    leaked_references = sys.gettotalrefcount() - before  # type: ignore[attr-defined]
+    assert leaked_references < rounds, f"{leaked_references / rounds} references a round"

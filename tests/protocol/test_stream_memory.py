@@ -49,11 +49,11 @@ print("done")
 )
 def test_what_is_kept_stays_within_its_memory():
     careful = {"LD_PRELOAD": CHECKER, "MALLOC_CHECK_": "3", "PYTHONMALLOC": "malloc"}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         capture_output=True,
         text=True,
         env={**os.environ, **careful},
     )
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout == "done\n"
+    assert process.returncode == 0, process.stderr[-2000:]
+    assert process.stdout == "done\n"
