@@ -42,8 +42,8 @@ class ClientHandshake:
         sasl: Callable[[bytes | None], bytes] | None,
     ) -> None:
         if sasl is None and mechanism not in _sasl.MECHANISMS:
-            known = ", ".join(_sasl.MECHANISMS)
-            raise LocalProtocolError(f"{mechanism!r} needs sasl=; known by itself: {known}")
+            mechanisms = ", ".join(_sasl.MECHANISMS)
+            raise LocalProtocolError(f"{mechanism!r} needs sasl=; known by itself: {mechanisms}")
         if sasl is None:  # refuse here, and not while the server's frames are read
             _sasl.response(connection.model, mechanism, username, password)
         self._connection = connection
@@ -148,8 +148,12 @@ class ClientHandshake:
             )
         channel_max = lowest(connection.channel_max, method.channel_max)
         frame_max = lowest(connection.frame_max, method.frame_max)
-        asked = connection.wanted_heartbeat
-        heartbeat = method.heartbeat if asked is None else asked and lowest(asked, method.heartbeat)
+        own_heartbeat = connection.wanted_heartbeat
+        heartbeat = (
+            method.heartbeat
+            if own_heartbeat is None
+            else own_heartbeat and lowest(own_heartbeat, method.heartbeat)
+        )
         connection.stage = "open"
         connection.queue(
             0,

@@ -76,10 +76,10 @@ def _fail(
     kind: Any,
 ) -> None:
     """Tell the end of each; the first one of the method at fault is the cause."""
-    found = False
+    has_cause = False
     for request in requests:
-        cause = not found and type(request.method) is kind
-        found = found or cause
+        cause = not has_cause and type(request.method) is kind
+        has_cause = has_cause or cause
         request.error = (code, text)
         events.append(RequestFailed(channel, request, code, text, cause))
     requests.clear()

@@ -64,8 +64,8 @@ class Connection:
         version = protocol if isinstance(protocol, str) else protocol.PROTOCOL.name
         module, name = _ENGINES.get(version, _LEGACY)
         engine = getattr(importlib.import_module(module, __package__), name)
-        made: Connection = engine.__new__(engine, role)
-        return made
+        connection: Connection = engine.__new__(engine, role)
+        return connection
 
     def receive_data(self, data: Buffer) -> list[Event]:
         """Take bytes from the peer, in any chunking; what they mean, in order.

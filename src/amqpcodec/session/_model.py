@@ -72,10 +72,10 @@ class Model:
         Raises:
             LocalProtocolError: this version has none.
         """
-        found = self.methods.get(name)
-        if found is None:
+        method_class = self.methods.get(name)
+        if method_class is None:
             raise LocalProtocolError(f"AMQP {self.name} has no {name}")
-        return found
+        return method_class
 
     def make(self, name: str, **arguments: Any) -> Any:
         """A method by name; what a version spells otherwise is translated.
@@ -86,15 +86,15 @@ class Model:
             LocalProtocolError: the version has not this method, or not an argument that is set.
         """
         kind = self.method(name)
-        given = {}
+        fields = {}
         for key, value in arguments.items():
             field = self.no_wait.get(kind, key) if key == "no_wait" else key
             if field in kind.FIELDS:
                 if value is not None:
-                    given[field] = value
+                    fields[field] = value
             elif value:
                 raise LocalProtocolError(f"AMQP {self.name}: {name} has no argument {key}")
-        return kind(**given)
+        return kind(**fields)
 
     def expects_reply(self, method: Any) -> bool:
         """Whether the peer answers this one."""
@@ -130,8 +130,8 @@ class Model:
 
     def name_of(self, class_id: int, method_id: int) -> str | None:
         """Name of the method that a close blames; None for none."""
-        found = self.module.METHODS.get((class_id, method_id))
-        name: str | None = None if found is None else found.NAME
+        method = self.module.METHODS.get((class_id, method_id))
+        name: str | None = None if method is None else method.NAME
         return name
 
 
@@ -148,8 +148,8 @@ def model_of(protocol: str | ModuleType) -> Model:
         from .. import protocol as find
 
         protocol = find(protocol)
-    found = _models.get(id(protocol))
+    model = _models.get(id(protocol))
     # The module stays referenced by its model, so that its id is not given to another.
-    if found is None:
-        found = _models[id(protocol)] = Model(protocol)
-    return found
+    if model is None:
+        model = _models[id(protocol)] = Model(protocol)
+    return model

@@ -410,6 +410,6 @@ class Receiver:
             raise ConnectionException(
                 _codes.TOO_MANY_REQUESTS, "too many requests wait for replies", method
             )
-        asked = PeerRequest(method, None, connection, self._model.expects_reply(method))
-        connection.received.append(asked)
-        events.append(Requested(None, asked))
+        peer_request = PeerRequest(method, None, connection, self._model.expects_reply(method))
+        connection.received.append(peer_request)
+        events.append(Requested(None, peer_request))

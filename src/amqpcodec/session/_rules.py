@@ -38,8 +38,8 @@ ReplyEffect: TypeAlias = "Callable[[Channel, Request, Any], None]"
 
 def _check_consume(channel: Channel, method: Any) -> Fault | None:
     tag = method.consumer_tag
-    known = channel.consumers.get(tag)
-    if tag and known is not None and known.active:
+    consumer = channel.consumers.get(tag)
+    if tag and consumer is not None and consumer.active:
         return _codes.CONSUMER_TAG_IN_USE, f"consumer tag {tag!r} is in use on this channel"
     if not tag and not channel.connection.model.expects_reply(method):
         return _codes.OUT_OF_TURN, "a consumer without a name needs the reply that names it"
@@ -56,10 +56,13 @@ def _do_consume(channel: Channel, method: Any, request: Request | None) -> None:
 
 
 def _check_consume_ok(channel: Channel, request: Request, reply: Any) -> Fault | None:
-    asked = request.method.consumer_tag
-    if asked and reply.consumer_tag != asked:
-        return _codes.OUT_OF_TURN, f"consumer {asked!r} was given the name {reply.consumer_tag!r}"
-    if not asked and reply.consumer_tag in channel.consumers:
+    requested_tag = request.method.consumer_tag
+    if requested_tag and reply.consumer_tag != requested_tag:
+        return (
+            _codes.OUT_OF_TURN,
+            f"consumer {requested_tag!r} was given the name {reply.consumer_tag!r}",
+        )
+    if not requested_tag and reply.consumer_tag in channel.consumers:
         text = f"consumer tag {reply.consumer_tag!r} is in use on this channel"
         return _codes.OUT_OF_TURN, text
     return None

@@ -145,7 +145,7 @@ class ServerHandshake:
 
     # ---- the caller's answers ----
 
-    def _is_asked(self, asked: str) -> bool:
+    def _is_asked(self, question: str) -> bool:
         """Whether the client waits for this answer; False where the connection is over.
 
         Raises:
@@ -153,8 +153,8 @@ class ServerHandshake:
         """
         if self._connection.close_reason is not None:
             return False
-        if self.asked != asked:
-            raise LocalProtocolError(f"the client has not asked for {asked}")
+        if self.asked != question:
+            raise LocalProtocolError(f"the client has not asked for {question}")
         self.asked = None
         return True
 
@@ -163,7 +163,7 @@ class ServerHandshake:
         if not self._is_asked("login"):
             return
         connection = self._connection
-        wanted = connection.wanted_heartbeat
+        own_heartbeat = connection.wanted_heartbeat
         connection.stage = "tune"
         connection.queue(
             0,
@@ -171,7 +171,7 @@ class ServerHandshake:
                 "connection.tune",
                 channel_max=connection.channel_max,
                 frame_max=connection.frame_max,
-                heartbeat=60 if wanted is None else wanted,
+                heartbeat=60 if own_heartbeat is None else own_heartbeat,
             ),
         )
         self.expected = ("connection.tune-ok",)

@@ -114,17 +114,17 @@ def tag_ranges(tags: Iterable[int]) -> TagRanges:
     """Ranges out of ascending numbers."""
     if isinstance(tags, list) and tags and tags[-1] - tags[0] == len(tags) - 1:
         return TagRanges((range(tags[0], tags[-1] + 1),))
-    found: list[range] = []
+    ranges: list[range] = []
     first = after = -1
     for tag in tags:
         if tag != after:
             if after > first:
-                found.append(range(first, after))
+                ranges.append(range(first, after))
             first = tag
         after = tag + 1
     if after > first:
-        found.append(range(first, after))
-    return TagRanges(found)
+        ranges.append(range(first, after))
+    return TagRanges(ranges)
 
 
 def _start(numbers: range) -> int:
@@ -168,8 +168,8 @@ class RangeSet:
 
     def take(self, tag: int) -> Node | None:
         """Remove a number that is there; `put_back` adds it again."""
-        lower, rest = _split(self._root, tag - 1)
-        part, higher = _split(rest, tag)
+        lower, upper = _split(self._root, tag - 1)
+        part, higher = _split(upper, tag)
         self._root = _join(lower, higher)
         return part
 
@@ -206,24 +206,25 @@ def _size(node: Node | None) -> int:
     return 0 if node is None else node[5]
 
 
-def _with(node: Node, left: Node | None, right: Node | None) -> Node:
+def _with(node: Node, left_child: Node | None, right_child: Node | None) -> Node:
     _, _, start, stop, priority, _ = node
-    return left, right, start, stop, priority, stop - start + _size(left) + _size(right)
+    size = stop - start + _size(left_child) + _size(right_child)
+    return left_child, right_child, start, stop, priority, size
 
 
 def _split(node: Node | None, tag: int) -> tuple[Node | None, Node | None]:
     """What is up to a number, and what is above it."""
     if node is None:
         return None, None
-    left, right, start, stop, _, _ = node
+    left_child, right_child, start, stop, _, _ = node
     if tag < start:
-        lower, higher = _split(left, tag)
-        return lower, _with(node, higher, right)
+        lower, higher = _split(left_child, tag)
+        return lower, _with(node, higher, right_child)
     if tag >= stop - 1:
-        lower, higher = _split(right, tag)
-        return _with(node, left, lower), higher
+        lower, higher = _split(right_child, tag)
+        return _with(node, left_child, lower), higher
     middle = tag + 1
-    return _merge(left, _leaf(start, middle)), _merge(_leaf(middle, stop), right)
+    return _merge(left_child, _leaf(start, middle)), _merge(_leaf(middle, stop), right_child)
 
 
 def _merge(lower: Node | None, higher: Node | None) -> Node | None:

@@ -103,32 +103,32 @@ class Deliveries:
 
     def settle(self, tag: int, multiple: bool) -> Tags | None:
         """As that of Publications."""
-        waiting = self.waiting
+        unsettled = self.waiting
         if not multiple:
-            if tag not in waiting:
+            if tag not in unsettled:
                 return None
-            waiting.remove(tag)
+            unsettled.remove(tag)
             return (tag,)
         if tag == 0:
             tag = self.last
-        elif tag not in waiting:
+        elif tag not in unsettled:
             return None
         order = self._order
         if tag > self._ordered:
             # Each number is put into order once, whatever leaps the peer's numbers make: all up to
             # _ordered are settled now.
-            order.extend(sorted(one for one in waiting if one > self._ordered))
+            order.extend(sorted(one for one in unsettled if one > self._ordered))
             self._ordered = self.last
         if order and order[-1] <= tag:  # as when all that waits is settled
-            settled = [one for one in order if one in waiting]
+            settled = [one for one in order if one in unsettled]
             order.clear()
         else:
             settled = []
             while order and order[0] <= tag:
                 one = order.popleft()
-                if one in waiting:
+                if one in unsettled:
                     settled.append(one)
-        waiting.difference_update(settled)
+        unsettled.difference_update(settled)
         return tag_ranges(settled)
 
     def forget(self, mark: int = 0) -> None:
@@ -166,15 +166,15 @@ class TransactionalDeliveries:
 
     def settle(self, tag: int, multiple: bool) -> Tags | None:
         """As that of Publications."""
-        waiting = self.waiting
+        unsettled = self.waiting
         if multiple and tag == 0:
             tag = self.last
-        elif tag not in waiting:
+        elif tag not in unsettled:
             return None
         if not multiple:
-            self._settled.append(waiting.take(tag))
+            self._settled.append(unsettled.take(tag))
             return (tag,)
-        part = waiting.take_through(tag)
+        part = unsettled.take_through(tag)
         if part is not None:
             self._settled.append(part)
         return tags_of(part)

@@ -130,17 +130,17 @@ class V1Connection(Connection):
         """Take bytes from the peer; what they mean, in order."""
         if self._error is not None:
             raise self._error.again()
-        rest = memoryview(data).cast("B")
-        if self._over or not rest:
+        remainder = memoryview(data).cast("B")
+        if self._over or not remainder:
             return self._take_events()
         self.heartbeats.received = True
-        while rest and self._layers.stage == "header":
-            rest = self._layers.take_header(rest)
-        if rest:
+        while remainder and self._layers.stage == "header":
+            remainder = self._layers.take_header(remainder)
+        if remainder:
             if self._layers.stage == "tls":
                 raise LocalProtocolError("TLS was agreed on: call tls_established() first")
             try:
-                for channel, frame in self._decoder.feed(rest):
+                for channel, frame in self._decoder.feed(remainder):
                     take_frame(self, channel, frame)
                     if self._over:
                         break
@@ -271,10 +271,10 @@ class V1Connection(Connection):
             return
         if not self.open_sent:
             raise LocalProtocolError("the connection is not open")
-        found = error_of(error, description)
-        self._queue(0, amqp.Close(found))
+        amqp_error = error_of(error, description)
+        self._queue(0, amqp.Close(amqp_error))
         self.close_sent = True
-        self._close_error = found
+        self._close_error = amqp_error
 
     @property
     def sessions(self) -> list[Session]:
@@ -353,9 +353,9 @@ class V1Connection(Connection):
         self._events.append(event)
 
     def _take_events(self) -> list[Event]:
-        found = self._events
+        events = self._events
         self._events = []
-        return found
+        return events
 
     def _is_over(self) -> bool:
         """Whether the connection has ended or this end has closed it: answers do nothing then."""

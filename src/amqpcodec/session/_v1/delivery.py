@@ -123,8 +123,8 @@ class Delivery:
     def _take_state(self, state: Any, settled: bool) -> None:
         """The peer's disposition. Told where it changes something, and before an outcome."""
         if not settled:
-            known = self.remote_state
-            if state is None or is_outcome(known) or state == known:
+            previous_state = self.remote_state
+            if state is None or is_outcome(previous_state) or state == previous_state:
                 return
         if state is not None:
             self.remote_state = state
@@ -404,8 +404,8 @@ class IncomingDelivery(Delivery):
 
     @property
     def _settle_mode(self) -> amqp.ReceiverSettleMode:
-        given = self.transfer.rcv_settle_mode
-        return self.link.rcv_settle_mode if given is None else given
+        mode = self.transfer.rcv_settle_mode
+        return self.link.rcv_settle_mode if mode is None else mode
 
     def update(self, state: Any, *, settled: bool = False) -> None:
         """Tell a state; settled: also be done with it.

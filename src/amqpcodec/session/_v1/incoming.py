@@ -117,8 +117,8 @@ def _take_begin(connection: V1Connection, channel: int, frame: amqp.Begin) -> No
         connection._by_remote[channel] = session
         session_incoming.note_request(session, channel, frame)
         return
-    found = connection._by_channel.get(frame.remote_channel)
-    if found is None or found.remote_channel is not None:
+    own_session = connection._by_channel.get(frame.remote_channel)
+    if own_session is None or own_session.remote_channel is not None:
         connection._fail(
             amqp.AmqpError.INVALID_FIELD,
             f"begin answers channel {frame.remote_channel}, where no session waits",
@@ -126,5 +126,5 @@ def _take_begin(connection: V1Connection, channel: int, frame: amqp.Begin) -> No
             method="begin",
         )
     else:
-        connection._by_remote[channel] = found
-        session_incoming.note_answer(found, channel, frame)
+        connection._by_remote[channel] = own_session
+        session_incoming.note_answer(own_session, channel, frame)

@@ -70,8 +70,8 @@ class Layers:
 
     def take_header(self, data: memoryview) -> memoryview:
         """The first bytes of a stream; what is left of them after the header."""
-        wanted = 8 - len(self.head)
-        self.head += data[:wanted]
+        missing = 8 - len(self.head)
+        self.head += data[:missing]
         magic = min(len(self.head), 4)
         if self.head[:magic] != b"AMQP"[:magic]:
             name = other_protocol(self.head)
@@ -80,10 +80,10 @@ class Layers:
         if len(self.head) == 8:
             header = bytes(self.head)
             self.head.clear()
-            self._header(header, data[wanted:])
+            self._header(header, data[missing:])
             if self.stage == "tls":
                 return data[:0]
-        return data[wanted:]
+        return data[missing:]
 
     def header_frame(self, frame: Any) -> None:
         """A protocol header between frames: right only after SASL."""
@@ -95,7 +95,7 @@ class Layers:
             self.connection._queue_raw(amqp.PROTOCOL_HEADER)
         self._up()
 
-    def _header(self, header: bytes, rest: memoryview) -> None:
+    def _header(self, header: bytes, remainder: memoryview) -> None:
         layer = _NAMES.get(header)
         if self.connection.role == "client":
             if layer != self.expected:
@@ -107,7 +107,7 @@ class Layers:
             self._choose(header, layer)
         if layer == "tls":
             self.stage = "tls"
-            self.connection._emit(events.StartTls(bytes(rest)))
+            self.connection._emit(events.StartTls(bytes(remainder)))
         elif layer == "sasl":
             self.stage = "sasl"
         else:
@@ -119,8 +119,8 @@ class Layers:
         offers = {"tls": self.tls, "sasl": sasl is not None}
         offers["amqp"] = not (isinstance(sasl, SaslServer) and sasl.required)
         if layer is None or not offers[layer]:
-            asked = layer or header.hex(" ")
-            self._refuse(amqp.AmqpError.NOT_IMPLEMENTED, f"the client asks for {asked}")
+            request = layer or header.hex(" ")
+            self._refuse(amqp.AmqpError.NOT_IMPLEMENTED, f"the client asks for {request}")
         self.connection._queue_raw(header)
         if layer == "sasl":
             assert isinstance(sasl, SaslServer)
@@ -191,8 +191,8 @@ class Layers:
         assert isinstance(self.sasl, tuple)
         chosen = next((one for one in self.sasl if one.name in offered), None)
         if chosen is None:
-            told = ", ".join(offered)[:200] or "none"
-            self._failed(None, f"the server offers {told}")
+            names = ", ".join(offered)[:200] or "none"
+            self._failed(None, f"the server offers {names}")
             return
         self.mechanism = chosen.name
         self.username = getattr(chosen, "username", "")

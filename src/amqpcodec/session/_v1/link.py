@@ -152,7 +152,7 @@ class Link:
 
         Spec: 1.0 Part 3 §3.4.6.
         """
-        return {tag: _map_state(each) for tag, each in self._unsettled.items()}
+        return {tag: _map_state(delivery) for tag, delivery in self._unsettled.items()}
 
     @property
     def resumptions(self) -> MappingProxyType[bytes, Resumption]:
@@ -252,17 +252,21 @@ class Link:
 
     def _note_unsettled(self, options: dict[str, Any]) -> dict[bytes, Any]:
         """Turn what unsettled= was given into the map of an attach; what has to be resumed."""
-        given = options.get("unsettled")
-        if given is None:
+        unsettled = options.get("unsettled")
+        if unsettled is None:
             return {}
-        if isinstance(given, Link):
-            if given.sends is not self.sends:
+        if isinstance(unsettled, Link):
+            if unsettled.sends is not self.sends:
                 raise TypeError("unsettled takes a link of the same direction")
-            given = given._unsettled or None
-        elif not isinstance(given, Mapping):
-            raise TypeError(f"unsettled takes a link, or tag -> state, not {type(given).__name__}")
-        options["unsettled"] = given and {tag: _map_state(each) for tag, each in given.items()}
-        return dict(given or {})
+            unsettled = unsettled._unsettled or None
+        elif not isinstance(unsettled, Mapping):
+            raise TypeError(
+                f"unsettled takes a link, or tag -> state, not {type(unsettled).__name__}"
+            )
+        options["unsettled"] = unsettled and {
+            tag: _map_state(delivery) for tag, delivery in unsettled.items()
+        }
+        return dict(unsettled or {})
 
     def _forget_settled(self) -> None:
         """Both maps are there: forget what the other end's says to be settled."""
@@ -270,11 +274,11 @@ class Link:
         assert peer is not None
         if peer.incomplete_unsettled or (peer.target if self.sends else peer.source) is None:
             return
-        known = unsettled_of(peer)
+        remote_unsettled = unsettled_of(peer)
         self._in_doubt = {
-            tag: each
-            for tag, each in self._in_doubt.items()
-            if tag in known or (self.sends and not is_outcome(_map_state(each)))
+            tag: delivery
+            for tag, delivery in self._in_doubt.items()
+            if tag in remote_unsettled or (self.sends and not is_outcome(_map_state(delivery)))
         }
 
     def _complete(self, options: dict[str, Any]) -> None:

@@ -100,9 +100,9 @@ class Receiver(Link):
             options["target"] = amqp.Target()
 
     def _state_fields(self) -> dict[str, Any]:
-        known = self.remote_attach is not None
+        is_attached = self.remote_attach is not None
         return {
-            "delivery_count": self.delivery_count if known else None,
+            "delivery_count": self.delivery_count if is_attached else None,
             "link_credit": max(self.link_credit, 0),
             "drain": self.drain,
         }
@@ -174,10 +174,10 @@ class Receiver(Link):
         if delivery._ignored:
             return
         connection = self.session.connection
-        known = delivery.complete
+        was_complete = delivery.complete
         delivery.complete = True
         state = delivery.remote_state
-        if known or (delivery.resumed and is_outcome(state) and not delivery._has_data):
+        if was_complete or (delivery.resumed and is_outcome(state) and not delivery._has_data):
             connection._emit(events.DeliveryUpdated(self, delivery, state, delivery.settled))
             return
         if isinstance(state, amqp.TransactionalState) and not self._knows(state):
@@ -259,24 +259,24 @@ class Receiver(Link):
         if delivery.tag not in self._in_doubt:
             delivery._ignored = True  # as the specification says of what nobody here knows
             return
-        kept = self._in_doubt.pop(delivery.tag)
+        previous = self._in_doubt.pop(delivery.tag)
         remote = unsettled_of(self.remote_attach).get(delivery.tag)
         if is_outcome(remote):
             delivery.remote_state = remote
-        state = kept.state if isinstance(kept, IncomingDelivery) else kept
+        state = previous.state if isinstance(previous, IncomingDelivery) else previous
         if is_outcome(state):  # all had come: only the sender's state is of use
             delivery.state = state
             delivery.complete = True
-            if isinstance(kept, IncomingDelivery):
-                delivery._data, delivery.size = kept.payload, kept.size
-                delivery.position = kept.position
+            if isinstance(previous, IncomingDelivery):
+                delivery._data, delivery.size = previous.payload, previous.size
+                delivery.position = previous.position
             return
         if delivery.transfer.aborted or is_outcome(delivery.transfer.state):
             return
         start = amqp.Received(*numbers(delivery.transfer.state))
-        if isinstance(kept, IncomingDelivery):
-            state = kept.received
-            if self._append_to(delivery, kept, start):
+        if isinstance(previous, IncomingDelivery):
+            state = previous.received
+            if self._append_to(delivery, previous, start):
                 return
         if is_gap(state, start):
             raise LinkFault(
@@ -288,21 +288,21 @@ class Receiver(Link):
             delivery.position = start
 
     @staticmethod
-    def _append_to(delivery: IncomingDelivery, kept: IncomingDelivery, start: Any) -> bool:
+    def _append_to(delivery: IncomingDelivery, previous: IncomingDelivery, start: Any) -> bool:
         """Let a delivery go on after what was kept of it; False where the two do not meet."""
-        (base, inside), (section, offset) = numbers(kept.position), numbers(start)
+        (base, inside), (section, offset) = numbers(previous.position), numbers(start)
         section -= base
         if inside or section < 0:
             return False
         if delivery.transfer.message_format:
             at = None if section else offset
         else:
-            at = offset_of(kept.payload, amqp.Received(section, offset))
-        if at is None or at > kept.size:
+            at = offset_of(previous.payload, amqp.Received(section, offset))
+        if at is None or at > previous.size:
             return False
-        delivery._data, delivery.size = kept.payload, kept.size
-        delivery._skip = kept.size - at
-        delivery.position = kept.position
+        delivery._data, delivery.size = previous.payload, previous.size
+        delivery._skip = previous.size - at
+        delivery.position = previous.position
         return True
 
     def _continue(self, partial: IncomingDelivery, frame: amqp.Transfer) -> None:

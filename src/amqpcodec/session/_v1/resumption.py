@@ -40,8 +40,8 @@ def is_outcome(state: Any) -> bool:
 
 def unsettled_of(frame: amqp.Attach | None) -> dict[bytes, Any]:
     """The unsettled map of an attach; {} where there is none."""
-    given = None if frame is None else frame.unsettled
-    return given if isinstance(given, dict) else {}
+    unsettled = None if frame is None else frame.unsettled
+    return unsettled if isinstance(unsettled, dict) else {}
 
 
 # --- what the maps call for -----------------------------------------------------------------------
@@ -197,8 +197,8 @@ def offset_of(payload: bytes, position: Any) -> int | None:
     if section >= len(starts):
         return None
     end = starts[section + 1] if section + 1 < len(starts) else len(payload)
-    found = starts[section] + offset
-    return found if found <= end else None
+    result = starts[section] + offset
+    return result if result <= end else None
 
 
 def _section_starts(payload: bytes) -> list[int]:

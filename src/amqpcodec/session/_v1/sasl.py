@@ -198,8 +198,8 @@ class SaslServer:
                 if self.scram is None:
                     raise ValueError(f"{name} needs scram: who its users are")
             elif name not in _DECIDED_BY_CALLER:
-                known = ", ".join((*_DECIDED_BY_CALLER, *DIGESTS))
-                raise ValueError(f"no mechanism {name!r}; there is {known}")
+                supported = ", ".join((*_DECIDED_BY_CALLER, *DIGESTS))
+                raise ValueError(f"no mechanism {name!r}; there is {supported}")
         if not self.mechanisms:
             raise ValueError("a server offers one mechanism at least")
 

@@ -352,10 +352,10 @@ class Sender(Link):
 
     def _take_flow(self, frame: amqp.Flow) -> None:
         if frame.link_credit is not None:
-            seen = frame.delivery_count
-            if seen is None:  # the receiver has not seen this end's attach
-                seen = (self.attach and self.attach.initial_delivery_count) or 0
-            under_way = distance(seen, self.delivery_count)
+            delivery_count = frame.delivery_count
+            if delivery_count is None:  # the receiver has not seen this end's attach
+                delivery_count = (self.attach and self.attach.initial_delivery_count) or 0
+            under_way = distance(delivery_count, self.delivery_count)
             # A receiver that claims deliveries never sent gets no more of them by it.
             self.link_credit = max(frame.link_credit - max(under_way, 0), 0)
             self.session._outgoing.offer(self)

@@ -108,11 +108,11 @@ class Session:
         if self._is_over():
             return
         self.connection._check_open_state()
-        found = error_of(error, description)
+        amqp_error = error_of(error, description)
         if self.state == "BEGIN_RCVD":
             self._answer()
-        self._queue(amqp.End(found))
-        self._error = found
+        self._queue(amqp.End(amqp_error))
+        self._error = amqp_error
         self.state = "END_SENT"
         self._outgoing.clear()
 
@@ -141,9 +141,13 @@ class Session:
         self, name: str, capabilities: Sequence[str] | None = None, **options: Any
     ) -> Controller:
         """Attach a link to a transaction coordinator (Part 4 §4.2)."""
-        wanted = None if capabilities is None else [amqp.Symbol(each) for each in capabilities]
+        symbols = (
+            None
+            if capabilities is None
+            else [amqp.Symbol(capability) for capability in capabilities]
+        )
         link = Controller(self, name)
-        self._attach(link, options, target=amqp.Coordinator(wanted))
+        self._attach(link, options, target=amqp.Coordinator(symbols))
         return link
 
     def settle(
@@ -163,15 +167,15 @@ class Session:
         if not self._is_over():
             self._check()
         outcome = amqp.Accepted() if state is None else state
-        found = {}
+        deliveries_by_id = {}
         for delivery in deliveries:
             if delivery.link.session is not self:
                 raise LocalProtocolError("a delivery belongs to another session")
             if not delivery._is_over(outcome):
                 delivery._check_open()
-                found[delivery.id] = delivery
-        base = next(iter(found), 0)
-        ordered = sorted(found, key=lambda number: distance(base, number))
+                deliveries_by_id[delivery.id] = delivery
+        base = next(iter(deliveries_by_id), 0)
+        ordered = sorted(deliveries_by_id, key=lambda number: distance(base, number))
         frames: list[amqp.Disposition] = []
         for number in ordered:
             if frames and advance(frames[-1].last or 0, 1) == number:
@@ -182,7 +186,7 @@ class Session:
                 )
         for frame in frames:
             self._queue(frame)
-        for delivery in found.values():
+        for delivery in deliveries_by_id.values():
             delivery._note(outcome, settled)
 
     def flow(self, incoming_window: int | None = None, *, echo: bool = False) -> None:
@@ -313,6 +317,6 @@ class Session:
             self.connection._by_remote.pop(self.remote_channel, None)
 
 
-def _terminus(kind: Any, given: Any) -> Any:
+def _terminus(kind: Any, address: Any) -> Any:
     """A Source or Target of an address."""
-    return kind(given) if isinstance(given, str) else given
+    return kind(address) if isinstance(address, str) else address

@@ -86,9 +86,9 @@ def _take_attach(session: Session, frame: amqp.Attach) -> None:
         session._by_remote[handle] = link
         link._opened(handle, frame)
         return
-    known = session.connection._links.get(key)
-    if known is not None:
-        known._fail(amqp.LinkError.STOLEN, "the link was attached anew")
+    previous_link = session.connection._links.get(key)
+    if previous_link is not None:
+        previous_link._fail(amqp.LinkError.STOLEN, "the link was attached anew")
     kind: type[Link] = Receiver if peer_sends else Sender
     if isinstance(frame.target, amqp.Coordinator) and peer_sends:
         kind = Coordinator

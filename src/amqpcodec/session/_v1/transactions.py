@@ -140,15 +140,17 @@ class Coordinator(Receiver):
         if delivery._is_over():
             return
         connection = self.session.connection
-        known = connection.transactions
-        if transaction_id in known or not 1 <= len(transaction_id) <= 32:
+        open_transactions = connection.transactions
+        if transaction_id in open_transactions or not 1 <= len(transaction_id) <= 32:
             raise LocalProtocolError("a transaction's id has 1 to 32 bytes and is not in use")
         delivery.update(amqp.Declared(transaction_id), settled=True)
-        known.add(transaction_id)
+        open_transactions.add(transaction_id)
         connection._declared_on[transaction_id] = self
         self.transactions.add(transaction_id)
-        if len(connection._declared_on) > 2 * len(known) + 64:  # the caller rolled them back
-            for number in connection._declared_on.keys() - known:
+        if (
+            len(connection._declared_on) > 2 * len(open_transactions) + 64
+        ):  # the caller rolled them back
+            for number in connection._declared_on.keys() - open_transactions:
                 connection._declared_on.pop(number).transactions.discard(number)
 
     def discharge(self, delivery: IncomingDelivery) -> None:

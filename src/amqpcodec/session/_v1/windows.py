@@ -86,10 +86,10 @@ class Outgoing:
             and link not in self._pieces
             and link._may_send(piece.delivery)
         ):
-            rest = self._send_frame(piece)
-            if rest is None:
+            remainder = self._send_frame(piece)
+            if remainder is None:
                 return
-            piece.payload = rest
+            piece.payload = remainder
         self._order += 1
         piece.order = self._order
         pieces = self._pieces.get(link)
@@ -111,19 +111,21 @@ class Outgoing:
         """The peer told its window."""
         window = flow.incoming_window or 0
         if type(flow) is amqp.Flow:
-            seen = flow.next_incoming_id or 0  # none: it has not seen this end's begin, of 0
+            next_incoming_id = (
+                flow.next_incoming_id or 0
+            )  # none: it has not seen this end's begin, of 0
             # Transfers under way were not counted yet. A peer that claims ones never sent gets
             # no larger window by it.
-            window += min(distance(self.next_id, seen), 0)
+            window += min(distance(self.next_id, next_incoming_id), 0)
         self.remote_window = max(window, 0)
 
     def _send_frame(self, piece: Piece) -> memoryview | None:
         """Send the next frame of a piece; what is left of it then."""
-        frame, rest = piece.delivery._next_frame(piece)
+        frame, remainder = piece.delivery._next_frame(piece)
         self._put(frame)
         self.remote_window -= 1
         self.next_id = advance(self.next_id, 1)
-        return rest
+        return remainder
 
     def flush(self) -> None:
         """Send the frames that may go now, in order."""
@@ -136,8 +138,8 @@ class Outgoing:
                 continue
             piece = pieces[0]
             before = len(piece.payload)
-            rest = self._send_frame(piece)
-            if rest is None:
+            remainder = self._send_frame(piece)
+            if remainder is None:
                 pieces.popleft()
                 self.bytes_waiting -= before
                 if pieces:
@@ -145,8 +147,8 @@ class Outgoing:
                 else:
                     del self._pieces[link]
             else:
-                piece.payload = rest
-                self.bytes_waiting -= before - len(rest)
+                piece.payload = remainder
+                self.bytes_waiting -= before - len(remainder)
 
     def remove(self, delivery: OutgoingDelivery) -> None:
         """Drop what waits of a delivery."""
