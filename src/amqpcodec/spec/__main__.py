@@ -60,10 +60,10 @@ def _diff(arguments: Sequence[str]) -> int:
     except (SpecError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    found = [one for one in differences(first, second) if one.wire or everything]
-    for one in found:
+    changes = [one for one in differences(first, second) if one.wire or everything]
+    for one in changes:
         print(one)
-    return 1 if found else 0
+    return 1 if changes else 0
 
 
 if __name__ == "__main__":

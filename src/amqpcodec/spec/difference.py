@@ -160,18 +160,18 @@ def _pairs(
 ) -> list[tuple[_Item | None, _Item | None]]:
     """Which item of the one is which of the other, in the order of the first; new ones last."""
     partner: dict[int, _Item] = {}
-    left = list(second)
+    unpaired = list(second)
     for same in (_unchanged, _same_name, _renamed):
         for place, old in enumerate(first):
             if place in partner:
                 continue
-            found = next((new for new in left if same(old, new)), None)
-            if found is not None:
-                partner[place] = found
-                left.remove(found)
+            counterpart = next((new for new in unpaired if same(old, new)), None)
+            if counterpart is not None:
+                partner[place] = counterpart
+                unpaired.remove(counterpart)
     pairs: list[tuple[_Item | None, _Item | None]] = []
     pairs += [(old, partner.get(place)) for place, old in enumerate(first)]
-    pairs += [(None, new) for new in left]
+    pairs += [(None, new) for new in unpaired]
     return pairs
 
 

@@ -98,16 +98,16 @@ class _Loader:
 
         constants: list[Constant] = []
         class_elements: list[_Element] = []
-        taken: dict[object, int] = {}
+        lines_by_key: dict[object, int] = {}
         for child in self._children(root, {"constant", "domain", "class"}):
             if child.tag == "constant":
                 constant = self._constant(child)
                 key = constant_name(constant.name)
-                self._take(taken, key, child, f"constant {constant.name!r}")
+                self._take(lines_by_key, key, child, f"constant {constant.name!r}")
                 constants.append(constant)
             elif child.tag == "domain":
                 domain = self._domain(child)
-                self._take(taken, ("domain", domain.name), child, f"domain {domain.name!r}")
+                self._take(lines_by_key, ("domain", domain.name), child, f"domain {domain.name!r}")
                 self._domains[domain.name] = domain
             else:
                 class_elements.append(child)
@@ -117,8 +117,10 @@ class _Loader:
         for child in class_elements:
             class_ = self._class(child)
             what = f"class {class_.name!r}"
-            self._take(taken, ("class", class_identifier(class_.name)), child, what)
-            self._take(taken, ("index", class_.index), child, f"{what}: index {class_.index}")
+            self._take(lines_by_key, ("class", class_identifier(class_.name)), child, what)
+            self._take(
+                lines_by_key, ("index", class_.index), child, f"{what}: index {class_.index}"
+            )
             classes.append(class_)
 
         # A file without reply codes is part of a specification, and its rules name what it lacks.
@@ -188,14 +190,14 @@ class _Loader:
 
         fields = self._fields(field_elements)
         methods: list[Method] = []
-        taken: dict[object, int] = {}
+        lines_by_key: dict[object, int] = {}
         for child in method_elements:
             method = self._method(child, extension)
             what = f"method {method.name!r}"
             if fields and class_identifier(method.name) == "Properties":
                 self._fail(child, f"{what} has the name that the class's properties take")
-            self._take(taken, class_identifier(method.name), child, what)
-            self._take(taken, method.index, child, f"{what}: index {method.index}")
+            self._take(lines_by_key, class_identifier(method.name), child, what)
+            self._take(lines_by_key, method.index, child, f"{what}: index {method.index}")
             methods.append(method)
 
         names = {method.name: _types(method.fields) for method in methods}
@@ -248,12 +250,12 @@ class _Loader:
 
     def _fields(self, elements: list[_Element]) -> tuple[Field, ...]:
         fields: list[Field] = []
-        taken: dict[object, int] = {}
+        lines_by_key: dict[object, int] = {}
         for element in elements:
             if len(fields) == MAX_FIELDS:
                 self._fail(element, f"more than {MAX_FIELDS} fields")
             field = self._field(element)
-            self._take(taken, identifier(field.name), element, f"field {field.name!r}")
+            self._take(lines_by_key, identifier(field.name), element, f"field {field.name!r}")
             fields.append(field)
         return tuple(fields)
 
@@ -390,12 +392,12 @@ class _Loader:
                     self._fail(child, f"the assert compares {wire_type} with {other}")
 
     def _check_responses(self, element: _Element, names: Mapping[str, object]) -> None:
-        taken: dict[object, int] = {}
+        lines_by_key: dict[object, int] = {}
         for child in element.iterchildren("response"):
             name = self._name(child)
             if name not in names:
                 self._fail(child, f"response {name!r} is no method of this class")
-            self._take(taken, name, child, f"response {name!r}")
+            self._take(lines_by_key, name, child, f"response {name!r}")
 
     # -- attributes and children
 
@@ -450,11 +452,13 @@ class _Loader:
             self._fail(element, f"{attribute} is {text!r}, not '0' or '1'")
         return bool(text == "1")
 
-    def _take(self, taken: dict[object, int], key: object, element: _Element, what: str) -> None:
+    def _take(
+        self, lines_by_key: dict[object, int], key: object, element: _Element, what: str
+    ) -> None:
         """Claim a name or number; the second to claim it is refused."""
-        if key in taken:
-            self._fail(element, f"{what} is taken already (line {taken[key]})")
-        taken[key] = _line(element)
+        if key in lines_by_key:
+            self._fail(element, f"{what} is taken already (line {lines_by_key[key]})")
+        lines_by_key[key] = _line(element)
 
     def _fail(self, element: _Element, what: str) -> NoReturn:
         raise SpecError(what, self._file, _line(element))

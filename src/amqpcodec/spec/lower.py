@@ -155,13 +155,13 @@ def _property_columns(protocol: Protocol) -> tuple[tuple[Any, ...], ...]:
         for number, field in enumerate(cls.fields):
             column = (identifier(field.name), _PROPERTY_FORMATS[field.type])
             columns.setdefault(column, []).append((cls.index, number))
-    named: dict[str, tuple[Any, ...]] = {}
+    by_name: dict[str, tuple[Any, ...]] = {}
     for (name, form), sources in columns.items():
         # The same name with another type gets its class in front.
         owner = next(cls.name for cls in protocol.classes if cls.index == sources[0][0])
-        unique = identifier(f"{owner}_{name}") if name in named else name
-        named[unique] = (unique, form, tuple(sources))
-    return tuple(named.values())
+        unique = identifier(f"{owner}_{name}") if name in by_name else name
+        by_name[unique] = (unique, form, tuple(sources))
+    return tuple(by_name.values())
 
 
 def _lower_class(cls: Class, codes: dict[str, int]) -> dict[str, Any]:

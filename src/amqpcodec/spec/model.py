@@ -200,13 +200,13 @@ class Method:
     @property
     def sent_by(self) -> tuple[str, ...]:
         """The peers that send this method: those that face one that takes it."""
-        taken = self.received_by
+        receivers = self.received_by
         faces = {"client": "server", "server": "client"}
-        return tuple(peer for peer in ("client", "server") if faces[peer] in taken)
+        return tuple(peer for peer in ("client", "server") if faces[peer] in receivers)
 
     def field(self, name: str) -> Field:
         """Return the argument of that name, or raise KeyError."""
-        return _named(self.fields, name)
+        return _by_name(self.fields, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ class Class:
 
     def field(self, name: str) -> Field:
         """Return the content property of that name, or raise KeyError."""
-        return _named(self.fields, name)
+        return _by_name(self.fields, name)
 
     def method(self, key: str | int) -> Method:
         """Return the method of that name or index, or raise KeyError."""
@@ -262,11 +262,11 @@ class Protocol:
 
     def constant(self, name: str) -> Constant:
         """Return the constant of that name, or raise KeyError."""
-        return _named(self.constants, name)
+        return _by_name(self.constants, name)
 
     def domain(self, name: str) -> Domain:
         """Return the domain of that name, or raise KeyError."""
-        return _named(self.domains, name)
+        return _by_name(self.domains, name)
 
     def class_(self, key: str | int) -> Class:
         """Return the class of that name or index, or raise KeyError."""
@@ -291,7 +291,7 @@ _Named = TypeVar("_Named", Constant, Domain, Field)
 _Numbered = TypeVar("_Numbered", Class, Method)
 
 
-def _named(items: tuple[_Named, ...], name: str) -> _Named:
+def _by_name(items: tuple[_Named, ...], name: str) -> _Named:
     for item in items:
         if item.name == name:
             return item

@@ -58,12 +58,12 @@ def field_names(names: Sequence[str], tables: Sequence[bool]) -> list[str]:
 
     tables: which of them are field tables, whose bytes are the attribute raw_<name>.
     """
-    taken = set(_METHOD_NAMES)
-    found: list[str] = []
+    used_names = set(_METHOD_NAMES)
+    unique_names: list[str] = []
     octets = {f"raw_{name}" for name, table in zip(names, tables, strict=True) if table}
     for name in names:
-        while name in taken or name in octets:
+        while name in used_names or name in octets:
             name += "_"
-        taken.add(name)
-        found.append(name)
-    return found
+        used_names.add(name)
+        unique_names.append(name)
+    return unique_names

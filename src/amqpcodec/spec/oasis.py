@@ -168,10 +168,10 @@ class Protocol:
     def primitive(self, name: str) -> str:
         """The primitive type, or "*", that a type comes down to on the wire."""
         while name != ANY:
-            found = self.type(name)
-            if isinstance(found, Primitive):
-                return found.name
-            name = found.source
+            definition = self.type(name)
+            if isinstance(definition, Primitive):
+                return definition.name
+            name = definition.source
         return ANY
 
     def providers(self, archetype: str) -> tuple[str, ...]:

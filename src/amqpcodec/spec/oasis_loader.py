@@ -68,15 +68,15 @@ def load_parts(sources: Iterable[_Source]) -> Protocol:
     """
     loaders = [_load(source) for source in sources]
     protocol = Protocol(tuple(part for _, part in loaders))
-    known: dict[object, str] = {}
+    owners: dict[object, str] = {}
     for loader, part in loaders:
         for item in part.types:
-            loader.take(known, item.name, item.name, f"type {item.name!r}")
+            loader.take(owners, item.name, item.name, f"type {item.name!r}")
             descriptor = getattr(item, "descriptor", None)
             if descriptor is not None:
                 what = f"type {item.name!r}: descriptor"
-                loader.take(known, descriptor.code, item.name, f"{what} {descriptor.code:#x}")
-                loader.take(known, ("symbol", descriptor.symbol), item.name, what)
+                loader.take(owners, descriptor.code, item.name, f"{what} {descriptor.code:#x}")
+                loader.take(owners, ("symbol", descriptor.symbol), item.name, what)
     for loader, part in loaders:
         loader.check(part, protocol)
     return protocol
@@ -155,9 +155,9 @@ class _Loader:
         if not descriptors:
             self._fail(element, f"type {name!r} has no descriptor")
         fields = [self._field(e) for e in children if e.tag == "field"]
-        taken: dict[object, str] = {}
+        owners: dict[object, str] = {}
         for item in fields:
-            self.take(taken, item.name, name, f"field {item.name!r}")
+            self.take(owners, item.name, name, f"field {item.name!r}")
         return Composite(name, source, descriptors[0], provides, tuple(fields), label)
 
     def _encoding(self, element: _Element) -> Encoding:
@@ -199,33 +199,33 @@ class _Loader:
 
     def check(self, part: Part, protocol: Protocol) -> None:
         """What needs the other parts: sources that exist and end, defaults that mean something."""
-        known = {item.name for item in protocol.types()}
+        type_names = {item.name for item in protocol.types()}
         for item in part.types:
             line = self._lines[item.name]
             if isinstance(item, Primitive):
                 continue
-            seen = {item.name}
+            visited = {item.name}
             source = item.source
             while source != ANY:
-                found = protocol.type(source) if source in known else None
-                if found is None or source in seen:
-                    what = "is unknown" if found is None else "leads back to it"
+                definition = protocol.type(source) if source in type_names else None
+                if definition is None or source in visited:
+                    what = "is unknown" if definition is None else "leads back to it"
                     raise SpecError(
                         f"type {item.name!r}: source {source!r} {what}", self._file, line
                     )
-                if isinstance(found, Primitive):
+                if isinstance(definition, Primitive):
                     break
-                seen.add(source)
-                source = found.source
+                visited.add(source)
+                source = definition.source
             if isinstance(item, Composite):
                 for entry in item.fields:
-                    self._check_field(item, entry, protocol, known, line)
+                    self._check_field(item, entry, protocol, type_names, line)
 
     def _check_field(
-        self, item: Composite, entry: Field, protocol: Protocol, known: set[str], line: int
+        self, item: Composite, entry: Field, protocol: Protocol, type_names: set[str], line: int
     ) -> None:
         place = f"field {item.name}.{entry.name}"
-        if entry.type != ANY and entry.type not in known:
+        if entry.type != ANY and entry.type not in type_names:
             raise SpecError(f"{place}: type {entry.type!r} is unknown", self._file, line)
         if entry.default is None:
             return
@@ -241,12 +241,12 @@ class _Loader:
 
     # -- what all elements share
 
-    def take(self, taken: dict[object, str], key: object, owner: str, what: str) -> None:
+    def take(self, owners: dict[object, str], key: object, owner: str, what: str) -> None:
         """Refuse what is there already."""
-        if key in taken:
+        if key in owners:
             line = self._lines.get(owner, 1)
             raise SpecError(f"{what} is there twice", self._file, line)
-        taken[key] = owner
+        owners[key] = owner
 
     def _children(self, element: _Element, allowed: set[str]) -> Iterator[_Element]:
         for child in element:

@@ -111,12 +111,12 @@ def lower(protocol: Protocol, module: str) -> dict[str, Any]:
 
 
 def _archetypes(protocol: Protocol) -> set[str]:
-    found: set[str] = set()
+    archetypes: set[str] = set()
     for item in protocol.types():
-        found |= set(getattr(item, "provides", ()))
+        archetypes |= set(getattr(item, "provides", ()))
         for entry in getattr(item, "fields", ()):
-            found |= set(entry.requires)
-    return found
+            archetypes |= set(entry.requires)
+    return archetypes
 
 
 def _described(protocol: Protocol, item: Composite | Restricted) -> dict[str, Any]:
@@ -147,12 +147,12 @@ def _field(protocol: Protocol, owner: Composite, entry: Field) -> tuple[Any, ...
     """
     target = None if entry.type == ANY else protocol.type(entry.type)
     number = TYPE_NUMBERS[protocol.primitive(entry.type)]
-    named = None
+    class_name = None
     if isinstance(target, Composite):
         number = TYPE_NUMBERS["composite"]
-        named = class_identifier(target.name)
+        class_name = class_identifier(target.name)
     elif isinstance(target, Restricted) and target.choices:
-        named = class_identifier(target.name)
+        class_name = class_identifier(target.name)
     flags = FIELD_MANDATORY * entry.mandatory | FIELD_MULTIPLE * entry.multiple
     key = (owner.name, entry.name)
     if number in (TYPE_NUMBERS["string"], TYPE_NUMBERS["symbol"]) and key not in _ALWAYS_NEW:
@@ -167,7 +167,7 @@ def _field(protocol: Protocol, owner: Composite, entry: Field) -> tuple[Any, ...
             flags |= FIELD_ULONG
     default = _default(protocol, entry)
     spelt = identifier(entry.name)
-    return (spelt, number, flags, default, named, entry.requires, entry.type, entry.label)
+    return (spelt, number, flags, default, class_name, entry.requires, entry.type, entry.label)
 
 
 def _primitive(protocol: Protocol, name: str) -> str:
