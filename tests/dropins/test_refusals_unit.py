@@ -192,7 +192,7 @@ def test_a_known_client_has_no_difference(client: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(module._DROP_IN, "is_known", lambda: False)
     with pytest.warns(CompatWarning):
         module.install()
-    assert module._DROP_IN.report().left == ()
+    assert module._DROP_IN.report().uncompiled == ()
     module.uninstall()
     assert len(compared) == 2
     assert [compared_differences for compared_differences in compared if compared_differences] == []

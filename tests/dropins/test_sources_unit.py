@@ -266,7 +266,7 @@ def _alone(self: Any) -> None:
     [(_calls_above, True), (_calls_by_name, True), (_alone, False), (len, True)],
 )
 def test_what_may_call_classes_above(function: Callable[..., Any], expected: bool) -> None:
-    assert _sources.calls_its_like(function, "__init__") is expected
+    assert _sources.calls_same_name(function, "__init__") is expected
 
 
 def test_names_of_a_body() -> None:

@@ -42,9 +42,9 @@ def test_an_unknown_client_is_compared(unknown: Any) -> None:
         unknown.install()
     assert unknown.installed()
     report = unknown._DROP_IN.report()
-    assert not report.known
+    assert not report.is_known
     assert len(report.compiled) > 10
-    assert report.left == ()
+    assert report.uncompiled == ()
 
 
 def test_a_known_client_is_no_error(package: str) -> None:
@@ -52,7 +52,7 @@ def test_a_known_client_is_no_error(package: str) -> None:
     for on_unknown in ("error", "skip", "warn"):
         module.install(on_unknown=on_unknown)
         assert module.installed()
-        assert module._DROP_IN.report().known
+        assert module._DROP_IN.report().is_known
         module.uninstall()
         assert module._DROP_IN.report() is None
 

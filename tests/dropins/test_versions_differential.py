@@ -26,7 +26,7 @@ report = dropin._DROP_IN.report()
 dropin.uninstall()
 warnings.simplefilter("default")
 found = run({client!r}, {cases}, 0)
-print(json.dumps([report.version, report.known, len(report.compiled), report.left, spent,
+print(json.dumps([report.version, report.is_known, len(report.compiled), report.uncompiled, spent,
                   found.calls, [str(one) for one in found.differences[:5]]]))
 """
 #: Functions that are compiled, in every version.

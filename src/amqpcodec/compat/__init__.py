@@ -10,7 +10,8 @@ or ``amqpcodec.install("pika")``. There is one module a client, ``pika``, ``pamq
 aiormq, aio-pika and amqpstorm), ``amqp`` (py-amqp, under kombu and Celery) and, of AMQP 1.0,
 ``azure`` (azure-eventhub, azure-servicebus and rstream: those of them that are there). Each has
 
-- ``install(strict=True, on_unknown="warn")``: put the compiled codec into the client's seams.
+- ``install(strict=True, on_unknown="warn")``: put the compiled codec into the client's patch
+  points.
   Imports the client, so it may stand before or after the client's own import. Twice is once.
   ``strict=False``: a header value that the client could not read is an `amqpcodec.types.RawValue`
   instead of an error.
@@ -28,8 +29,9 @@ Ranges of versions are known here: pika 1.2 to 1.4, pamqp 3.2 to 4.0, py-amqp 5.
 version is compared with the client's own functions when it is installed: values of every type and
 width, frames of every method. A tag, a type or a method that differs is left to the client, and a
 `CompatWarning` names it with the first value that differs. A client that differs otherwise, or has
-not the seams, raises `CompatError` and stays as it is. ``on_unknown="error"`` refuses what is not
-known, ``"skip"`` leaves it as it is. ``amqpcodec.install("pika", "pamqp")`` installs both or none.
+not the patch points, raises `CompatError` and stays as it is. ``on_unknown="error"`` refuses what
+is not known, ``"skip"`` leaves it as it is. ``amqpcodec.install("pika", "pamqp")`` installs both or
+none.
 
 ``python -m amqpcodec.compat check`` prints what the drop-ins do for the clients that are there.
 """

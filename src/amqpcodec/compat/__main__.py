@@ -26,14 +26,14 @@ def _check(one: DropIn, everything: bool) -> bool:
         report = one.report()
         one.uninstall()
     assert report is not None
-    kind = "compared beforehand" if report.known else "not known, compared now"
+    kind = "compared beforehand" if report.is_known else "not known, compared now"
     print(f"{report.client} {report.version}: {kind}")
     count = len(report.compiled)
     print(f"  compiled: {count} functions" + (":" if everything else ""))
     for name in report.compiled if everything else ():
         print(f"    {name}")
-    print(f"  left to {report.client}:" + ("" if report.left else " nothing"))
-    for text in report.left:
+    print(f"  left to {report.client}:" + ("" if report.uncompiled else " nothing"))
+    for text in report.uncompiled:
         print(f"    {text}")
     return True
 
@@ -44,14 +44,14 @@ def check(clients: Sequence[str], everything: bool) -> int:
     Returns:
         Exit status: 1 where a client is refused, else 0.
     """
-    taken = True
+    accepted = True
     for client in clients:
         for one in drop_in(client).DROP_INS:
             if one.is_there():
-                taken &= _check(one, everything)
+                accepted &= _check(one, everything)
             else:
                 print(f"{one.distribution or one.client}: not installed")
-    return 0 if taken else 1
+    return 0 if accepted else 1
 
 
 def sources(clients: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple
 
 from amqpcodec import _dropins
 
-from ._sources import calls_its_like, member
+from ._sources import calls_same_name, member
 
 #: What would change how instances are made, or what setting an attribute means.
 _SPECIAL = ("__new__", "__setattr__", "__getattribute__", "__delattr__", "__del__")
@@ -35,7 +35,7 @@ class CountedModule(ModuleType):
         return import_module, (self.__name__,)
 
 
-class Rests(NamedTuple):
+class Dependencies(NamedTuple):
     """Names of a class that something rests on.
 
     Args:
@@ -96,8 +96,8 @@ def plain_check(
     return is_plain
 
 
-class Guards:
-    """What the bindings of one client rest on, to be told where its seams are changed.
+class GuardRegistry:
+    """What the bindings of one client rest on, to be told where its patch points are changed.
 
     Args:
         package: the client's name.
@@ -112,7 +112,7 @@ class Guards:
         # What a user put in the place of the client's functions: namespace, name, how it is called.
         self.theirs: list[tuple[dict[Any, Any], Any, str]] = []
 
-    def of_class(self, cls: Any, fields: Collection[str], *each: Rests) -> list[Any]:
+    def of_class(self, cls: Any, fields: Collection[str], *dependencies: Dependencies) -> list[Any]:
         """A guard of a class for each thing that is done with its instances; None in the place of
         each where it is not as the client shipped it.
 
@@ -120,14 +120,14 @@ class Guards:
         what another guard alone rests on.
         """
         if not plain_check(self.package, fields, self.watched)(cls):
-            return [None] * len(each)
+            return [None] * len(dependencies)
         guards = []
-        for one in each:
-            alone = [name for name in one.every if _is_alone(cls, name)]
-            every = [name for name in one.every if name not in alone]
-            guard = _dropins.Guard(cls, (*one.first, *alone), every)
-            others = {name for rests in each for name in (*rests.first, *rests.every)}
-            others -= {*one.first, *one.every}
+        for own in dependencies:
+            alone = [name for name in own.every if _is_alone(cls, name)]
+            every = [name for name in own.every if name not in alone]
+            guard = _dropins.Guard(cls, (*own.first, *alone), every)
+            others = {name for group in dependencies for name in (*group.first, *group.every)}
+            others -= {*own.first, *own.every}
             if _dropins.guards_call_back():
                 self.add_class(guard, cls, others)
             guards.append(guard)
@@ -196,16 +196,16 @@ class Guards:
         return top == self.package.partition(".")[0] or top in _LIBRARIES
 
     def expect(self, holder: Any, name: Any, value: Any) -> None:
-        """This stands there from now on: as a seam, or put there by somebody else."""
+        """This stands there from now on: as a patch point, or put there by somebody else."""
         names = namespace(holder)
         for guard in self.made:
             guard.expect(names, name, value)
 
-    def foreign(self, seams: Iterable[tuple[Any, Any]]) -> list[str]:
+    def foreign(self, points: Iterable[tuple[Any, Any]]) -> list[str]:
         """What guards refused, but for these attributes of holders."""
-        told = [(id(namespace(holder)), name) for holder, name in seams]
-        found = {(id(names), name): path for names, name, path in self.theirs}
-        return [path for key, path in found.items() if key not in told]
+        reported = [(id(namespace(holder)), name) for holder, name in points]
+        paths = {(id(names), name): path for names, name, path in self.theirs}
+        return [path for key, path in paths.items() if key not in reported]
 
     def count_changes(self) -> None:
         """Have the modules count, from now on, what is set in them."""
@@ -228,7 +228,7 @@ def namespace(holder: Any) -> dict[Any, Any]:
 
 def _is_alone(cls: type, name: str) -> bool:
     """Whether a class has a method that calls none of that name in classes above."""
-    return name in vars(cls) and not calls_its_like(vars(cls)[name], name)
+    return name in vars(cls) and not calls_same_name(vars(cls)[name], name)
 
 
 def direct_names(cls: Any, fields: Collection[str]) -> tuple[str, ...]:

@@ -406,9 +406,9 @@ def function_differences(
     plain, containers = _payloads()
     # Some versions never end where an array or a table is shorter than its length says.
     payloads = containers if name in ("field_table", "field_array") else plain
-    for given in payloads if reads else _VALUES:
-        subject = f"{name}({given!r})"
-        yield from compare(subject, partial(client, given), partial(drop_in, given))
+    for payload in payloads if reads else _VALUES:
+        subject = f"{name}({payload!r})"
+        yield from compare(subject, partial(client, payload), partial(drop_in, payload))
 
 
 def _tag_differences(

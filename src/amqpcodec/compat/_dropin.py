@@ -1,4 +1,4 @@
-"""What all drop-ins share: seams that are changed and put back, versions, counts.
+"""What all drop-ins share: patch points that are changed and put back, versions, counts.
 
 Where the environment has AMQPCODEC_DROPINS_RAISE=1 when a drop-in is installed, an error of its own
 is raised, as our tests want it; else it is counted and the client's own code does the work.
@@ -22,7 +22,7 @@ from ._compare import DiffersError
 from ._sources import Sources
 
 __all__ = [
-    "CompatError", "CompatWarning", "DropIn", "Install", "OnUnknown", "Report", "Seam",
+    "CompatError", "CompatWarning", "DropIn", "Install", "OnUnknown", "PatchPoint", "Report",
     "all_or_none", "check_on_unknown",
 ]  # fmt: skip
 
@@ -56,18 +56,21 @@ class Install(Protocol):
         """
 
 
-class Seam(NamedTuple):
+class PatchPoint(NamedTuple):
     """A place of a client that is changed: attribute of a module or class, or a dict's entry.
 
-    rests: paths of those of the client's functions whose work is done there and cannot be compared
-    beforehand (`_sources.py`); where one is not known, the seam stays the client's own. label: what
-    warnings call it where its holder has no name.
+    Args:
+        replacement: what is put there.
+        dependencies: paths of the client's functions whose work is done there and cannot be
+            compared beforehand (`_sources.py`). Where one is not known, the patch point stays the
+            client's own.
+        label: what warnings call it where its holder has no name.
     """
 
     holder: Any
     name: Any
-    put: Any
-    rests: tuple[str, ...] = ()
+    replacement: Any
+    dependencies: tuple[str, ...] = ()
     label: str = ""
 
     def __repr__(self) -> str:
@@ -106,16 +109,16 @@ class Seam(NamedTuple):
             setattr(self.holder, self.name, value)
 
 
-class Built(NamedTuple):
+class ClientPatch(NamedTuple):
     """A drop-in made for the client that is there.
 
-    left: what is the client's own work because it differs: what it is, and why, in words.
+    unsupported: what is the client's own work because it differs: what it is, and why, in words.
     """
 
     codec: Any
-    seams: list[Seam]
+    points: list[PatchPoint]
     guards: Any
-    left: tuple[tuple[str, str], ...] = ()
+    unsupported: tuple[tuple[str, str], ...] = ()
 
 
 class Report(NamedTuple):
@@ -124,16 +127,16 @@ class Report(NamedTuple):
     Args:
         client: name of the package.
         version: of the client.
-        known: whether this version was compared with the drop-in beforehand.
+        is_known: whether this version was compared with the drop-in beforehand.
         compiled: the client's functions whose work the drop-in does.
-        left: what stays the client's own work, and why, in words.
+        uncompiled: what stays the client's own work, and why, in words.
     """
 
     client: str
     version: str
-    known: bool
+    is_known: bool
     compiled: tuple[str, ...]
-    left: tuple[str, ...]
+    uncompiled: tuple[str, ...]
 
 
 class DropIn:
@@ -141,8 +144,8 @@ class DropIn:
 
     Args:
         client: name of the package.
-        build: called with strict; raises AttributeError or KeyError where a seam is missing.
-        paths: of all that the drop-in rests on beside its seams (`_sources.py`).
+        build: called with strict; raises AttributeError or KeyError where a patch point is missing.
+        paths: of all that the drop-in rests on beside its patch points (`_sources.py`).
         distribution: where the version is asked of what was installed, not of the package; also
             its name in the table of known sources.
     """
@@ -150,7 +153,7 @@ class DropIn:
     def __init__(
         self,
         client: str,
-        build: Callable[[bool], Built],
+        build: Callable[[bool], ClientPatch],
         paths: tuple[str, ...],
         distribution: str | None = None,
     ) -> None:
@@ -161,14 +164,14 @@ class DropIn:
         self.paths = paths
         self.build = build
         self._lock = threading.RLock()
-        self._built: Built | None = None
+        self._patch: ClientPatch | None = None
         self._report: tuple[bool, tuple[str, ...], tuple[str, ...]] = (False, (), ())
-        self._before: list[tuple[Seam, Any]] = []
+        self._before: list[tuple[PatchPoint, Any]] = []
         self._calls = 0  # of codecs that were installed before, as the next one
         self._reasons: Counter[str] = Counter()
 
     def install(self, strict: bool = True, *, on_unknown: OnUnknown = "warn") -> None:
-        """Put the compiled codec into the seams of the client, which is imported; see
+        """Put the compiled codec into the patch points of the client, which is imported; see
         `amqpcodec.compat`.
 
         Raises:
@@ -179,8 +182,8 @@ class DropIn:
         """
         check_on_unknown(on_unknown)
         with self._lock:
-            if self._built is not None:
-                self._built.codec.lenient = not strict
+            if self._patch is not None:
+                self._patch.codec.lenient = not strict
                 return
             try:
                 importlib.import_module(self.client)
@@ -190,21 +193,24 @@ class DropIn:
                 raise CompatError(
                     f"the drop-in for {self.client} needs {self.client}, which is not installed"
                 ) from error
-            known = self.is_known()
-            if not known and on_unknown != "warn":
+            is_known_version = self.is_known()
+            if not is_known_version and on_unknown != "warn":
                 text = self._unknown()
                 if on_unknown == "error":
                     raise CompatError(f"{text}. Nothing was changed.")
                 warnings.warn(f"{text}: it is left as it is", CompatWarning, stacklevel=3)
                 return
             try:
-                built = self.build(strict)
-                theirs = [seam for seam in built.seams if not seam.untouched(self.client)]
-                left = self._left([seam for seam in built.seams if seam not in theirs])
+                patch = self.build(strict)
+                theirs = [point for point in patch.points if not point.untouched(self.client)]
+                unpatched = self._unpatchable(
+                    [point for point in patch.points if point not in theirs]
+                )
                 before = [
-                    (seam, seam.current())
-                    for seam in built.seams
-                    if seam not in theirs and not any(seam in each for each in left.values())
+                    (point, point.current())
+                    for point in patch.points
+                    if point not in theirs
+                    and not any(point in group for group in unpatched.values())
                 ]
             except DiffersError as error:
                 raise CompatError(
@@ -218,45 +224,47 @@ class DropIn:
                     f"{self.client} {self.version()} does not have what this drop-in replaces "
                     f"({error}); known is {', '.join(self.versions)}. Nothing was changed."
                 ) from error
-            said = [*self._seams_left(built, theirs, left)]
-            if not known:
-                parts = [f"{what} is left to {self.client}: {why}" for what, why in built.left]
+            warning_texts = [*self._warnings(patch, theirs, unpatched)]
+            if not is_known_version:
+                parts = [
+                    f"{what} is left to {self.client}: {why}" for what, why in patch.unsupported
+                ]
                 used = "only what gives the client's own results in a comparison is used"
                 warnings.warn(
                     ". ".join([f"{self._unknown()}: {used}", *parts]), CompatWarning, stacklevel=3
                 )
-            for text in said:
+            for text in warning_texts:
                 warnings.warn(text, CompatWarning, stacklevel=3)
-            built.codec.raises = os.environ.get("AMQPCODEC_DROPINS_RAISE") == "1"
+            patch.codec.raises = os.environ.get("AMQPCODEC_DROPINS_RAISE") == "1"
             self._before = before
-            for seam in theirs:  # so what rests on it is left to the client's code, which calls it
-                built.guards.expect(seam.holder, seam.name, object())
-            done: list[tuple[Seam, Any]] = []
-            built.guards.count_changes()
+            for point in theirs:  # so what rests on it is left to the client's code, which calls it
+                patch.guards.expect(point.holder, point.name, object())
+            undo_list: list[tuple[PatchPoint, Any]] = []
+            patch.guards.count_changes()
             try:
-                for seam, was in before:
-                    if not isinstance(seam.holder, FunctionType):
-                        built.guards.expect(seam.holder, seam.name, seam.put)
-                    seam.set(seam.put)
-                    done.append((seam, was))
+                for point, was in before:
+                    if not isinstance(point.holder, FunctionType):
+                        patch.guards.expect(point.holder, point.name, point.replacement)
+                    point.set(point.replacement)
+                    undo_list.append((point, was))
             except BaseException:
-                for seam, was in done:
-                    seam.set(was)
-                built.guards.release()
+                for point, was in undo_list:
+                    point.set(was)
+                patch.guards.release()
                 raise
-            self._built = built
-            left_parts = (f"{what}: {why}" for what, why in built.left)
-            compiled = tuple(repr(seam) for seam, _ in before)
-            self._report = known, compiled, (*left_parts, *said)
+            self._patch = patch
+            uncompiled = (f"{what}: {why}" for what, why in patch.unsupported)
+            compiled = tuple(repr(point) for point, _ in before)
+            self._report = is_known_version, compiled, (*uncompiled, *warning_texts)
 
-    def _left(self, seams: list[Seam]) -> dict[str, list[Seam]]:
-        """Those of the seams that stay the client's own, by the reason."""
-        left: dict[str, list[Seam]] = {}
-        for seam in seams:
-            why = self.sources.why_not(seam.rests)
+    def _unpatchable(self, points: list[PatchPoint]) -> dict[str, list[PatchPoint]]:
+        """The patch points that stay the client's own, by the reason."""
+        by_reason: dict[str, list[PatchPoint]] = {}
+        for point in points:
+            why = self.sources.why_not(point.dependencies)
             if why is not None:
-                left.setdefault(why, []).append(seam)
-        return left
+                by_reason.setdefault(why, []).append(point)
+        return by_reason
 
     def _unknown(self) -> str:
         """Why this client is not known, in words."""
@@ -267,35 +275,35 @@ class DropIn:
             )
         return str(self.sources.why_not(self.paths, patched=True))
 
-    def _seams_left(
-        self, built: Built, theirs: list[Seam], left: dict[str, list[Seam]]
+    def _warnings(
+        self, patch: ClientPatch, theirs: list[PatchPoint], by_reason: dict[str, list[PatchPoint]]
     ) -> Iterator[str]:
         """What a user should know of the client's functions that stay."""
-        for seam in theirs:
+        for point in theirs:
             yield (
-                f"{seam} is not {self.client}'s own: it stays what somebody made it, and what goes "
-                "through it is not faster"
+                f"{point} is not {self.client}'s own: it stays what somebody made it, and what "
+                "goes through it is not faster"
             )
-        for path in built.guards.foreign((seam.holder, seam.name) for seam in theirs):
+        for path in patch.guards.foreign((point.holder, point.name) for point in theirs):
             yield (
                 f"{path} is not {self.client}'s own: what rests on it is left to {self.client}'s "
                 "code, and is not faster"
             )
-        for why, seams in left.items():
+        for why, points in by_reason.items():
             yield (
-                f"{why}: {', '.join(map(repr, seams))} is left as it is, and what goes through it "
+                f"{why}: {', '.join(map(repr, points))} is left as it is, and what goes through it "
                 "is not faster"
             )
 
     def is_known(self) -> bool:
         """Whether this is a version, and these are sources, that were compared with the drop-in."""
-        known = self._release() in self.versions
-        return known and self.sources.why_not(self.paths, patched=True) is None
+        is_compared_version = self._release() in self.versions
+        return is_compared_version and self.sources.why_not(self.paths, patched=True) is None
 
     def _release(self) -> str:
         """The version that the package says, which costs nothing; or else what was installed."""
-        said = getattr(importlib.import_module(self.client), "__version__", None)
-        return self.version() if said is None else str(said)
+        version = getattr(importlib.import_module(self.client), "__version__", None)
+        return self.version() if version is None else str(version)
 
     def version(self) -> str:
         """That of the client."""
@@ -311,45 +319,50 @@ class DropIn:
     def report(self) -> Report | None:
         """What is compiled and what is left to the client; None: the drop-in is not installed."""
         with self._lock:
-            if self._built is None:
+            if self._patch is None:
                 return None
             return Report(self.client, self.version(), *self._report)
 
     def uninstall(self) -> None:
-        """Put back what stood in the client's seams; what somebody else changed since stays."""
+        """Put back what stood in the client's patch points.
+
+        What somebody else changed since stays.
+        """
         with self._lock:
-            if self._built is None:
+            if self._patch is None:
                 return
-            for seam, was in reversed(self._before):
-                if seam.current() is seam.put:
-                    seam.set(was)
+            for point, was in reversed(self._before):
+                if point.current() is point.replacement:
+                    point.set(was)
             self._forget()
-            self._built.guards.release()
-            codec = self._built.codec
+            self._patch.guards.release()
+            codec = self._patch.codec
             self._calls += codec.calls
             self._reasons.update(codec.reasons)
             self._before = []
-            self._built = None
+            self._patch = None
 
     def save(self) -> Callable[[], None]:
         """A function that makes the drop-in what it is now: not installed, or installed and as
         strict as it is."""
         with self._lock:
-            built = self._built
-            lenient = built is not None and built.codec.lenient
+            patch = self._patch
+            lenient = patch is not None and patch.codec.lenient
 
         def restore() -> None:
             with self._lock:
-                if built is None:
+                if patch is None:
                     self.uninstall()
-                elif self._built is built:
-                    built.codec.lenient = lenient
+                elif self._patch is patch:
+                    patch.codec.lenient = lenient
 
         return restore
 
     def _forget(self) -> None:
         """Put the client's functions back where its modules, imported since, took ours by value."""
-        ours = {id(seam.put): was for seam, was in self._before if callable(seam.put)}
+        ours = {
+            id(point.replacement): was for point, was in self._before if callable(point.replacement)
+        }
         for name, module in list(sys.modules.items()):
             if f"{name}.".startswith(f"{self.client}."):
                 for attribute, value in list(vars(module).items()):
@@ -365,17 +378,17 @@ class DropIn:
 
     def installed(self) -> bool:
         """Whether the drop-in is installed now."""
-        return self._built is not None
+        return self._patch is not None
 
     def calls(self) -> int:
         """How often the compiled codec was entered in the place of the client's."""
         with self._lock:
-            return self._calls + (self._built.codec.calls if self._built else 0)
+            return self._calls + (self._patch.codec.calls if self._patch else 0)
 
     def fallbacks(self) -> dict[str, int]:
         """How many of these calls the client's own code did in the end, by reason."""
         with self._lock:
-            now = self._built.codec.reasons if self._built else {}
+            now = self._patch.codec.reasons if self._patch else {}
             return dict(self._reasons + Counter(now))
 
 

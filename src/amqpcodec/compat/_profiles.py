@@ -36,15 +36,15 @@ class Profile:
 
     Args:
         read: tag -> name of a conversion.
-        left: what is left to the client already, as `fit` says it.
+        unsupported: what is left to the client already, as `fit` says it.
         options: the others that `ClientProfile` takes.
     """
 
     def __init__(
-        self, read: dict[str, str], left: Iterable[tuple[str, str]] = (), **options: Any
+        self, read: dict[str, str], unsupported: Iterable[tuple[str, str]] = (), **options: Any
     ) -> None:
         self.read = read
-        self.left = list(left)
+        self.unsupported = list(unsupported)
         self.options = options
 
     def make(self, **options: Any) -> Any:
@@ -77,14 +77,16 @@ def fit(profile: Profile, differences: Callable[[], Iterator[Difference]]) -> li
         DiffersError: something differs that is no part of a profile.
     """
     first: dict[str, Difference] = {}
-    for found in differences():
-        first.setdefault(found.part, found)
-    left = [(_name(part), str(found)) for part, found in first.items() if profile.leave(part)]
+    for difference in differences():
+        first.setdefault(difference.part, difference)
+    unsupported = [
+        (_name(part), str(difference)) for part, difference in first.items() if profile.leave(part)
+    ]
     # What differed in an array or a table was mostly an item of it, which is left now.
     if first:
-        for found in differences():
-            raise DiffersError(found)
-    return left
+        for difference in differences():
+            raise DiffersError(difference)
+    return unsupported
 
 
 def _name(part: str) -> str:
@@ -97,18 +99,18 @@ def _name(part: str) -> str:
 Read = Callable[[bytes], tuple[Any, int]]
 
 
-def _whole(read: Read, raw: bytes) -> tuple[Any, int] | None:
+def _read_all(read: Read, raw: bytes) -> tuple[Any, int] | None:
     """The value of bytes that the client reads to their end."""
-    worked, found = outcome(lambda: read(raw))
-    return found if worked and found[1] == len(raw) else None
+    worked, result = outcome(lambda: read(raw))
+    return result if worked and result[1] == len(raw) else None
 
 
 def _integer(read: Read, tag: bytes, int_class: type | None) -> str | None:
     """The conversion of a tag for integers: its width, its sign, its class."""
-    worked, found = outcome(lambda: read(tag + b"\xff" * 8))
+    worked, result = outcome(lambda: read(tag + b"\xff" * 8))
     if not worked:
         return None
-    value, end = found
+    value, end = result
     width = end - 1
     unsigned = value == (1 << 8 * width) - 1
     if width not in (1, 2, 4, 8) or not (unsigned or value == -1):
@@ -119,8 +121,8 @@ def _integer(read: Read, tag: bytes, int_class: type | None) -> str | None:
 
 
 def _short_text(read: Read, tag: bytes, _int_class: type | None) -> str | None:
-    found = _whole(read, tag + b"\2ab")
-    return "short text" if found is not None and found[0] == "ab" else None
+    result = _read_all(read, tag + b"\2ab")
+    return "short text" if result is not None and result[0] == "ab" else None
 
 
 #: repr of Decimals that a client reads of -1 without, and of 100 with 2 digits after the point.
@@ -133,19 +135,19 @@ _DECIMALS = {
 
 def _decimal(read: Read, tag: bytes, _int_class: type | None) -> str | None:
     raws = (b"\0\xff\xff\xff\xff", b"\2\0\0\0\x64")
-    found = [_whole(read, tag + raw) for raw in raws]
-    one, other = (repr(each and each[0]) for each in found)
+    results = [_read_all(read, tag + raw) for raw in raws]
+    one, other = (repr(result and result[0]) for result in results)
     return _DECIMALS.get((one, other))
 
 
 def _time(read: Read, tag: bytes, _int_class: type | None) -> str | None:
     """The conversion of times: with a zone or not, and whether large numbers are milliseconds."""
-    found = _whole(read, tag + struct.pack(">Q", 1_700_000_000))
-    if found is None:
+    result = _read_all(read, tag + struct.pack(">Q", 1_700_000_000))
+    if result is None:
         return None
-    if _whole(read, tag + struct.pack(">Q", 1_700_000_000_000)) is not None:
-        return "aware or ms" if found[0].tzinfo else None
-    return "aware" if found[0].tzinfo else "naive"
+    if _read_all(read, tag + struct.pack(">Q", 1_700_000_000_000)) is not None:
+        return "aware or ms" if result[0].tzinfo else None
+    return "aware" if result[0].tzinfo else "naive"
 
 
 _Question = Callable[[Read, bytes, type | None], str | None]
@@ -172,7 +174,7 @@ def conversions(
         int_class: that of the client's own integers of 64 bits.
     """
     answers: dict[str, str] = {}
-    left: list[tuple[str, str]] = []
+    unsupported: list[tuple[str, str]] = []
     for tag in tags:
         for question in _QUESTIONS[tag]:
             answer = question(read, tag.encode(), int_class)
@@ -180,16 +182,16 @@ def conversions(
                 answers[tag] = answer
                 break
         else:
-            left += _no_conversion(read, tag)
-    return answers, left
+            unsupported += _no_conversion(read, tag)
+    return answers, unsupported
 
 
 def _no_conversion(read: Read, tag: str) -> Iterator[tuple[str, str]]:
     """What a client reads of a tag that fits no conversion; nothing where it does not read it."""
     for example in _EXAMPLES:
         raw = tag.encode() + example
-        worked, found = outcome(partial(read, raw))
+        worked, result = outcome(partial(read, raw))
         if worked:
-            text = f"the client gives {found[0]!r}, which is none of the drop-in's conversions"
+            text = f"the client gives {result[0]!r}, which is none of the drop-in's conversions"
             yield f"reading tag {tag}", f"read tag {tag!r}, bytes {raw.hex()}: {text}"
             return

@@ -11,8 +11,8 @@ CPython adds by itself since 3.14, ``pika.spec`` a module's whole file.
 A module whose file is known has known functions, as long as they are those that the file defines:
 that is the fast way, which every version of the table goes. In other files, functions are known
 one by one. What is not known is used only as far as it can be compared: functions from bytes to
-values and back, and classes, that give the client's own results in a first comparison. The seams of
-all others (methods of connections, what joins frames to messages) stay the client's own.
+values and back, and classes, that give the client's own results in a first comparison. The patch
+points of all others (methods of connections, what joins frames to messages) stay the client's own.
 
 ``python -m amqpcodec.compat sources pika`` prints the hashes of the client that is installed.
 """
@@ -29,7 +29,7 @@ from typing import Any
 
 from ._known import KNOWN
 
-__all__ = ["Sources", "calls_its_like", "digest", "file_digest", "member", "names_used", "source"]
+__all__ = ["Sources", "calls_same_name", "digest", "file_digest", "member", "names_used", "source"]
 
 #: (file, size, time of its last change) -> its hash.
 _FILES: dict[tuple[str, int, int], str] = {}
@@ -98,7 +98,7 @@ def source(function: Any) -> str | None:
     return "\n".join(line for line in lines if line)
 
 
-def calls_its_like(function: Any, name: str) -> bool:
+def calls_same_name(function: Any, name: str) -> bool:
     """Whether a method may call those of its name in classes above: it uses `super` or this name,
     or it is no function of Python."""
     used = names_used(function)
@@ -116,9 +116,9 @@ def names_used(function: Any) -> set[str] | None:
 
 def _names(code: CodeType) -> Iterator[str]:
     yield from (*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars)
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield from _names(each)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
 
 
 class PatchedError(LookupError):
@@ -148,14 +148,14 @@ def digest(path: str) -> str | None:
         complete = bool(texts) and len(texts) == len(functions)
         text = "\n".join(texts) if complete else None
     else:
-        found: Any = module
+        member: Any = module
         for part in inside.split(".") if inside else ():
-            if part not in vars(found):
+            if part not in vars(member):
                 raise AttributeError(part)
-            found = vars(found)[part]
-        if inside and getattr(found, "__globals__", None) is not vars(module):
+            member = vars(member)[part]
+        if inside and getattr(member, "__globals__", None) is not vars(module):
             raise PatchedError(path)
-        text = source(found)
+        text = source(member)
     return None if text is None else _shorten(text.encode())
 
 
@@ -173,23 +173,23 @@ class Sources:
     def why_not(self, paths: Iterable[str], patched: bool = False) -> str | None:
         """Why the work of these functions cannot be done here, in words; None: it can.
 
-        patched: one that somebody patched is no reason: its seam is left to it, and a guard that
-            rests on it never holds.
+        patched: one that somebody patched is no reason: its patch point is left to it, and a guard
+            that rests on it never holds.
         """
         for path in paths:
             if self._is_of_known_file(path):
                 continue
             try:
-                found = digest(path)
+                source_digest = digest(path)
             except (ImportError, AttributeError):
                 return f"there is no {path}"
             except PatchedError:
                 if patched:
                     continue
                 return f"{path} is not the client's own"
-            if found is None:
+            if source_digest is None:
                 return f"the source of {path} cannot be read, so that nothing says what it does"
-            if found not in self.known.functions.get(path, ()):
+            if source_digest not in self.known.functions.get(path, ()):
                 return f"the source of {path} is not one that this drop-in was compared with"
         return None
 
@@ -210,7 +210,7 @@ class Sources:
                 and value.__module__ == name
                 and not (attribute.startswith("__") and attribute.endswith("__"))
             )
-        found: Any = module
+        member: Any = module
         for part in inside.split(".") if inside else ():
-            found = vars(found).get(part) if hasattr(found, "__dict__") else None
-        return not inside or _is_defined(found, module, inside)
+            member = vars(member).get(part) if hasattr(member, "__dict__") else None
+        return not inside or _is_defined(member, module, inside)

@@ -15,7 +15,7 @@ from typing import Any
 from amqpcodec import _dropins, v0_9_1
 
 from .._public import listing
-from ._classes import Guards, Rests, is_shipped
+from ._classes import Dependencies, GuardRegistry, is_shipped
 from ._compare import (
     LONG_NAMES,
     Difference,
@@ -27,7 +27,7 @@ from ._compare import (
     value_differences,
     variant_differences,
 )
-from ._dropin import Built, DropIn, Install, Seam
+from ._dropin import ClientPatch, DropIn, Install, PatchPoint
 from ._known import KNOWN
 from ._profiles import Profile, conversions, fit
 from ._sources import member
@@ -73,7 +73,8 @@ _PATHS = (
     "amqp.serialization:GenericContent._serialize_properties",
 )
 
-#: What the seams rest on that join frames to messages, cut messages to frames, and read frames.
+#: What the patch points that join frames to messages, cut messages to frames and read frames depend
+#: on.
 _HANDLING = (
     "amqp.method_framing:frame_handler",
     "amqp.serialization:GenericContent.inbound_header",
@@ -100,10 +101,10 @@ _ARGUMENTS: tuple[dict[str, Any], ...] = (
 def _profile(read_item: Callable[[bytes, int], Any]) -> Profile:
     """py-amqp's own way with values. Before 5.4.2 a name that is not UTF-8 was an error."""
     takes_any_name, _ = outcome(lambda: read_item(b"F\0\0\0\3\1\xffV", 0))
-    answers, left = conversions(lambda raw: read_item(raw, 0), _ASKED)
+    answers, unsupported = conversions(lambda raw: read_item(raw, 0), _ASKED)
     return Profile(
         _READ | answers,
-        left,
+        unsupported,
         bad_names="bytes" if takes_any_name else "refused",
         bad_text="refused",
         longstr="text",
@@ -129,37 +130,37 @@ def _profile(read_item: Callable[[bytes, int], Any]) -> Profile:
 def _instead(codec: Any, stock: Any, ours: Callable[..., Any]) -> Callable[..., Any]:
     """In the place of frame_handler or frame_writer; ours: for a connection and one thing more."""
 
-    def made(*arguments: Any, **named: Any) -> Any:
-        if len(arguments) != 2 or named:
+    def replacement(*arguments: Any, **keywords: Any) -> Any:
+        if len(arguments) != 2 or keywords:
             codec.fell_back()
-            return stock(*arguments, **named)
+            return stock(*arguments, **keywords)
         return ours(codec, *arguments)
 
-    made.__name__ = stock.__name__
-    return made
+    replacement.__name__ = stock.__name__
+    return replacement
 
 
 def _again(read_frame: Callable[[Any], Any]) -> Callable[[Any, bytes, Any], Any]:
     """A function that reads a frame by py-amqp's own code, after the first word of a socket."""
 
-    def again(transport: Any, taken: bytes, then: Any) -> Any:
-        """taken: of the socket. then: what it gave after that, more bytes or an exception."""
+    def again(transport: Any, received: bytes, then: Any) -> Any:
+        """received: from the socket. then: what it gave after that, more bytes or an exception."""
         if type(then) is bytes and then:
-            taken += then
+            received += then
         else:
             receive = transport._quick_recv
-            said: list[Any] = [then]
+            replies: list[Any] = [then]
 
             def once(size: int) -> Any:
-                if not said:
+                if not replies:
                     return receive(size)
                 transport._quick_recv = receive
-                if isinstance(said[0], BaseException):
-                    raise said.pop()
-                return said.pop()
+                if isinstance(replies[0], BaseException):
+                    raise replies.pop()
+                return replies.pop()
 
             transport._quick_recv = once
-        transport._read_buffer = taken
+        transport._read_buffer = received
         return read_frame(transport)
 
     return again
@@ -187,7 +188,7 @@ class _Client:
         stock["read_frame"] = self.transport._AbstractTransport.read_frame
         self.stock = stock
         self.profile = _profile(stock["_read_item"])
-        self.guards = Guards("amqp", _WATCHED)
+        self.guards = GuardRegistry("amqp", _WATCHED)
 
     def codec(self, strict: bool) -> Any:
         group = next(one for one in v0_9_1.PROTOCOL.table["classes"] if one["name"] == "basic")
@@ -201,8 +202,8 @@ class _Client:
         slots = all(
             type(member(self.message, name)).__name__ == "member_descriptor" for name in _PARTS
         )
-        known = slots and self._is_made_as_known()
-        making, heading, filling, taking = self._message_guards(known)
+        is_known_class = slots and self._is_made_as_known()
+        making, heading, filling, taking = self._message_guards(is_known_class)
         message = _dropins.BoundClass(self.message, _PARTS, making, taking)
         reading = self.guards.of_module(self.serialization, (*_WRITES, "PROPERTY_CLASSES"))
         headers = self.guards.of_module(self.serialization, _WRITES)
@@ -227,24 +228,26 @@ class _Client:
         worked, _ = outcome(lambda: writer(1, 1, (60, 40), b"", self.message("")))
         return worked and len(written) == 2
 
-    def _message_guards(self, known: bool) -> list[Any]:
+    def _message_guards(self, is_known_class: bool) -> list[Any]:
         """Guards of what messages rest on when a method comes, a header, a body, and on writing."""
         guards = self.guards.of_class(
             self.message,
             _PARTS,
-            Rests(every=("__init__",)),
-            Rests(("inbound_header", "_load_properties")),
-            Rests((*_PARTS, "inbound_body")),
-            Rests(("properties", "body", "__getattr__", "PROPERTIES", "_serialize_properties")),
+            Dependencies(every=("__init__",)),
+            Dependencies(("inbound_header", "_load_properties")),
+            Dependencies((*_PARTS, "inbound_body")),
+            Dependencies(
+                ("properties", "body", "__getattr__", "PROPERTIES", "_serialize_properties")
+            ),
         )
-        if not known or guards[0] is None:
+        if not is_known_class or guards[0] is None:
             return [None] * len(guards)
         guards[0].add(vars(self.framing), ["Message"])
         guards[0].expect(vars(self.framing), "Message", self.message)
-        seams = ("frame_handler", "frame_writer", "Message")
+        point_names = ("frame_handler", "frame_writer", "Message")
         for guard in guards[:3]:
-            self.guards.add_module(guard, self.framing, (*seams, "Buffer", "str_to_bytes"))
-        self.guards.add_module(guards[3], self.framing, seams)
+            self.guards.add_module(guard, self.framing, (*point_names, "Buffer", "str_to_bytes"))
+        self.guards.add_module(guards[3], self.framing, point_names)
         self.guards.add_class(guards[3], self.framing.Buffer)
         return guards
 
@@ -258,36 +261,40 @@ class _Client:
             guard = _dropins.Guard(cls, _TRANSPORT)
             read = member(cls, "_read")
             received = member(cls, "_quick_recv")
-            kept = member(cls, "_read_buffer")
-            known = (
+            read_buffer = member(cls, "_read_buffer")
+            is_known_class = (
                 cls.__getattribute__ is object.__getattribute__
                 and cls.__setattr__ is object.__setattr__
                 and not hasattr(cls, "__getattr__")
                 and not hasattr(type(received), "__set__")
                 and read in readers
-                and type(kept) is MemberDescriptorType
+                and type(read_buffer) is MemberDescriptorType
             )
-            return (guard, kept, read.__defaults__[-1]) if known else (guard, None, None)
+            return (
+                (guard, read_buffer, read.__defaults__[-1])
+                if is_known_class
+                else (guard, None, None)
+            )
 
         return judge
 
     def _readers(self) -> frozenset[Any]:
         """The transports' own `_read`, whose work is known."""
-        found = set()
+        functions = set()
         for name in ("TCPTransport", "SSLTransport"):
             cls = getattr(self.transport, name)
             read = vars(cls).get("_read")
             path = f"amqp.transport:{name}._read"
             if is_shipped(read, cls, "_read") and _DROP_IN.sources.why_not([path]) is None:
-                found.add(read)
-        return frozenset(found)
+                functions.add(read)
+        return frozenset(functions)
 
     def _is_made_as_known(self) -> bool:
         """Whether a new message has what the core gives it."""
-        worked, made = outcome(lambda: self.message(frame_method=(1, 2), frame_args=b"args"))
-        if not worked or vars(made):
+        worked, instance = outcome(lambda: self.message(frame_method=(1, 2), frame_args=b"args"))
+        if not worked or vars(instance):
             return False
-        parts = [getattr(made, name) for name in _PARTS]
+        parts = [getattr(instance, name) for name in _PARTS]
         return parts == [(1, 2), b"args", {}, [], 0, 0, False, None, "", None]
 
     def differences(self, codec: Any) -> Iterator[Difference]:
@@ -301,7 +308,7 @@ class _Client:
             lambda raw: codec.decode_properties_basic(raw, 0),
             partial(self._property_differences, codec),
             properties,
-            not self.profile.left,
+            not self.profile.unsupported,
         )
         layouts = [map("".join, product(_FORMATS, repeat=length)) for length in (1, 2, 3)]
         for layout in ("oBlLbbsSF", *chain(*layouts)):
@@ -331,9 +338,9 @@ class _Client:
             raw,
             lambda data: codec.decode_properties_basic(data, 0),
             lambda data: read(data, 0),
-            lambda found: codec.serialize_properties(self.message(**found[0])),
-            lambda found: write(self.message(**found[0])),
-            lambda found: found,
+            lambda result: codec.serialize_properties(self.message(**result[0])),
+            lambda result: write(self.message(**result[0])),
+            lambda result: result,
         )
 
     def _argument_differences(
@@ -356,10 +363,10 @@ class _Client:
             )
 
 
-def _build(strict: bool) -> Built:
+def _build(strict: bool) -> ClientPatch:
     client = _Client()
     if not _DROP_IN.is_known():
-        client.profile.left += fit(
+        client.profile.unsupported += fit(
             client.profile, lambda: client.value_differences(client.codec(True))
         )
         refuse(client.differences(client.codec(True)))
@@ -373,10 +380,10 @@ def _build(strict: bool) -> Built:
     # One object for all the places that hold the same function.
     loads, dumps, write_table = codec.loads, codec.dumps, codec.write_table
     handler = _instead(
-        codec, framing.frame_handler, lambda *given: _dropins.FrameHandler(*given).on_frame
+        codec, framing.frame_handler, lambda *arguments: _dropins.FrameHandler(*arguments).on_frame
     )
     writer = _instead(
-        codec, framing.frame_writer, lambda *given: _dropins.FrameWriter(*given).write_frame
+        codec, framing.frame_writer, lambda *arguments: _dropins.FrameWriter(*arguments).write_frame
     )
     basic = codec.decode_properties_basic
     serialize = _dropins.as_method(codec.serialize_properties)
@@ -384,28 +391,28 @@ def _build(strict: bool) -> Built:
     defaults = tuple(
         ours.get(value, value) if callable(value) else value for value in init.__defaults__
     )
-    seams = [
-        Seam(serialization, "loads", loads),
-        Seam(serialization, "dumps", dumps),
-        Seam(serialization, "_read_item", codec.read_item),
-        Seam(serialization, "_write_item", codec.write_item),
-        Seam(serialization, "_write_table", write_table),
-        Seam(serialization, "_write_array", codec.write_array),
-        Seam(serialization, "decode_properties_basic", basic),
-        Seam(serialization.PROPERTY_CLASSES, 60, basic, label="PROPERTY_CLASSES[60]"),
-        Seam(client.generic, "_serialize_properties", serialize),
-        Seam(framing, "frame_handler", handler, _HANDLING),
-        Seam(framing, "frame_writer", writer, _WRITING),
+    points = [
+        PatchPoint(serialization, "loads", loads),
+        PatchPoint(serialization, "dumps", dumps),
+        PatchPoint(serialization, "_read_item", codec.read_item),
+        PatchPoint(serialization, "_write_item", codec.write_item),
+        PatchPoint(serialization, "_write_table", write_table),
+        PatchPoint(serialization, "_write_array", codec.write_array),
+        PatchPoint(serialization, "decode_properties_basic", basic),
+        PatchPoint(serialization.PROPERTY_CLASSES, 60, basic, label="PROPERTY_CLASSES[60]"),
+        PatchPoint(client.generic, "_serialize_properties", serialize),
+        PatchPoint(framing, "frame_handler", handler, _HANDLING),
+        PatchPoint(framing, "frame_writer", writer, _WRITING),
         # by-value imports
-        Seam(channel, "loads", loads),
-        Seam(channel, "dumps", dumps),
-        Seam(sasl, "_write_table", write_table),
-        Seam(connection, "frame_handler", handler, _HANDLING),
-        Seam(connection, "frame_writer", writer, _WRITING),
-        Seam(init, "__defaults__", defaults, (*_HANDLING, *_WRITING)),
-        Seam(base, "read_frame", _dropins.pyamqp_reader(codec), _READ_FRAME),
+        PatchPoint(channel, "loads", loads),
+        PatchPoint(channel, "dumps", dumps),
+        PatchPoint(sasl, "_write_table", write_table),
+        PatchPoint(connection, "frame_handler", handler, _HANDLING),
+        PatchPoint(connection, "frame_writer", writer, _WRITING),
+        PatchPoint(init, "__defaults__", defaults, (*_HANDLING, *_WRITING)),
+        PatchPoint(base, "read_frame", _dropins.pyamqp_reader(codec), _READ_FRAME),
     ]
-    return Built(codec, seams, client.guards, tuple(client.profile.left))
+    return ClientPatch(codec, points, client.guards, tuple(client.profile.unsupported))
 
 
 _DROP_IN = DropIn("amqp", _build, _PATHS)

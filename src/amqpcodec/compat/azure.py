@@ -16,9 +16,17 @@ from uuid import UUID
 from amqpcodec import _dropins, _dropins_v1
 
 from .._public import listing
-from ._classes import Guards
+from ._classes import GuardRegistry
 from ._compare import Difference, compare, outcome, refuse
-from ._dropin import Built, CompatError, CompatWarning, DropIn, OnUnknown, Seam, all_or_none
+from ._dropin import (
+    ClientPatch,
+    CompatError,
+    CompatWarning,
+    DropIn,
+    OnUnknown,
+    PatchPoint,
+    all_or_none,
+)
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
 
@@ -111,7 +119,7 @@ class _Client:
             **{name: getattr(self.decode, name) for name in _DECODERS},
             **{name: getattr(self.encode, name) for name in _ENCODERS},
         }
-        self.guards = Guards(package, ())
+        self.guards = GuardRegistry(package, ())
         self.names: dict[str, int] = {}
         for name, number in _TYPES.items():
             text = getattr(self.types.AMQPTypes, name, None)
@@ -175,10 +183,10 @@ class _Client:
             self._guard(encode, _ENCODERS),
         )  # fmt: skip
 
-    def _guard(self, module: Any, seams: Collection[str]) -> Any:
-        """What one way rests on: its module but for the seams, and those that both share."""
-        guard = self.guards.of_module(module, seams)
-        for name in seams:
+    def _guard(self, module: Any, point_names: Collection[str]) -> Any:
+        """What one way rests on: its module but for the patch points, and those that both share."""
+        guard = self.guards.of_module(module, point_names)
+        for name in point_names:
             guard.add_function(self.stock[name])
         for value in vars(module).values():
             if type(value) is list:
@@ -186,18 +194,18 @@ class _Client:
         for shared in (self.message, self.performatives, self.types):
             self.guards.add_module(guard, shared)
             if _dropins.guards_call_back():
-                for each in vars(shared).values():
-                    if isinstance(each, type) and each.__module__ == shared.__name__:
-                        self.guards.add_class(guard, each)
+                for cls in vars(shared).values():
+                    if isinstance(cls, type) and cls.__module__ == shared.__name__:
+                        self.guards.add_class(guard, cls)
         for name in ("Message", "Header", "Properties"):
             guard.add(_dropins.namespace_of(getattr(self.message, name)), ["__new__"])
         return guard
 
-    def seams(self, codec: Any) -> list[Seam]:
+    def points(self, codec: Any) -> list[PatchPoint]:
         """Each place in the client's modules where one of its functions stands."""
         ours = {id(function): name for name, function in self.stock.items()}
         return [
-            Seam(module, attribute, getattr(codec, ours[id(value)]))
+            PatchPoint(module, attribute, getattr(codec, ours[id(value)]))
             for name, module in sorted(sys.modules.items())
             if f"{name}.".startswith(f"{self.package}.")
             for attribute, value in list(vars(module).items())
@@ -286,16 +294,18 @@ class _Client:
         application = {"k": "v", b"n": 5, **_pick(_APPLICATION, variant)} if variant else {"k": "v"}
         value = _pick(_APPLICATION, variant) if variant else {"k": 1.5}
         bodies = ((data, None, None), (None, [[1, "a"]], None), (None, None, value))
-        made = message.Message(
+        sample_message = message.Message(
             message.Header(*header), annotations, annotations, message.Properties(*properties),
             application, *bodies[body], annotations,
         )  # fmt: skip
 
         def write(codec: Callable[..., Any]) -> bytes:
-            return bytes(codec(bytearray(), made))
+            return bytes(codec(bytearray(), sample_message))
 
         stock = partial(write, self.stock["encode_payload"])
-        yield from compare(f"written {made!r}", stock, partial(write, codec.encode_payload))
+        yield from compare(
+            f"written {sample_message!r}", stock, partial(write, codec.encode_payload)
+        )
         worked, written = outcome(stock)
         if worked:
             raw = memoryview(written)
@@ -318,15 +328,15 @@ def _drop_in(distribution: str) -> DropIn:
     package = CLIENTS[distribution]
     paths = tuple(f"{package}._pyamqp.{name}" for name in _PATHS)
 
-    def build(_strict: bool) -> Built:
+    def build(_strict: bool) -> ClientPatch:
         client = _Client(package)
         codec = client.codec()
-        if not found.is_known():
+        if not drop_in.is_known():
             refuse(client.differences(codec))
-        return Built(codec, client.seams(codec), client.guards)
+        return ClientPatch(codec, client.points(codec), client.guards)
 
-    found = DropIn(package, build, paths, distribution=distribution)
-    return found
+    drop_in = DropIn(package, build, paths, distribution=distribution)
+    return drop_in
 
 
 _DROP_INS: dict[str, DropIn] = {name: _drop_in(name) for name in CLIENTS}
@@ -354,19 +364,19 @@ def install(
             "error"; then none is installed by this call.
         ValueError: no drop-in here is for a client of that name, or `on_unknown` is another word.
     """
-    there = (name for name, one in _DROP_INS.items() if one.is_there())
-    wanted = list(there if clients is None else clients)
-    if unknown := set(wanted) - set(CLIENTS):
+    installed_clients = (name for name, one in _DROP_INS.items() if one.is_there())
+    names = list(installed_clients if clients is None else clients)
+    if unknown := set(names) - set(CLIENTS):
         raise ValueError(f"no drop-in for {', '.join(sorted(unknown))} here")
-    if not wanted:
+    if not names:
         raise CompatError(f"this drop-in needs one of {', '.join(CLIENTS)}; none is installed")
     refused: list[CompatError] = []
-    with all_or_none(_DROP_INS[name] for name in wanted):
-        for name in wanted:
+    with all_or_none(_DROP_INS[name] for name in names):
+        for name in names:
             try:
                 _DROP_INS[name].install(strict, on_unknown=on_unknown)
             except CompatError as error:
-                if on_unknown == "error" or clients is not None or len(refused) + 1 == len(wanted):
+                if on_unknown == "error" or clients is not None or len(refused) + 1 == len(names):
                     raise
                 refused.append(error)
         for refusal in refused:
@@ -375,23 +385,23 @@ def install(
 
 def uninstall() -> None:
     """Put the clients' own functions back."""
-    for each in _DROP_INS.values():
-        each.uninstall()
+    for drop_in in _DROP_INS.values():
+        drop_in.uninstall()
 
 
 def installed() -> bool:
     """Whether the drop-in is installed now, for one of the clients at least."""
-    return any(each.installed() for each in _DROP_INS.values())
+    return any(drop_in.installed() for drop_in in _DROP_INS.values())
 
 
 def calls() -> int:
     """How often the compiled codec was entered in the place of the clients'."""
-    return sum(each.calls() for each in _DROP_INS.values())
+    return sum(drop_in.calls() for drop_in in _DROP_INS.values())
 
 
 def fallbacks() -> dict[str, int]:
     """How many of these calls the clients' own code did in the end, by reason."""
-    found: Counter[str] = Counter()
-    for each in _DROP_INS.values():
-        found.update(each.fallbacks())
-    return dict(found)
+    counts: Counter[str] = Counter()
+    for drop_in in _DROP_INS.values():
+        counts.update(drop_in.fallbacks())
+    return dict(counts)

@@ -14,7 +14,7 @@ from typing import Any
 from amqpcodec import _dropins, v0_9_1
 
 from .._public import listing
-from ._classes import Guards, Rests, attributes_of, direct_names
+from ._classes import Dependencies, GuardRegistry, attributes_of, direct_names
 from ._compare import (
     Difference,
     argument_differences,
@@ -28,7 +28,7 @@ from ._compare import (
     value_differences,
     variant_differences,
 )
-from ._dropin import Built, DropIn, Install, Seam
+from ._dropin import ClientPatch, DropIn, Install, PatchPoint
 from ._known import KNOWN
 from ._profiles import Profile, conversions, fit
 from ._sources import names_used
@@ -62,7 +62,7 @@ _CHECKS = {
 #: What a class must have of its own for its frames to be made and written without it.
 _WATCHED = ("marshal", "unmarshal", "validate", "encode_property", "_get_flags")
 
-#: Names of pamqp.frame that only the other way rests on: of the seams neither does.
+#: Names of pamqp.frame that only the other way rests on: of the patch points neither does.
 _NOT_READ = (
     "marshal", "unmarshal", "_marshal", "_marshal_content_body_frame",
     "_marshal_content_header_frame", "_marshal_method_frame",
@@ -102,12 +102,12 @@ def _profile(read: Any, write: Any) -> Profile:
         end, value = read(raw)
         return value, end
 
-    answers, left = conversions(read_value, _ASKED)
+    answers, unsupported = conversions(read_value, _ASKED)
     takes_negative_bytes, _ = outcome(lambda: write(-1))
     _, tiny = outcome(lambda: write(Decimal("1E-10")))
     return Profile(
         _READ | answers,
-        left,
+        unsupported,
         bad_names="refused",
         bad_text="refused",
         longstr="text or bytes",
@@ -131,7 +131,12 @@ def _profile(read: Any, write: Any) -> Profile:
 
 
 def _bound_method(
-    guards: Guards, cls: Any, class_id: int, method_id: int, fields: Any, place: tuple[Any, Any]
+    guards: GuardRegistry,
+    cls: Any,
+    class_id: int,
+    method_id: int,
+    fields: Any,
+    place: tuple[Any, Any],
 ) -> Any:
     """(the method, its new instance); None where the class is not what the specification says.
     place: the namespace where pamqp finds the class, and its name there."""
@@ -143,46 +148,46 @@ def _bound_method(
         used = names_used(init)
         if used is None or used - {*names, "self", "validate"}:
             return None  # it does more than to set attributes: basic.recover-async warns
-    worked, made = outcome(cls)
+    worked, instance = outcome(cls)
     if not worked or types != [_TYPES[wire_type] for _, wire_type, _ in lowered]:
         return None
     direct = direct_names(cls, names)
     making, taking = guards.of_class(
         cls,
         names,
-        Rests((*direct, "amqp_type", "unmarshal", "validate"), ("__init__",)),
-        Rests((*direct, "amqp_type", "marshal", "validate", "encode_property")),
+        Dependencies((*direct, "amqp_type", "unmarshal", "validate"), ("__init__",)),
+        Dependencies((*direct, "amqp_type", "marshal", "validate", "encode_property")),
     )
     if making is not None and taking is not None:
         making.add(place[0], [place[1]])
     bound = _dropins.BoundClass(cls, names, making, taking)
-    absent = tuple(getattr(made, name) for name in names)
-    return _dropins.BoundMethod(bound, class_id, method_id, lowered, absent), made
+    absent = tuple(getattr(instance, name) for name in names)
+    return _dropins.BoundMethod(bound, class_id, method_id, lowered, absent), instance
 
 
-def _checks(made: Any) -> list[str]:
+def _checks(instance: Any) -> list[str]:
     """Which of an instance's fields `validate` looks at, and what it may ask of them: of all, where
     its source cannot be read."""
-    names = tuple(type(made).__slots__)
-    used = names_used(type(made).validate)
+    names = tuple(type(instance).__slots__)
+    used = names_used(type(instance).validate)
     looked_at = set(names) if used is None else used & set(names)
     return [_CHECKS.get(name, "default") if name in looked_at else "" for name in names]
 
 
-def _bound_class(guards: Guards, module: Any, name: str, *names: str) -> Any:
+def _bound_class(guards: GuardRegistry, module: Any, name: str, *names: str) -> Any:
     """(a class with a dict, its guards); one that a user put there has its work done by pamqp's own
     code."""
     cls = getattr(module, name)
-    worked, made = outcome(lambda: cls(b"") if names == ("value",) else cls())
-    known = worked and attributes_of(made) == names
+    worked, instance = outcome(lambda: cls(b"") if names == ("value",) else cls())
+    has_known_attributes = worked and attributes_of(instance) == names
     making = taking = None
-    if known:
+    if has_known_attributes:
         direct = direct_names(cls, names)
         making, taking = guards.of_class(
             cls,
             names,
-            Rests((*direct, "unmarshal", "_get_flags"), ("__init__",)),
-            Rests((*direct, "marshal")),
+            Dependencies((*direct, "unmarshal", "_get_flags"), ("__init__",)),
+            Dependencies((*direct, "marshal")),
         )
     if making is not None and taking is not None:
         making.add(vars(module), [name])
@@ -215,7 +220,7 @@ class _Client:
             "unmarshal": self.frame.unmarshal,
         }
         self.profile = _profile(self.decode.embedded_value, self.encode.encode_table_value)
-        self.guards = Guards("pamqp", _WATCHED)
+        self.guards = GuardRegistry("pamqp", _WATCHED)
 
     def codec(self, methods: list[Any], properties: Any, strict: bool) -> Any:
         guards = self.guards
@@ -232,11 +237,13 @@ class _Client:
             self._add_frames(guard, "marshal", _NOT_WRITTEN)
         name_bytes = self._name_bytes()
         checks = []
-        for bound, made in methods:
-            worked, asked = outcome(partial(_checks, made))
+        for bound, instance in methods:
+            worked, field_checks = outcome(partial(_checks, instance))
             if worked:
-                defaults = tuple(getattr(made, name) for name in type(made).__slots__)
-                checks.append(_dropins.CheckedMethod(bound, tuple(asked), defaults, name_bytes))
+                defaults = tuple(getattr(instance, name) for name in type(instance).__slots__)
+                checks.append(
+                    _dropins.CheckedMethod(bound, tuple(field_checks), defaults, name_bytes)
+                )
         deprecated = "client" if self.profile.options["ints"] == "client" else "smallest signed"
         return _dropins.PamqpCodec(
             self.profile.make(), self.profile.make(ints=deprecated), self.stock,
@@ -268,7 +275,7 @@ class _Client:
     def candidates(self) -> tuple[list[tuple[Any, Any, list[list[bytes]]]], Any, list[list[bytes]]]:
         """(method, new instance, frames by variant) of each, the property list, frames of it."""
         methods = []
-        found: Any = None
+        bound_properties: Any = None
         frames: list[list[bytes]] = []
         for group in v0_9_1.PROTOCOL.table["classes"]:
             class_id = group["index"]
@@ -276,7 +283,9 @@ class _Client:
                 fields = group["properties"]
                 basic = self.commands.Basic
                 place = _dropins.namespace_of(basic), "Properties"
-                found = _bound_method(self.guards, basic.Properties, class_id, 0, fields, place)
+                bound_properties = _bound_method(
+                    self.guards, basic.Properties, class_id, 0, fields, place
+                )
                 frames = header_frames(class_id, [field[1] for field in fields])
             for method in group["methods"]:
                 mapping = self.commands.INDEX_MAPPING
@@ -291,9 +300,9 @@ class _Client:
                     wire_types = [field[1] for field in method["fields"]]
                     raws = method_frames(class_id, method["index"], wire_types)
                     methods.append((*one_method, raws))
-        if found is None:
+        if bound_properties is None:
             raise TypeError("pamqp.commands.Basic.Properties has other attributes")
-        return methods, found[0], frames
+        return methods, bound_properties[0], frames
 
     def readers(self, codec: Any) -> Iterator[tuple[str, Any]]:
         """Functions in the place of pamqp.decode's, of what the profile reads."""
@@ -327,8 +336,8 @@ class _Client:
             raw,
             codec.unmarshal,
             self.stock["unmarshal"],
-            lambda found: codec.marshal(found[2], 3),
-            lambda found: marshal(found[2], 3),
+            lambda result: codec.marshal(result[2], 3),
+            lambda result: marshal(result[2], 3),
             _flat,
         )
 
@@ -354,14 +363,14 @@ def _flat(value: Any) -> Any:
     return type(value), value
 
 
-def _build(strict: bool) -> Built:
+def _build(strict: bool) -> ClientPatch:
     client = _Client()
     methods, properties, headers = client.candidates()
-    left = client.profile.left
-    known = _DROP_IN.is_known()
-    if not known:
+    unsupported = client.profile.unsupported
+    is_known_version = _DROP_IN.is_known()
+    if not is_known_version:
         bound_methods = [one[:2] for one in methods]
-        left += fit(
+        unsupported += fit(
             client.profile,
             lambda: client.value_differences(client.codec(bound_methods, properties, True)),
         )
@@ -371,31 +380,31 @@ def _build(strict: bool) -> Built:
             trial,
             trial.unmarshal,
             partial(client.frame_differences, trial),
-            alone=not left,
+            alone=not unsupported,
         )
         refuse(differs(headers))
         methods, others = split(
             methods,
             lambda one: chain(differs(one[2]), client.argument_differences(trial, type(one[1]))),
         )
-        left += [(type(one[1]).__qualname__, str(found)) for one, found in others]
-    codec = client.codec([each[:2] for each in methods], properties, strict)
+        unsupported += [(type(one[1]).__qualname__, str(difference)) for one, difference in others]
+    codec = client.codec([method[:2] for method in methods], properties, strict)
     frame, encode, decode = client.frame, client.encode, client.decode
-    seams = [
-        Seam(frame, "marshal", codec.marshal),
-        Seam(frame, "unmarshal", codec.unmarshal),
+    points = [
+        PatchPoint(frame, "marshal", codec.marshal),
+        PatchPoint(frame, "unmarshal", codec.unmarshal),
     ]
-    functions = [Seam(decode, *one) for one in client.readers(codec)]
-    functions += [Seam(encode, *one) for one in client.writers(codec)]
-    if not known:
+    functions = [PatchPoint(decode, *one) for one in client.readers(codec)]
+    functions += [PatchPoint(encode, *one) for one in client.writers(codec)]
+    if not is_known_version:
         functions, differ = split(
             functions,
-            lambda seam: function_differences(
-                seam.name, seam.put, seam.current(), seam.holder is decode
+            lambda point: function_differences(
+                point.name, point.replacement, point.current(), point.holder is decode
             ),
         )
-        left += [(repr(seam), str(found)) for seam, found in differ]
-    return Built(codec, seams + functions, client.guards, tuple(left))
+        unsupported += [(repr(point), str(difference)) for point, difference in differ]
+    return ClientPatch(codec, points + functions, client.guards, tuple(unsupported))
 
 
 # pamqp 4.0.1 says of itself that it is 4.0.0

@@ -11,7 +11,7 @@ from typing import Any
 from amqpcodec import _dropins, v0_9_1
 
 from .._public import listing
-from ._classes import Guards, Rests, attributes_of, direct_names, is_shipped
+from ._classes import Dependencies, GuardRegistry, attributes_of, direct_names, is_shipped
 from ._compare import (
     INTS,
     LONG_NAMES,
@@ -26,7 +26,7 @@ from ._compare import (
     value_differences,
     variant_differences,
 )
-from ._dropin import Built, DropIn, Install, Seam
+from ._dropin import ClientPatch, DropIn, Install, PatchPoint
 from ._known import KNOWN
 from ._profiles import Profile, conversions, fit
 
@@ -57,7 +57,7 @@ _PATHS = (
     *(f"pika.data:{name}" for name in (*_READS, *_WRITES)),
 )
 
-#: What the seams of a connection rest on.
+#: What the patch points of a connection rest on.
 _RECEIVING = (
     "pika.connection:Connection._on_data_available",
     "pika.connection:Connection._read_frame",
@@ -76,7 +76,7 @@ def _profile(data: Any) -> Profile:
     1.4.0 some versions have tags of their own for large ints."""
     large = _large(data)
     int_class = None if large is int else large
-    answers, left = conversions(lambda raw: data.decode_value(raw, 0), _ASKED, int_class)
+    answers, unsupported = conversions(lambda raw: data.decode_value(raw, 0), _ASKED, int_class)
     read = _READ | answers
     half = data.decode_value(b"d\x3f\xf8\0\0\0\0\0\0", 0)[0]  # 1.5
     read["f"], read["d"] = ("float", "double") if half == 1.5 else ("float cut", "double cut")
@@ -86,7 +86,7 @@ def _profile(data: Any) -> Profile:
     outcome(lambda: data.encode_value(numbers, -(2**40)))
     return Profile(
         read,
-        left,
+        unsupported,
         int_class=int_class,
         bad_names="bytes",
         bad_text="bytes",
@@ -109,23 +109,26 @@ def _profile(data: Any) -> Profile:
     )
 
 
-def _add_frames(guards: Guards, guard: Any, frame: Any) -> None:
-    """Let a guard rest on what frames of all types go through, but for the seam decode_frame."""
+def _add_frames(guards: GuardRegistry, guard: Any, frame: Any) -> None:
+    """Let a guard rest on what frames of all types go through, except the patched decode_frame."""
     guards.add_module(guard, frame, ("decode_frame",))
     guards.add_module(guard, import_module("pika.spec"))
 
 
-def _bound_frame(guards: Guards, frame: Any, name: str, *names: str) -> Any:
+def _bound_frame(guards: GuardRegistry, frame: Any, name: str, *names: str) -> Any:
     """A class of pika.frame; one that a user put there has its work done by pika's own code."""
     cls = getattr(frame, name)
     attributes = ("frame_type", "channel_number", *names)
-    worked, made = outcome(lambda: cls(*attributes[1 if names else 2 :]))
-    known = worked and attributes_of(made) == attributes
+    worked, instance = outcome(lambda: cls(*attributes[1 if names else 2 :]))
+    has_known_attributes = worked and attributes_of(instance) == attributes
     making = taking = None
-    if known:
+    if has_known_attributes:
         direct = direct_names(cls, attributes)
         making, taking = guards.of_class(
-            cls, attributes, Rests(direct, ("__init__",)), Rests((*direct, "marshal", "_marshal"))
+            cls,
+            attributes,
+            Dependencies(direct, ("__init__",)),
+            Dependencies((*direct, "marshal", "_marshal")),
         )
     for guard in filter(None, (making, taking)):
         _add_frames(guards, guard, frame)
@@ -135,22 +138,30 @@ def _bound_frame(guards: Guards, frame: Any, name: str, *names: str) -> Any:
 
 
 def _bound_method(
-    guards: Guards, registry: dict[int, Any], key: int, class_id: int, method_id: int, fields: Any
+    guards: GuardRegistry,
+    registry: dict[int, Any],
+    key: int,
+    class_id: int,
+    method_id: int,
+    fields: Any,
 ) -> Any:
     """The class that pika has under a key of its registry. None where it has other attributes than
     the specification says, in this order."""
     cls = registry[key]
     lowered = tuple(field[:3] for field in fields)
     values = tuple(object() for _ in lowered)
-    worked, made = outcome(lambda: cls(*values))
-    if not worked or tuple(getattr(made, "__dict__", {}).values()) != values:
+    worked, instance = outcome(lambda: cls(*values))
+    if not worked or tuple(getattr(instance, "__dict__", {}).values()) != values:
         return None
     if not outcome(cls)[0]:
         return None  # pika itself cannot make the connection.update-secret that it reads
-    names = attributes_of(made)
+    names = attributes_of(instance)
     direct = direct_names(cls, names)
     making, taking = guards.of_class(
-        cls, names, Rests((*direct, "decode"), ("__init__",)), Rests((*direct, "encode"))
+        cls,
+        names,
+        Dependencies((*direct, "decode"), ("__init__",)),
+        Dependencies((*direct, "encode")),
     )
     if making is not None:
         making.add(registry, [key])
@@ -185,7 +196,7 @@ class _Client:
             "trim": getattr(connection, "_trim_frame_buffer", None),
         }
         self.profile = _profile(data)
-        self.guards = Guards("pika", _WATCHED)
+        self.guards = GuardRegistry("pika", _WATCHED)
 
     def codec(self, methods: list[Any], properties: Any, strict: bool) -> Any:
         frame, guards = self.frame, self.guards
@@ -265,9 +276,9 @@ class _Client:
             raw,
             codec.decode_frame,
             stock["decode_frame"],
-            lambda found: marshal(partial(getattr, codec), found[1]),
-            lambda found: marshal(stock.__getitem__, found[1]),
-            lambda found: (found[0], _flat(found[1])),
+            lambda result: marshal(partial(getattr, codec), result[1]),
+            lambda result: marshal(stock.__getitem__, result[1]),
+            lambda result: (result[0], _flat(result[1])),
         )
 
     def argument_differences(self, codec: Any, raw: bytes) -> Iterator[Difference]:
@@ -292,13 +303,13 @@ def _flat(frame: Any) -> Any:
     return type(frame), [(name, _flat(value)) for name, value in vars(frame).items()]
 
 
-def _build(strict: bool) -> Built:
+def _build(strict: bool) -> ClientPatch:
     client = _Client()
     methods, (properties, headers) = client.candidates()
-    left = client.profile.left
+    unsupported = client.profile.unsupported
     if not _DROP_IN.is_known():
         bound_methods = [bound for bound, _ in methods]
-        left += fit(
+        unsupported += fit(
             client.profile,
             lambda: client.value_differences(client.codec(bound_methods, properties, True)),
         )
@@ -308,38 +319,40 @@ def _build(strict: bool) -> Built:
             trial,
             trial.decode_frame,
             partial(client.frame_differences, trial),
-            alone=not left,
+            alone=not unsupported,
         )
         refuse(differs(headers))
         methods, others = split(
             methods,
             lambda one: chain(differs(one[1]), client.argument_differences(trial, one[1][0][0])),
         )
-        left += [(one[0].cls.cls.__qualname__, str(found)) for one, found in others]
+        unsupported += [
+            (one[0].cls.cls.__qualname__, str(difference)) for one, difference in others
+        ]
     codec = client.codec([bound for bound, _ in methods], properties, strict)
-    return Built(codec, _seams(client, codec), client.guards, tuple(left))
+    return ClientPatch(codec, _patch_points(client, codec), client.guards, tuple(unsupported))
 
 
-def _seams(client: _Client, codec: Any) -> list[Seam]:
+def _patch_points(client: _Client, codec: Any) -> list[PatchPoint]:
     frame, data, connection = client.frame, client.data, client.connection
-    seams = [Seam(frame, "decode_frame", codec.decode_frame)]
+    points = [PatchPoint(frame, "decode_frame", codec.decode_frame)]
     marshals = 0
     for name in ("Method", "Header", "Body", "Heartbeat"):
         cls = getattr(frame, name)
         if getattr(cls, "__module__", None) == frame.__name__:  # else a user put it there
             marshal = _dropins.as_method(getattr(codec, f"marshal_{name.lower()}"))
             marshals += 1
-            seams.append(Seam(cls, "marshal", marshal))
-    seams += [Seam(data, name, getattr(codec, name)) for name in (*_READS, *_WRITES)]
+            points.append(PatchPoint(cls, "marshal", marshal))
+    points += [PatchPoint(data, name, getattr(codec, name)) for name in (*_READS, *_WRITES)]
     own = vars(connection)
     if is_shipped(own.get("_on_data_available"), connection, "_on_data_available"):
         receive = _dropins.as_method(codec.receive)
-        seams.append(Seam(connection, "_on_data_available", receive, _RECEIVING))
+        points.append(PatchPoint(connection, "_on_data_available", receive, _RECEIVING))
     if marshals == 4 and is_shipped(own.get("_send_message"), connection, "_send_message"):
         codec.sends = _DROP_IN.sources.why_not(_SENDING) is None
         send = _dropins.as_method(codec.send_message)
-        seams.append(Seam(connection, "_send_message", send, _SENDING))
-    return seams
+        points.append(PatchPoint(connection, "_send_message", send, _SENDING))
+    return points
 
 
 _DROP_IN = DropIn("pika", _build, _PATHS)
