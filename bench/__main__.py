@@ -38,16 +38,16 @@ def main() -> int:
     plan = QUICK if options.quick else FULL
     gathered = collect(cells(rows), plan, options.core)
     timings, absent = Timings(gathered.samples), gathered.absent
-    found = report.lines(rows, timings)
+    result_lines = report.lines(rows, timings)
     about = report.environment(gathered.core, gathered.build, timings)
     if options.markdown or not sys.stdout.isatty():
-        print(report.markdown(found, timings, about, absent), end="")
+        print(report.markdown(result_lines, timings, about, absent), end="")
     else:
-        report.terminal(found, timings, about, absent)
+        report.terminal(result_lines, timings, about, absent)
     if options.json:
-        text = json.dumps(report.as_json(found, timings, about, absent), indent=1)
+        text = json.dumps(report.as_json(result_lines, timings, about, absent), indent=1)
         options.json.write_text(text + "\n", encoding="utf-8")
-    return 1 if options.check and report.failed(found) else 0
+    return 1 if options.check and report.failed(result_lines) else 0
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ def run(operation: str, quick: bool) -> tuple[dict[str, list[float]], dict[str, 
     if any(find_spec(name) is None for name in program.needs):
         raise Absent(program.hint)
     command = [sys.executable, "-m", program.module, "--json", *program.arguments]
-    done = subprocess.run(
+    process = subprocess.run(
         [*command, *(program.quick if quick else ())],
         capture_output=True,
         text=True,
@@ -96,13 +96,13 @@ def run(operation: str, quick: bool) -> tuple[dict[str, list[float]], dict[str, 
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(REPO), *sys.path]))},
         check=False,
     )
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or ["it said nothing"]
+    if process.returncode != 0:
+        lines = process.stderr.strip().splitlines() or ["it said nothing"]
         raise Absent(f"{' '.join(command[1:3])} failed: {lines[-1]}")
-    found = json.loads(done.stdout.splitlines()[-1])
-    reasons = found.get("absent", {})
+    report = json.loads(process.stdout.splitlines()[-1])
+    reasons = report.get("absent", {})
     here = {peer: side for peer, side in program.sides.items() if side not in reasons}
     missing = {
         peer: Absent(reasons[side]) for peer, side in program.sides.items() if side in reasons
     }
-    return {peer: found[side] for peer, side in here.items()}, missing
+    return {peer: report[side] for peer, side in here.items()}, missing

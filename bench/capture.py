@@ -38,12 +38,12 @@ def run_tshark(path: Path) -> tuple[float, int]:
     command = ["tshark", "-r", str(path), "-o", "tcp.reassemble_out_of_order:TRUE", "-Y", "amqp"]
     command += ["-T", "fields", *(word for field in FIELDS for word in ("-e", field))]
     before = os.times()
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
     after = os.times()
     spent = after.children_user + after.children_system
     spent -= before.children_user + before.children_system
-    types = (line.split("\t")[3] for line in done.stdout.splitlines())
-    return spent, sum(len(each.split(",")) for each in types if each)
+    types = (line.split("\t")[3] for line in process.stdout.splitlines())
+    return spent, sum(len(frame_types.split(",")) for frame_types in types if frame_types)
 
 
 def run_ours(path: Path, fields: list[str] | None = None) -> tuple[float, int]:
@@ -64,14 +64,14 @@ def measure(path: Path, rounds: int, with_tshark: bool) -> Iterator[dict[str, fl
             raise SystemExit(f"tshark finds {theirs} frames, not {frames - headers}")
     for _ in range(rounds):
         spent = [run_ours(path)[0] for _ in range(3)]
-        found = {"amqpcodec": 1e9 * statistics.median(spent) / frames}
+        sample = {"amqpcodec": 1e9 * statistics.median(spent) / frames}
         spent = [
             run_ours(path, ["connection", "timestamp", "method", "frame"])[0] for _ in range(3)
         ]
-        found["four columns"] = 1e9 * statistics.median(spent) / frames
+        sample["four columns"] = 1e9 * statistics.median(spent) / frames
         if with_tshark:
-            found["tshark"] = 1e9 * run_tshark(path)[0] / frames
-        yield found
+            sample["tshark"] = 1e9 * run_tshark(path)[0] / frames
+        yield sample
 
 
 def main() -> int:
@@ -88,19 +88,21 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "long.pcap")
         looped.write(recording, path, int(options.megabytes * 1e6))
-        found = list(measure(path, options.rounds, with_tshark))
+        samples = list(measure(path, options.rounds, with_tshark))
     if options.json:
-        sides: dict[str, object] = {name: [each[name] for each in found] for name in found[0]}
+        sides: dict[str, object] = {
+            name: [sample[name] for sample in samples] for name in samples[0]
+        }
         sides["absent"] = {} if with_tshark else {"tshark": "not installed here (Debian: tshark)"}
         print(json.dumps(sides))
         return 0
-    for name in found[0]:
-        rate = 1e3 / statistics.median(each[name] for each in found)
+    for name in samples[0]:
+        rate = 1e3 / statistics.median(sample[name] for sample in samples)
         print(f"{name:12} {rate:7.3f} million frames/s of CPU time ({recording.name}, repeated)")
     if not with_tshark:
         print("no tshark here (Debian: tshark) to compare with")
         return 1 if options.check else 0
-    ratio = statistics.median(each["tshark"] / each["amqpcodec"] for each in found)
+    ratio = statistics.median(sample["tshark"] / sample["amqpcodec"] for sample in samples)
     print(f"{ratio:.1f} times tshark (gate {GATE}, goal {GOAL})")
     return 1 if options.check and ratio < GATE else 0
 

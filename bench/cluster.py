@@ -64,17 +64,17 @@ def main() -> None:
     parser.add_argument("--terabytes", type=float, default=10)
     parser.add_argument("--dollars", type=float, default=0.05, help="of a core, an hour")
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    total = given.terabytes * 1e6
+    options = parser.parse_args()
+    total = options.terabytes * 1e6
     print("what                              cores  range MB    tasks  minutes  of ideal  $ a TB")
     for what, speed in SPEEDS.items():
         for cores in (16, 64, 256):
             for size in (128, 1000, 100_000):
-                tasks = [each / speed for each in split(total, max(size, 1000), size)]
+                tasks = [megabytes / speed for megabytes in split(total, max(size, 1000), size)]
                 cluster = Cluster(cores)
-                seconds = makespan(tasks, cluster, random.Random(given.seed))
+                seconds = makespan(tasks, cluster, random.Random(options.seed))
                 ideal = sum(tasks) / cores
-                cost = seconds * cores / 3600 * given.dollars / given.terabytes
+                cost = seconds * cores / 3600 * options.dollars / options.terabytes
                 print(
                     f"{what:32} {cores:6} {size:9} {len(tasks):8} {seconds / 60:8.1f}"
                     f" {ideal / seconds:9.2f} {cost:7.3f}"

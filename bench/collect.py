@@ -52,11 +52,13 @@ def collect(cells: list[Cell], plan: Plan, core: int | None) -> Gathered:
         progress(f"{operation}, in a program of its own")
         mine = [cell for cell in alone if cell[1] == operation]
         try:
-            found, missing = apart.run(operation, plan is QUICK)
+            apart_samples, missing = apart.run(operation, plan is QUICK)
         except Absent as reason:
             absent.update(dict.fromkeys(mine, reason))
         else:
-            samples.update({cell: found[cell[0]] for cell in mine if cell[0] in found})
+            samples.update(
+                {cell: apart_samples[cell[0]] for cell in mine if cell[0] in apart_samples}
+            )
             absent.update({cell: missing[cell[0]] for cell in mine if cell[0] in missing})
     progress("")
     return Gathered(samples, absent, parts[-1].core, parts[-1].build)
@@ -69,10 +71,10 @@ def _build() -> str:
         return "none"
     path = Path(module.__file__)
     suffix = path.name.removeprefix("_codec")  # of this Python's modules
-    found = sha256()
-    for each in sorted(path.parent.glob(f"_*{suffix}")):
-        found.update(each.read_bytes())
-    return found.hexdigest()[:12]
+    digest = sha256()
+    for library in sorted(path.parent.glob(f"_*{suffix}")):
+        digest.update(library.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _gather(cells: list[Cell], plan: Plan, core: int | None, title: str) -> Gathered:

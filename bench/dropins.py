@@ -22,12 +22,12 @@ OPERATIONS = ("decode", "encode")
 
 def spent(work: Work, times: int) -> float:
     """ns a frame, the median of some runs."""
-    found = []
+    seconds = []
     for _ in range(times):
         begin = time.process_time()
         work.run()
-        found.append(time.process_time() - begin)
-    return 1e9 * statistics.median(found) / work.frames
+        seconds.append(time.process_time() - begin)
+    return 1e9 * statistics.median(seconds) / work.frames
 
 
 def measure(client: str, operation: str, rounds: int) -> Iterator[dict[str, float]]:
@@ -36,7 +36,7 @@ def measure(client: str, operation: str, rounds: int) -> Iterator[dict[str, floa
     peer: Peer = import_module(f"bench.peers.{PEERS[client]}").PEER()
     workload = workloads.get("W1")
     for _ in range(rounds):
-        found = {}
+        sample = {}
         for side, times in (("stock", 2), ("drop-in", 6)):
             if side == "drop-in":
                 module.install()
@@ -46,13 +46,13 @@ def measure(client: str, operation: str, rounds: int) -> Iterator[dict[str, floa
                 work = peer.work(operation, workload)
                 work.check()
                 before = module.calls(), module.fallbacks()
-                found[side] = spent(work, times)
+                sample[side] = spent(work, times)
                 entered = module.calls() - before[0]
                 if (entered > 0) is not (side == "drop-in") or module.fallbacks() != before[1]:
                     raise SystemExit(f"{client} {operation}, {side}: {entered} calls")
             finally:
                 module.uninstall()
-        yield found
+        yield sample
 
 
 def _again(client: str) -> Peer:
@@ -73,12 +73,14 @@ def main() -> int:
     options = parser.parse_args()
     for client in options.clients:
         for operation in [options.operation] if options.operation else OPERATIONS:
-            found = list(measure(client, operation, options.rounds))
+            samples = list(measure(client, operation, options.rounds))
             if options.json:
-                print(json.dumps({side: [each[side] for each in found] for side in found[0]}))
+                print(
+                    json.dumps({side: [sample[side] for sample in samples] for side in samples[0]})
+                )
                 continue
-            ours, theirs = (statistics.median(e[s] for e in found) for s in ("drop-in", "stock"))
-            ratio = statistics.median(each["stock"] / each["drop-in"] for each in found)
+            ours, theirs = (statistics.median(e[s] for e in samples) for s in ("drop-in", "stock"))
+            ratio = statistics.median(sample["stock"] / sample["drop-in"] for sample in samples)
             print(f"{client:6} {operation}: {theirs:6.0f} ns a frame, {ours:5.0f}: {ratio:.1f}×")
     return 0
 

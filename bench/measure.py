@@ -133,14 +133,16 @@ def measure(
     order = list(works)
     longest = 0.0
     for number in range(plan.rounds):
-        left = plan.seconds - (time.perf_counter() - start)
-        if number >= MIN_ROUNDS and left < longest:
+        remaining_seconds = plan.seconds - (time.perf_counter() - start)
+        if number >= MIN_ROUNDS and remaining_seconds < longest:
             break
         began = time.perf_counter()
         gc.collect()  # what one round left is not charged to the next
         for index, cell in enumerate(order):
             if index % 8 == 0:
-                progress(f"round {number + 1}, {index} of {len(order)}, {left:.0f} s left")
+                progress(
+                    f"round {number + 1}, {index} of {len(order)}, {remaining_seconds:.0f} s left"
+                )
             samples[cell].append(_sample(works[cell], loops[cell]))
         order.reverse()  # who goes first changes, so that no cell always follows the same one
         longest = max(longest, time.perf_counter() - began)

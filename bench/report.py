@@ -26,12 +26,12 @@ class Result:
     @property
     def verdict(self) -> str:
         """FAIL, pass, goal, or nothing where there is no gate."""
-        gate, goal, found = self.against.gate, self.against.goal, self.ratio.median
+        gate, goal, ratio = self.against.gate, self.against.goal, self.ratio.median
         if gate is None or goal is None:
             return ""
         if self.against.at_most:
-            return "goal" if found <= goal else "pass" if found <= gate else "FAIL"
-        return "goal" if found >= goal else "pass" if found >= gate else "FAIL"
+            return "goal" if ratio <= goal else "pass" if ratio <= gate else "FAIL"
+        return "goal" if ratio >= goal else "pass" if ratio >= gate else "FAIL"
 
     def text(self) -> str:
         """Ratio, half the distance of its quartiles, gate and goal, and FAIL if so."""
@@ -88,7 +88,7 @@ class Line:
 
 def lines(rows: Sequence[Row], timings: Timings) -> list[Line]:
     """Every row, measured or not."""
-    found = []
+    result_lines = []
     for row in rows:
         measured = row.ours in timings.samples
         results = tuple(
@@ -96,8 +96,8 @@ def lines(rows: Sequence[Row], timings: Timings) -> list[Line]:
             for against in row.against
             if measured and against.cell in timings.samples
         )
-        found.append(Line(row, timings.cell(row.ours) if measured else None, results))
-    return found
+        result_lines.append(Line(row, timings.cell(row.ours) if measured else None, results))
+    return result_lines
 
 
 def _figure(value: float) -> str:
@@ -109,7 +109,7 @@ def _figure(value: float) -> str:
 HEAD = ("what", "ns a frame", *COLUMNS, "other", "verdict")
 
 
-def _target_rows(found: Sequence[Line]) -> list[tuple[str, ...]]:
+def _target_rows(result_lines: Sequence[Line]) -> list[tuple[str, ...]]:
     return [
         (
             line.row.what,
@@ -118,7 +118,7 @@ def _target_rows(found: Sequence[Line]) -> list[tuple[str, ...]]:
             line.other(),
             line.verdict,
         )
-        for line in found
+        for line in result_lines
     ]
 
 
@@ -205,14 +205,14 @@ def _notes(absent: dict[Cell, Absent]) -> list[str]:
 
 
 def markdown(
-    found: Sequence[Line],
+    result_lines: Sequence[Line],
     timings: Timings,
     about: dict[str, Any],
     absent: dict[Cell, Absent],
 ) -> str:
     """Both tables, with what they were measured on."""
-    targets = [line for line in found if line.row.is_target]
-    others = [line for line in found if not line.row.is_target]
+    targets = [line for line in result_lines if line.row.is_target]
+    others = [line for line in result_lines if not line.row.is_target]
     parts = []
     if targets:
         parts += ["### Targets", _markdown(HEAD, _target_rows(targets))]
@@ -227,7 +227,7 @@ def markdown(
 
 
 def terminal(
-    found: Sequence[Line],
+    result_lines: Sequence[Line],
     timings: Timings,
     about: dict[str, Any],
     absent: dict[Cell, Absent],
@@ -247,8 +247,8 @@ def terminal(
             table.add_row(*row, style=style)
         console.print(table)
 
-    targets = [line for line in found if line.row.is_target]
-    others = [line for line in found if not line.row.is_target]
+    targets = [line for line in result_lines if line.row.is_target]
+    others = [line for line in result_lines if not line.row.is_target]
     if targets:
         show("Targets", HEAD, _target_rows(targets))
     if others:
@@ -261,7 +261,7 @@ def terminal(
 
 
 def as_json(
-    found: Sequence[Line],
+    result_lines: Sequence[Line],
     timings: Timings,
     about: dict[str, Any],
     absent: dict[Cell, Absent],
@@ -291,7 +291,7 @@ def as_json(
                     for item in line.results
                 ],
             }
-            for line in found
+            for line in result_lines
         ],
         "cells": [
             {"peer": peer, "operation": operation, "workload": workload, "ns": samples}
@@ -304,6 +304,6 @@ def as_json(
     }
 
 
-def failed(found: Sequence[Line]) -> list[str]:
+def failed(result_lines: Sequence[Line]) -> list[str]:
     """The rows whose gate is missed."""
-    return [line.row.what for line in found if line.verdict == "FAIL"]
+    return [line.row.what for line in result_lines if line.verdict == "FAIL"]

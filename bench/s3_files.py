@@ -39,10 +39,10 @@ class _Files(BaseHTTPRequestHandler):
             return
         with path.open("rb") as file:
             start, end = 0, os.fstat(file.fileno()).st_size
-            wanted = self.headers.get("Range")
-            self.send_response(206 if wanted else 200)
-            if wanted:
-                first, _, last = wanted.removeprefix("bytes=").partition("-")
+            range_header = self.headers.get("Range")
+            self.send_response(206 if range_header else 200)
+            if range_header:
+                first, _, last = range_header.removeprefix("bytes=").partition("-")
                 self.send_header("Content-Range", f"bytes {first}-{last}/{end}")
                 start, end = int(first), min(int(last) + 1, end)
             self.send_header("Content-Length", str(end - start))

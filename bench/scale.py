@@ -63,14 +63,14 @@ def hot(records: int, second: int, seconds: int) -> Iterator[bytes]:
 
     second: since 1970, in which the first of them were captured; each round is `seconds` later.
     """
-    said = b"".join(frame for group in workloads.get("W1").groups for frame in group)
+    stream = b"".join(frame for group in workloads.get("W1").groups for frame in group)
     client, server = bytes([10, 9, 9, 1]), bytes([10, 9, 9, 2])
     sequence, at = 1, 0
     while True:
         out = []
         for number in range(records):
-            part = (said[at : at + SEGMENT] + said)[:SEGMENT]
-            at = (at + SEGMENT) % len(said)
+            part = (stream[at : at + SEGMENT] + stream)[:SEGMENT]
+            at = (at + SEGMENT) % len(stream)
             size = 20 + 20 + SEGMENT
             ip = struct.pack(">BBHHHBBH", 0x45, 0, size, 0, 0, 64, 6, 0) + client + server
             tcp = struct.pack(">HHIIBBHHH", 40000, 5672, sequence, 1, 0x50, 0x10, 65535, 0, 0)
@@ -84,18 +84,18 @@ def hot(records: int, second: int, seconds: int) -> Iterator[bytes]:
 
 def write_capture(path: Path, raw: int) -> None:
     """Mixed traffic and one connection with half of all bytes."""
-    recording = next(each for each in RECORDINGS if each.exists())
+    recording = next(file_path for file_path in RECORDINGS if file_path.exists())
     looped.write(recording, path, 1)  # one round: its header and its size
     round_size = path.stat().st_size
-    whole = path.read_bytes()
-    records = looped.packets(whole)
+    content = path.read_bytes()
+    records = looped.packets(content)
     first, last = looped.second(records[0]), looped.second(records[-1])
     seconds = last - first + 2  # of the last one the packets of the hot connection are
     mixed = looped.rounds(records, 1, seconds)
     hot_packets = hot(max(1, round_size // (16 + 54 + SEGMENT)), last + 1, seconds)
     written = looped.HEADER
     with path.open("wb") as file:
-        file.write(whole[: looped.HEADER])
+        file.write(content[: looped.HEADER])
         while written < raw:
             written += file.write(next(mixed)) + file.write(next(hot_packets))
 
@@ -219,9 +219,9 @@ def session() -> SparkSession:
         from scripts import demo_spark
     except ImportError as problem:
         raise Absent(str(problem)) from None
-    made = demo_spark.local_session("bench")
-    amqp.register(made)
-    return made
+    spark = demo_spark.local_session("bench")
+    amqp.register(spark)
+    return spark
 
 
 def captures_beside_identity(path: Path, rounds: int) -> float:
@@ -253,12 +253,12 @@ def beside_identity(frames: DataFrame, path: Path, rounds: int) -> float:
         for _ in batches:
             pass
         reader = capture.read(path, fields=names, batch_rows=BATCH_ROWS)
-        ready = [pa.record_batch(each) for each in islice(reader, READY)]
-        left = rows
-        for each in cycle(ready):
-            yield each.slice(0, left)
-            left -= each.num_rows
-            if left <= 0:
+        ready = [pa.record_batch(batch) for batch in islice(reader, READY)]
+        remaining_rows = rows
+        for batch in cycle(ready):
+            yield batch.slice(0, remaining_rows)
+            remaining_rows -= batch.num_rows
+            if remaining_rows <= 0:
                 break
 
     identity = spark.range(1, numPartitions=1).mapInArrow(hand_over, frames.schema)
@@ -308,15 +308,15 @@ def _rotation(path: Path, landing: Path) -> list[Path]:
     reader = capture.Reader(path)
     size = min(path.stat().st_size, 400_000_000)
     starts = [reader.first_record(at) for at in range(0, size, 1 << 20)]
-    cuts = [each for each in starts if each is not None]
-    found = []
+    cuts = [start_offset for start_offset in starts if start_offset is not None]
+    paths = []
     with path.open("rb") as file:
         head = file.read(looped.HEADER)
         for number, (start, end) in enumerate(pairwise(cuts)):
             file.seek(start)
-            found.append(landing / f"x{number:04}.pcap")
-            found[-1].write_bytes(head + file.read(end - start))
-    return found
+            paths.append(landing / f"x{number:04}.pcap")
+            paths[-1].write_bytes(head + file.read(end - start))
+    return paths
 
 
 ROWS = (
@@ -340,7 +340,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="exit status 1 if a gate is missed")
     parser.add_argument("--json", action="store_true", help="print values alone")
     options = parser.parse_args()
-    missed, found = 0, {}
+    missed, values = 0, {}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "hot.pcap")
         write_capture(path, int(options.megabytes * 1e6))
@@ -348,17 +348,17 @@ def main() -> int:
             if options.rows not in row.name:
                 continue
             try:
-                found[row.name] = value = row.measure(path, options.rounds)
+                values[row.name] = value = row.measure(path, options.rounds)
             except Absent as reason:
                 print(f"{row.name:40} not measured: {reason}", file=sys.stderr)
                 continue
             missed += not row.passes(value)
             if not options.json:
-                said = "" if row.passes(value) else "  missed"
-                print(f"{row.name:40} {value:8.2f}  gate {row.gate:g}, goal {row.goal:g}{said}")
+                suffix = "" if row.passes(value) else "  missed"
+                print(f"{row.name:40} {value:8.2f}  gate {row.gate:g}, goal {row.goal:g}{suffix}")
                 sys.stdout.flush()
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps(values))
     if session.cache_info().currsize:
         session().stop()
     return 1 if options.check and missed else 0

@@ -178,7 +178,7 @@ def pika_publish(url: str, meter: Meter) -> None:
     """A publication for each confirm."""
     import pika
 
-    sent, settled, done = 0, 0, False
+    sent, settled, is_over = 0, 0, False
 
     def on_channel(channel: Any) -> None:
         def publish() -> None:
@@ -188,15 +188,15 @@ def pika_publish(url: str, meter: Meter) -> None:
             sent += 1
 
         def on_confirm(frame: Any) -> None:
-            nonlocal settled, done
+            nonlocal settled, is_over
             method = frame.method
             count = method.delivery_tag - settled if method.multiple else 1
             settled += count
             for _ in range(count):
-                if done:
+                if is_over:
                     return
-                done = meter.step()
-                if done:
+                is_over = meter.step()
+                if is_over:
                     channel.connection.close()
                 else:
                     publish()
@@ -238,12 +238,12 @@ def fill(url: str, count: int) -> None:
             await channel.declare_queue(QUEUE)
             await channel.purge_queue(QUEUE)
             properties = amqp.Basic.Properties(headers=HEADERS, **PROPERTIES)
-            left = count
-            while left > 0:
-                burst = min(left, 1000)
+            remaining = count
+            while remaining > 0:
+                burst = min(remaining, 1000)
                 sends = (channel.publish("", QUEUE, BODY, properties) for _ in range(burst))
                 await asyncio.gather(*sends)
-                left -= burst
+                remaining -= burst
 
     asyncio.run(work())
 
@@ -267,27 +267,27 @@ def session_alone(count: int = 20000) -> dict[str, float]:
     from bench.session_alone import codec_consume, codec_publish, consume, publish
 
     properties = {"headers": HEADERS, **PROPERTIES}
-    found = {}
-    for name, whole, codec in (
+    seconds = {}
+    for name, measure, codec in (
         ("publish", publish, codec_publish),
         ("consume", consume, codec_consume),
     ):
         pairs = [
-            (whole(amqp, BODY, properties, count), codec(amqp, BODY, properties, count))
+            (measure(amqp, BODY, properties, count), codec(amqp, BODY, properties, count))
             for _ in range(5)
         ]
-        found[name] = statistics.median(max(one - other, 0) for one, other in pairs)
-        found[name + " with codec"] = statistics.median(one for one, _ in pairs)
-    return found
+        seconds[name] = statistics.median(max(one - other, 0) for one, other in pairs)
+        seconds[name + " with codec"] = statistics.median(one for one, _ in pairs)
+    return seconds
 
 
 def once(arguments: list[str]) -> float:
     """A measurement in a process of its own."""
     command = [sys.executable, "-m", "bench.session", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(arguments)}: {done.stderr[-2000:]}")
-    return float(json.loads(done.stdout.splitlines()[-1]))
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(arguments)}: {process.stderr[-2000:]}")
+    return float(json.loads(process.stdout.splitlines()[-1]))
 
 
 def main() -> int:
@@ -321,9 +321,9 @@ def report(cost: dict[tuple[str, str, str], float]) -> int:
     print("client          way      drop-in  us a message  messages a CPU second  ours against it")
     for (client, way, dropin), seconds in sorted(cost.items(), key=lambda one: (one[0][1], one[1])):
         ratio = seconds / cost["ours", way, "stock"]
-        said = "yes" if dropin == "dropin" else "no"
+        answer = "yes" if dropin == "dropin" else "no"
         micro, rate = seconds * 1e6, 1 / seconds
-        print(f"{client:14}  {way:7}  {said:7}  {micro:12.1f}  {rate:21.0f}  {ratio:14.2f}")
+        print(f"{client:14}  {way:7}  {answer:7}  {micro:12.1f}  {rate:21.0f}  {ratio:14.2f}")
     for way in DIRECTIONS:
         ours = cost["ours", way, "stock"]
         share = alone[way] / ours

@@ -82,17 +82,17 @@ def side(way: str, client: str, where: tuple[str, int], total: int, own: Any, ot
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"
     calls = importlib.import_module(f"amqpcodec.compat.{session.dropin}").calls()
-    told = {
+    report = {
         "way": way,
         "messages": own.value,
         "cpu": time.process_time() - begin,
         "calls": calls,
-        "memory": [round(each, 1) for each in progress.memory],
+        "memory": [round(megabytes, 1) for megabytes in progress.memory],
         "growth": progress.growth,
         "problem": problem,
     }
     own.value = own.value if not problem else -1
-    Path(os.environ["AMQPCODEC_SOAK"], way).write_text(json.dumps(told))
+    Path(os.environ["AMQPCODEC_SOAK"], way).write_text(json.dumps(report))
 
 
 def soak(client: str, where: tuple[str, int], total: int, folder: str) -> list[str]:
@@ -141,23 +141,23 @@ def soak(client: str, where: tuple[str, int], total: int, folder: str) -> list[s
         if not path.exists():
             problems.append(f"{way}: the process ended without a word")
             continue
-        told = json.loads(path.read_text())
-        memory = told["memory"]
+        report = json.loads(path.read_text())
+        memory = report["memory"]
         span = f"{min(memory):.0f} to {max(memory):.0f} MB" if memory else "not sampled"
         print(
-            f"{client} {way}: {told['messages']:,} messages in {seconds:.0f} s, CPU "
-            f"{1e6 * told['cpu'] / max(1, told['messages']):.0f} µs each, "
-            f"{told['calls']:,} calls into the compiled codec, memory {span}, "
-            f"growth {told['growth']:+.1f} MB"
+            f"{client} {way}: {report['messages']:,} messages in {seconds:.0f} s, CPU "
+            f"{1e6 * report['cpu'] / max(1, report['messages']):.0f} µs each, "
+            f"{report['calls']:,} calls into the compiled codec, memory {span}, "
+            f"growth {report['growth']:+.1f} MB"
         )
-        if told["problem"]:
-            problems.append(f"{way}: {told['problem']}")
-        elif told["messages"] != total:
-            problems.append(f"{way}: {told['messages']} messages of {total}")
-        if told["growth"] > GROWTH_MB:
-            problems.append(f"{way}: memory grew by {told['growth']:.1f} MB: {memory}")
-        if told["calls"] < total:
-            problems.append(f"{way}: only {told['calls']} calls into the compiled codec")
+        if report["problem"]:
+            problems.append(f"{way}: {report['problem']}")
+        elif report["messages"] != total:
+            problems.append(f"{way}: {report['messages']} messages of {total}")
+        if report["growth"] > GROWTH_MB:
+            problems.append(f"{way}: memory grew by {report['growth']:.1f} MB: {memory}")
+        if report["calls"] < total:
+            problems.append(f"{way}: only {report['calls']} calls into the compiled codec")
     return problems
 
 
@@ -169,11 +169,11 @@ def main() -> int:
     parser.add_argument("clients", nargs="+", choices=list(ALL))
     parser.add_argument("--messages", type=int, default=1_000_000)
     options = parser.parse_args()
-    given = os.environ.get("AMQPCODEC_BROKER")
-    if not given:
+    address = os.environ.get("AMQPCODEC_BROKER")
+    if not address:
         print("AMQPCODEC_BROKER is not set: use scripts/broker.py run -- CMD", file=sys.stderr)
         return 2
-    host, _, port = given.rpartition(":")
+    host, _, port = address.rpartition(":")
     bad = False
     for client in options.clients:
         with tempfile.TemporaryDirectory(prefix="amqpcodec-soak-") as folder:

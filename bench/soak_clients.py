@@ -71,9 +71,9 @@ def headers(number: int) -> dict[str, Any]:
 
 def check(number: int, got_headers: Any, got_body: Any, correlation_id: Any) -> None:
     """Raise unless this is the message of that number."""
-    found = got_headers.get("number") if got_headers else None
-    if found != number:
-        raise Broken(f"message {found} where {number} was due")
+    got_number = got_headers.get("number") if got_headers else None
+    if got_number != number:
+        raise Broken(f"message {got_number} where {number} was due")
     if bytes(got_body) != body(number):
         raise Broken(f"the body of message {number} differs: {len(got_body)} bytes")
     if dict(got_headers) != headers(number):
@@ -318,8 +318,8 @@ class AmqpStorm(Session):
 
         def on_message(message: Any) -> None:
             properties = message._properties
-            found = properties["headers"]
-            check(state["next"], found, message._body, properties["correlation_id"])
+            message_headers = properties["headers"]
+            check(state["next"], message_headers, message._body, properties["correlation_id"])
             state["next"] += 1
             progress.count()
             if state["next"] % BATCH == 0 or state["next"] == total:
@@ -397,10 +397,10 @@ class AioRmq(Session):
                 return
             state["next"] += 1
             progress.count()
-            done = state["next"] == total
-            if state["next"] % BATCH == 0 or done:
+            is_last = state["next"] == total
+            if state["next"] % BATCH == 0 or is_last:
                 await channel.basic_ack(message.delivery.delivery_tag, multiple=True)
-            if done:
+            if is_last:
                 finished.set()
 
         connection = await aiormq.connect(self.url)

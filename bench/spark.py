@@ -59,11 +59,11 @@ def cpu_seconds(root: int) -> float:
             continue
         parents.setdefault(int(fields[1]), []).append(int(entry))
         spent[int(entry)] = sum(int(field) for field in fields[11:15])
-    total, waiting = 0, [root]
-    while waiting:
-        process = waiting.pop()
+    total, pending = 0, [root]
+    while pending:
+        process = pending.pop()
         total += spent.get(process, 0)
-        waiting += parents.get(process, [])
+        pending += parents.get(process, [])
     return total / os.sysconf("SC_CLK_TCK")
 
 
@@ -73,10 +73,10 @@ def schema() -> Any:
 
     from amqpcodec.spark.frames import plan_of_batch
 
-    known = {each.name: each for each in plan_of_batch("0-9-1", "frame", None).schema}
-    members = {each.name: each for each in known["properties"].dataType}
-    wanted = StructType([known[name] for name in FLAT])
-    return wanted.add("properties", StructType([members[name] for name in MEMBERS]))
+    columns = {column.name: column for column in plan_of_batch("0-9-1", "frame", None).schema}
+    members = {column.name: column for column in columns["properties"].dataType}
+    flat = StructType([columns[name] for name in FLAT])
+    return flat.add("properties", StructType([members[name] for name in MEMBERS]))
 
 
 def decoded(frames: DataFrame) -> DataFrame:
@@ -88,19 +88,19 @@ def decoded(frames: DataFrame) -> DataFrame:
 def identity(frames: DataFrame) -> DataFrame:
     from amqpcodec.spark.frames import decode_batches, plan_of_batch
 
-    wanted = schema()
-    plan = plan_of_batch("0-9-1", "frame", wanted)
+    output_schema = schema()
+    plan = plan_of_batch("0-9-1", "frame", output_schema)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         ready: dict[int, pa.RecordBatch] = {}
-        for given in batches:
-            if given.num_rows not in ready:
-                [ready[given.num_rows]] = decode_batches(
-                    [given], plan, [], "0-9-1", "frame", "PERMISSIVE"
+        for batch in batches:
+            if batch.num_rows not in ready:
+                [ready[batch.num_rows]] = decode_batches(
+                    [batch], plan, [], "0-9-1", "frame", "PERMISSIVE"
                 )
-            yield ready[given.num_rows]
+            yield ready[batch.num_rows]
 
-    return frames.mapInArrow(run, wanted)
+    return frames.mapInArrow(run, output_schema)
 
 
 def measure(spark: SparkSession, path: Path, rounds: int) -> list[dict[str, float]]:
@@ -120,17 +120,17 @@ def measure(spark: SparkSession, path: Path, rounds: int) -> list[dict[str, floa
     check(frames)
     for _, case in cases * 3:  # until the JVM has compiled what it runs
         once(case)
-    found = []
+    samples = []
     for number in range(rounds):
         order = cases if number % 2 else cases[::-1]
-        found.append({name: once(case) for name, case in order})
-    return found
+        samples.append({name: once(case) for name, case in order})
+    return samples
 
 
 def check(frames: DataFrame) -> None:
     """What is timed gives the information that it should, in both cases."""
     sums = "count(method), count(payload), sum(body_size), sum(length(properties.headers))"
-    columns = [f"{each} AS s{i}" for i, each in enumerate(sums.split(", "))]
+    columns = [f"{expression} AS s{i}" for i, expression in enumerate(sums.split(", "))]
     one, other = (case(frames).selectExpr(*columns).collect()[0] for case in (decoded, identity))
     third = frames.count() // 3
     if tuple(one)[:3] != (third, third, 100 * third):
@@ -156,16 +156,16 @@ def main() -> int:
         spark = demo_spark.local_session("bench")
         try:
             rows = spark.read.parquet(str(path)).count()
-            found = measure(spark, path, options.rounds)
+            samples = measure(spark, path, options.rounds)
         finally:
             spark.stop()
     if options.json:
-        sides = {name: [1e9 * each[name] / rows for each in found] for name in found[0]}
+        sides = {name: [1e9 * sample[name] / rows for sample in samples] for name in samples[0]}
         print(json.dumps(sides))
         return 0
-    ratio = statistics.median(each["decode"] / each["identity"] for each in found)
+    ratio = statistics.median(sample["decode"] / sample["identity"] for sample in samples)
     for name in ("decode", "identity"):
-        spent = statistics.median(each[name] for each in found)
+        spent = statistics.median(sample[name] for sample in samples)
         print(f"{name:9} {1e6 * spent / rows:.2f} µs of CPU a row")
     print(f"decode / identity {ratio:.2f} (gate {GATE}, goal {GOAL})")
     return 1 if options.check and ratio > GATE else 0

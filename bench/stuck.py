@@ -43,16 +43,18 @@ def ask(pid: int) -> None:
 
 def broker_state() -> str:
     """The broker's connections, channels and queues, or why they cannot be told."""
-    told = []
+    texts = []
     for arguments in ASKED:
         command = [sys.executable, str(BROKER), "ctl", "--", *arguments]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=BROKER_SECONDS)
+            process = subprocess.run(
+                command, capture_output=True, text=True, timeout=BROKER_SECONDS
+            )
         except subprocess.TimeoutExpired:
-            told.append(f"{arguments[0]}: no answer in {BROKER_SECONDS:.0f} s")
+            texts.append(f"{arguments[0]}: no answer in {BROKER_SECONDS:.0f} s")
             continue
-        told.append(done.stdout.strip() or f"{arguments[0]}: {done.stderr.strip()[-500:]}")
-    return "\n".join(told)
+        texts.append(process.stdout.strip() or f"{arguments[0]}: {process.stderr.strip()[-500:]}")
+    return "\n".join(texts)
 
 
 class StuckError(Exception):
@@ -69,13 +71,13 @@ def run(command: list[str], seconds: float) -> tuple[int, str, str]:
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
-            out, told = process.communicate(timeout=seconds)
+            out, error_output = process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             ask(process.pid)
             state = broker_state()
             process.kill()
-            _, told = process.communicate()
+            _, error_output = process.communicate()
             raise StuckError(
-                f"not done in {seconds:.0f} s\n--- stacks\n{told}\n--- broker\n{state}"
+                f"not done in {seconds:.0f} s\n--- stacks\n{error_output}\n--- broker\n{state}"
             ) from None
-        return process.returncode, out, told
+        return process.returncode, out, error_output

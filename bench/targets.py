@@ -277,8 +277,8 @@ ROWS: tuple[Row, ...] = (
 
 def cells(rows: tuple[Row, ...] | list[Row]) -> list[Cell]:
     """Every cell of these rows once, so that those compared stand next to each other."""
-    found: dict[Cell, None] = {}
+    unique_cells: dict[Cell, None] = {}
     for row in rows:
-        found[row.ours] = None
-        found.update(dict.fromkeys(against.cell for against in row.against))
-    return list(found)
+        unique_cells[row.ours] = None
+        unique_cells.update(dict.fromkeys(against.cell for against in row.against))
+    return list(unique_cells)

@@ -16,14 +16,14 @@ def test_one_connection_carries_half(tmp_path: Path) -> None:
     pa = pytest.importorskip("pyarrow")
     path = tmp_path / "hot.pcap"
     scale.write_capture(path, 1_000_000)
-    carried: Counter[str] = Counter()
+    byte_counts: Counter[str] = Counter()
     reader = capture.read(path, fields=["connection", "frame"])
     for batch in reader:
         rows = pa.record_batch(batch)
         pairs = zip(rows["connection"].to_pylist(), rows["frame"].to_pylist(), strict=True)
         for connection, frame in pairs:
-            carried[connection] += len(frame or b"")
-    assert 0.4 < max(carried.values()) / carried.total() < 0.6
+            byte_counts[connection] += len(frame or b"")
+    assert 0.4 < max(byte_counts.values()) / byte_counts.total() < 0.6
     assert reader.stats()["gaps"] == 0
     ranges, _ = scale.index(path)
     assert len(ranges) == scale.RANGES

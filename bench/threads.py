@@ -31,7 +31,7 @@ def cores() -> list[int]:
     return sorted(os.sched_getaffinity(0))[-2:]
 
 
-def sides(found: list[int]) -> dict[str, Callable[[], None]]:
+def sides(core_numbers: list[int]) -> dict[str, Callable[[], None]]:
     """What either side runs, blocks cut beforehand."""
     from amqpcodec import batch
 
@@ -47,7 +47,7 @@ def sides(found: list[int]) -> dict[str, Callable[[], None]]:
         def all_threads() -> None:
             threads = [
                 threading.Thread(target=work, args=(core, blocks[index::count]))
-                for index, core in enumerate(found[:count])
+                for index, core in enumerate(core_numbers[:count])
             ]
             for thread in threads:
                 thread.start()
@@ -85,13 +85,13 @@ def main() -> int:
     if len(cores()) < 2:
         print("two cores are needed", file=sys.stderr)
         return 2
-    found = list(measure(options.rounds))
+    rounds = list(measure(options.rounds))
     if options.json:
-        print(json.dumps({side: [each[side] for each in found] for side in SIDES}))
+        print(json.dumps({side: [times[side] for times in rounds] for side in SIDES}))
         return 0
-    one, two = (statistics.median(each[side] for each in found) for side in SIDES)
-    ratio = statistics.median(each["one"] / each["two"] for each in found)
-    best = min(each["one"] for each in found) / min(each["two"] for each in found)
+    one, two = (statistics.median(times[side] for times in rounds) for side in SIDES)
+    ratio = statistics.median(times["one"] / times["two"] for times in rounds)
+    best = min(times["one"] for times in rounds) / min(times["two"] for times in rounds)
     print(
         f"one: {one:.1f} ns a frame, two: {two:.1f}: {ratio:.2f}×; of the best of all {best:.2f}×"
     )

@@ -145,31 +145,35 @@ def proton_work() -> Work:
     import proton
 
     def message(body: Any, properties: Any) -> Any:
-        made = proton.Message(body=body)
+        proton_message = proton.Message(body=body)
         if properties:
-            made.durable = True
-            made.id, made.address, made.subject = "0f1e2d3c-id", "orders/eu", "order"
-            made.content_type = "application/json"
-            made.creation_time = MILLISECONDS / 1000
-            made.properties = {"a": 1, "b": "two", "c": True}
-        return made
+            proton_message.durable = True
+            proton_message.id, proton_message.address, proton_message.subject = (
+                "0f1e2d3c-id",
+                "orders/eu",
+                "order",
+            )
+            proton_message.content_type = "application/json"
+            proton_message.creation_time = MILLISECONDS / 1000
+            proton_message.properties = {"a": 1, "b": "two", "c": True}
+        return proton_message
 
     value = {**VALUE, "time": proton.timestamp(MILLISECONDS)}
     work: Work = {}
-    for name, made in (
+    for name, proton_message in (
         ("M1", message(b"x" * 100, True)),
         ("M2", message(b"x" * 65536, True)),
         ("M3", message(value, False)),
     ):
-        made.inferred = name != "M3"
+        proton_message.inferred = name != "M3"
 
         def read(raw: bytes = OCTETS[name]) -> Any:
-            found = proton.Message()
-            found.decode(raw)
-            return found
+            proton_message = proton.Message()
+            proton_message.decode(raw)
+            return proton_message
 
-        work[f"{name} encode"] = made.encode
-        work[f"{name} encode, columns"] = made.encode
+        work[f"{name} encode"] = proton_message.encode
+        work[f"{name} encode, columns"] = proton_message.encode
         for row in (f"{name} decode", f"{name} decode, eager", f"{name} decode, lazy"):
             work[row] = read
     for name, raw in WIRE.items():
@@ -220,9 +224,9 @@ def azure_messages() -> dict[str, Any]:
 def azure_work() -> Work:
     from azure.eventhub._pyamqp import _decode, _encode
 
-    made = azure_messages()
+    messages = azure_messages()
     work: Work = {}
-    for name, message in made.items():
+    for name, message in messages.items():
         raw = memoryview(OCTETS[name])
         work[f"{name} encode"] = lambda message=message: _encode.encode_payload(
             bytearray(), message
@@ -233,7 +237,7 @@ def azure_work() -> Work:
     for name, raw in WIRE.items():
         view = memoryview(raw)[8:]
         work[f"{name} decode"] = partial(_decode.decode_frame, view)
-    work |= drop_in_work(_decode, _encode, made)
+    work |= drop_in_work(_decode, _encode, messages)
     return work
 
 

@@ -155,9 +155,10 @@ def main() -> None:
             samples.append(took)
             copies.append(per_call(lambda: bytearray(data), seconds / 4))  # noqa: B023
             if peer:
-                seen = [per_call(work, seconds / 8) for work in peer.values()]
-                known = [PROTON_C[case] * TIMES / 1e9 for case in peer]
-                factors.append([here / there for here, there in zip(seen, known, strict=True)])
+                seconds_here = [per_call(work, seconds / 8) for work in peer.values()]
+                seconds_there = [PROTON_C[case] * TIMES / 1e9 for case in peer]
+                pairs = zip(seconds_here, seconds_there, strict=True)
+                factors.append([here / elsewhere for here, elsewhere in pairs])
                 scaled.append(COUNT / took / 1e6 * statistics.median(factors[-1]))
         took = statistics.median(samples)
         text = f"{row:28}{took / COUNT * 1e9:6.0f}{COUNT / took / 1e6:7.2f}"
@@ -165,13 +166,13 @@ def main() -> None:
         if not peer:
             print(f"{text}{'-':>7}{gate:6g}{goal:6g}{ratio:7.1f}x", flush=True)
             continue
-        there = statistics.median(scaled)
+        speed = statistics.median(scaled)
         middle = statistics.median(statistics.median(of) for of in factors)
         of_each = [statistics.median(of) for of in zip(*factors, strict=True)]
         print(
-            f"{text}{there:7.2f}{gate:6g}{goal:6g}{ratio:7.1f}x"
+            f"{text}{speed:7.2f}{gate:6g}{goal:6g}{ratio:7.1f}x"
             f"  {middle:.2f} ({min(of_each):.2f}, {max(of_each):.2f})"
-            f"  {'goal' if there >= goal else 'gate' if there >= gate else 'below the gate'}",
+            f"  {'goal' if speed >= goal else 'gate' if speed >= gate else 'below the gate'}",
             flush=True,
         )
 

@@ -179,7 +179,7 @@ class _Cursor:
     def shortstr(self) -> str:
         return self.take(self.number("B")).decode()
 
-    def rest(self) -> Iterator[None]:
+    def remaining_items(self) -> Iterator[None]:
         while self.at < len(self.data):
             yield
 
@@ -216,7 +216,7 @@ def _read_item(cursor: _Cursor) -> Any:
             return _read_table(cursor)
         case "A":
             inner = _Cursor(cursor.take(cursor.number("I")))
-            return [_read_item(inner) for _ in inner.rest()]
+            return [_read_item(inner) for _ in inner.remaining_items()]
         case "V":
             return None
     raise ValueError(f"unknown tag {tag!r}")
@@ -224,7 +224,7 @@ def _read_item(cursor: _Cursor) -> Any:
 
 def _read_table(cursor: _Cursor) -> Table:
     inner = _Cursor(cursor.take(cursor.number("I")))
-    return {inner.shortstr(): _read_item(inner) for _ in inner.rest()}
+    return {inner.shortstr(): _read_item(inner) for _ in inner.remaining_items()}
 
 
 def _read_field(kind: str, cursor: _Cursor) -> Any:
@@ -271,7 +271,7 @@ def read_frames(data: bytes) -> list[tuple[Any, ...]]:
     """("method", channel, name, arguments), ("header", channel, size, properties) or a body."""
     cursor = _Cursor(data)
     frames: list[tuple[Any, ...]] = []
-    for _ in cursor.rest():
+    for _ in cursor.remaining_items():
         kind, channel = cursor.number("B"), cursor.number("H")
         payload = cursor.take(cursor.number("I"))
         if cursor.number("B") != FRAME_END:

@@ -37,7 +37,7 @@ class Peer:
     name: str
     distribution: str
 
-    def seen(self, value: Any, *, in_headers: bool) -> Any:
+    def decoded_value(self, value: Any, *, in_headers: bool) -> Any:
         """What this peer makes of a value it decodes, where that differs from the value."""
         return value
 
@@ -116,14 +116,14 @@ def through(view: Callable[..., Any], value: Any) -> Any:
     return view(value)
 
 
-def compare(who: str, found: Iterable[Any], expected: Iterable[Any]) -> None:
+def compare(who: str, results: Iterable[Any], expected: Iterable[Any]) -> None:
     """WrongResultError at the first difference."""
-    found, expected = list(found), list(expected)
-    for index, (one, other) in enumerate(zip(found, expected, strict=False)):
+    results, expected = list(results), list(expected)
+    for index, (one, other) in enumerate(zip(results, expected, strict=False)):
         if canonical(one) != canonical(other):
             raise WrongResultError(f"{who}, item {index}: {one!r}\nis not {other!r}")
-    if len(found) != len(expected):
-        raise WrongResultError(f"{who}: {len(found)} items, not {len(expected)}")
+    if len(results) != len(expected):
+        raise WrongResultError(f"{who}: {len(results)} items, not {len(expected)}")
 
 
 def _properties(properties: dict[str, Any], view: Callable[..., Any]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _properties(properties: dict[str, Any], view: Callable[..., Any]) -> dict[st
 def check_frames(who: Peer, frames: Iterable[tuple[Any, ...]], workload: Workload) -> None:
     """Decoded frames, in the form of `wire.read_frames`, against the workload."""
     expected = [
-        (*item[:3], _properties(item[3], who.seen)) if item[0] == "header" else item
+        (*item[:3], _properties(item[3], who.decoded_value)) if item[0] == "header" else item
         for item in workload.expected_frames()
     ]
     compare(f"{who.name}, {workload.name}", frames, expected)
@@ -154,7 +154,7 @@ def check_events(who: Peer, events: Iterable[Event], workload: Workload) -> None
     compare(
         f"{who.name}, {workload.name}",
         (_event(event, lambda value, **_: value) for event in events),
-        (_event(event, who.seen) for event in workload.events),
+        (_event(event, who.decoded_value) for event in workload.events),
     )
 
 
@@ -164,5 +164,5 @@ def check_octets(who: Peer, pieces: Iterable[bytes], workload: Workload) -> None
         (*item[:3], through(who.written, item[3])) if item[0] == "header" else item
         for item in workload.expected_frames()
     ]
-    found = wire.read_frames(b"".join(pieces))
-    compare(f"{who.name} encodes {workload.name}", found, expected)
+    frames = wire.read_frames(b"".join(pieces))
+    compare(f"{who.name} encodes {workload.name}", frames, expected)

@@ -82,17 +82,23 @@ class Exchange:
 
     def routes(self, key: str, headers: dict[str, Any]) -> list[Queue | Exchange]:
         """Where a message goes."""
-        return [to for bound, given, to in self.bindings if self._fits(bound, given, key, headers)]
+        return [
+            to
+            for bound, arguments, to in self.bindings
+            if self._fits(bound, arguments, key, headers)
+        ]
 
-    def _fits(self, bound: str, given: dict[str, Any], key: str, headers: dict[str, Any]) -> bool:
+    def _fits(
+        self, bound: str, arguments: dict[str, Any], key: str, headers: dict[str, Any]
+    ) -> bool:
         if self.type == "fanout":
             return True
         if self.type == "topic":
             return topic_fits(bound.split("."), key.split("."))
         if self.type == "headers":
-            wanted = {name: one for name, one in given.items() if not name.startswith("x-")}
-            found = [headers.get(name) == one for name, one in wanted.items()]
-            return any(found) if given.get("x-match") == "any" else all(found)
+            expected = {name: one for name, one in arguments.items() if not name.startswith("x-")}
+            matches = [headers.get(name) == one for name, one in expected.items()]
+            return any(matches) if arguments.get("x-match") == "any" else all(matches)
         return bound == key
 
 
@@ -129,12 +135,12 @@ class Broker:
 
     def queue(self, name: str, peer: Peer) -> Queue:
         """A queue that is there and free for this connection."""
-        found = self.queues.get(name)
-        if found is None:
+        target = self.queues.get(name)
+        if target is None:
             raise Refused(404, f"no queue '{name}' in vhost '/'")
-        if found.owner not in (None, peer):
+        if target.owner not in (None, peer):
             raise Refused(405, f"queue '{name}' belongs to another connection")
-        return found
+        return target
 
     def exchange(self, name: str) -> Exchange:
         """An exchange that is there."""
@@ -147,19 +153,19 @@ class Broker:
         method, headers = message.method, message.properties.headers or {}
         if not method.exchange:
             return [self.queues[method.routing_key]] if method.routing_key in self.queues else []
-        found: dict[str, Queue] = {}
-        todo, seen = [self.exchange(method.exchange)], set()
+        queues: dict[str, Queue] = {}
+        todo, visited = [self.exchange(method.exchange)], set()
         while todo:
             exchange = todo.pop()
-            if exchange.name in seen:
+            if exchange.name in visited:
                 continue
-            seen.add(exchange.name)
+            visited.add(exchange.name)
             for to in exchange.routes(method.routing_key, headers):
                 if isinstance(to, Queue):
-                    found[to.name] = to
+                    queues[to.name] = to
                 else:
                     todo.append(to)
-        return list(found.values())
+        return list(queues.values())
 
     def feed(self, queue: Queue) -> None:
         """Deliver what waits to consumers that have room, in turn."""
@@ -285,14 +291,14 @@ class Peer(asyncio.Protocol):
             self._give_back(channel)
 
     def _exchange_declare(self, channel: Any, method: Any, request: Any) -> Any:
-        known = self.broker.exchanges.get(method.exchange)
-        if known is None and method.passive:
+        exchange = self.broker.exchanges.get(method.exchange)
+        if exchange is None and method.passive:
             raise Refused(404, f"no exchange '{method.exchange}' in vhost '/'")
-        if known is not None and not method.passive and known.type != method.type:
-            raise Refused(406, f"exchange '{method.exchange}' has the type '{known.type}'")
+        if exchange is not None and not method.passive and exchange.type != method.type:
+            raise Refused(406, f"exchange '{method.exchange}' has the type '{exchange.type}'")
         if method.type not in ("direct", "fanout", "topic", "headers") and not method.passive:
             raise Refused(503, f"unknown exchange type '{method.type}'")
-        if known is None:
+        if exchange is None:
             self.broker.exchanges[method.exchange] = Exchange(method.exchange, method.type)
         return (amqp.Exchange.DeclareOk(),)
 
@@ -303,9 +309,9 @@ class Peer(asyncio.Protocol):
         del self.broker.exchanges[exchange.name]
         return (amqp.Exchange.DeleteOk(),)
 
-    def _bind(self, source: str, key: str, given: Any, to: Queue | Exchange, on: bool) -> None:
+    def _bind(self, source: str, key: str, arguments: Any, to: Queue | Exchange, on: bool) -> None:
         exchange = self.broker.exchange(source)
-        binding = (key, given, to)
+        binding = (key, arguments, to)
         if on and binding not in exchange.bindings:
             exchange.bindings.append(binding)
         elif not on:

@@ -22,7 +22,7 @@ from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 from amqpcodec.session import Connection, Event, RemoteProtocolError
-from amqpcodec.session import events as told
+from amqpcodec.session import events as session_events
 
 #: Bytes that wait to be sent, above which publishers wait, too.
 HIGH_WATER = 1 << 20
@@ -57,9 +57,9 @@ async def connect(
     parts = urlsplit(url)
     if ssl is None and parts.scheme == "amqps":
         ssl = tls.create_default_context()
-    for name, given in (("username", parts.username), ("password", parts.password)):
-        if given is not None:
-            options.setdefault(name, unquote(given))
+    for name, value in (("username", parts.username), ("password", parts.password)):
+        if value is not None:
+            options.setdefault(name, unquote(value))
     if len(parts.path) > 1:
         options.setdefault("virtual_host", unquote(parts.path[1:]))
     loop = asyncio.get_running_loop()
@@ -98,19 +98,23 @@ class Client(asyncio.Protocol):
         self._may_write = asyncio.Event()
         self._may_write.set()
         self._handlers: dict[type, Callable[[Any], None]] = {
-            told.Delivered: lambda event: event.consumer.context.put(event.message),
-            told.Acked: lambda event: event.channel.context.confirmed(event.tags, None),
-            told.Nacked: lambda event: event.channel.context.confirmed(event.tags, _NACKED),
-            told.Returned: lambda event: event.channel.context.on_return(event.message),
-            told.Replied: lambda event: _resolve(event.request.context, event.reply),
-            told.RequestFailed: lambda event: _fail(event.request.context, event),
-            told.ConsumerCancelled: lambda event: event.consumer.context.end(_CANCELLED),
-            told.ChannelOpened: lambda event: _resolve(event.channel.context.opened, None),
-            told.ChannelClosed: lambda event: event.channel.context.ended(event),
-            told.ConnectionOpened: lambda event: _resolve(self.opened, event),
-            told.ConnectionClosed: self._ended,
-            told.Blocked: lambda event: self.on_blocked(event.reason),
-            told.Unblocked: lambda event: self.on_blocked(None),
+            session_events.Delivered: lambda event: event.consumer.context.put(event.message),
+            session_events.Acked: lambda event: event.channel.context.confirmed(event.tags, None),
+            session_events.Nacked: lambda event: event.channel.context.confirmed(
+                event.tags, _NACKED
+            ),
+            session_events.Returned: lambda event: event.channel.context.on_return(event.message),
+            session_events.Replied: lambda event: _resolve(event.request.context, event.reply),
+            session_events.RequestFailed: lambda event: _fail(event.request.context, event),
+            session_events.ConsumerCancelled: lambda event: event.consumer.context.end(_CANCELLED),
+            session_events.ChannelOpened: lambda event: _resolve(
+                event.channel.context.opened, None
+            ),
+            session_events.ChannelClosed: lambda event: event.channel.context.ended(event),
+            session_events.ConnectionOpened: lambda event: _resolve(self.opened, event),
+            session_events.ConnectionClosed: self._ended,
+            session_events.Blocked: lambda event: self.on_blocked(event.reason),
+            session_events.Unblocked: lambda event: self.on_blocked(None),
         }
 
     async def channel(self, *, confirms: bool = False, prefetch: int = 0) -> Channel:
@@ -223,7 +227,7 @@ class Client(asyncio.Protocol):
                 handler(event)
         self._check_writing()
 
-    def _ended(self, event: told.ConnectionClosed) -> None:
+    def _ended(self, event: session_events.ConnectionClosed) -> None:
         _fail(self.opened, event)
         _resolve(self.closed, event)
         self.soon()
@@ -267,8 +271,8 @@ class Channel:
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         operation = getattr(self.session, name)
 
-        async def call(*arguments: Any, **named: Any) -> Any:
-            return await self.client.answer(operation(*arguments, **named))
+        async def call(*arguments: Any, **keywords: Any) -> Any:
+            return await self.client.answer(operation(*arguments, **keywords))
 
         return call
 
@@ -319,7 +323,7 @@ class Channel:
             self.client.soon()
             await self.closed
 
-    def ended(self, event: told.ChannelClosed) -> None:
+    def ended(self, event: session_events.ChannelClosed) -> None:
         """Tell whoever waits."""
         _fail(self.opened, event)
         _resolve(self.closed, event)

@@ -21,7 +21,7 @@ import pyarrow as pa
 from amqpcodec import AMQPCodecError, batch
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import Channel, Connection, Event, LocalProtocolError, RemoteProtocolError
-from amqpcodec.session import events as told
+from amqpcodec.session import events as session_events
 
 #: Arguments that are credentials.
 SECRETS: dict[Any, str] = {
@@ -77,13 +77,13 @@ class Line(asyncio.Protocol):
     """One transport and its session; the link acts on what they say."""
 
     def __init__(
-        self, session: Any, act: Callable[[Event], None], seen: Callable[[list[Any]], None]
+        self, session: Any, act: Callable[[Event], None], on_frames: Callable[[list[Any]], None]
     ) -> None:
         self.session = session
         self.peer: Line | None = None
         self.transport: Any = None
         self._act = act
-        self._seen = seen
+        self._seen = on_frames
         # Frames as the other end sent them, for show only.
         self._frames = amqp.Decoder(0)
 
@@ -152,34 +152,36 @@ class Link:
     def on_client(self, event: Event) -> None:
         """Pass it on to the broker."""
         match event:
-            case told.LoginRequested():
+            case session_events.LoginRequested():
                 self._login = event
                 self.server.accept_login()
-            case told.OpenRequested(virtual_host):
+            case session_events.OpenRequested(virtual_host):
                 self._connect(virtual_host)
-            case told.ChannelOpened(channel):
+            case session_events.ChannelOpened(channel):
                 channel.context = self.client.open_channel(channel.number)
                 channel.context.context = channel
-            case told.Requested(None, request):
-                asked = self.client.update_secret(request.method.new_secret, request.method.reason)
-                asked.context = request
-            case told.Requested(Channel() as channel, request):
-                asked = channel.context.send(request.method)
-                if asked is not None:
-                    asked.context = request
-            case told.MethodReceived(channel, method):
+            case session_events.Requested(None, request):
+                own_request = self.client.update_secret(
+                    request.method.new_secret, request.method.reason
+                )
+                own_request.context = request
+            case session_events.Requested(Channel() as channel, request):
+                own_request = channel.context.send(request.method)
+                if own_request is not None:
+                    own_request.context = request
+            case session_events.MethodReceived(channel, method):
                 channel.context.send(method)
-            case told.Published(channel, message):
+            case session_events.Published(channel, message):
                 channel.context.send(message.method, message.properties, message.body)
-            case told.Acknowledged(channel, tags):
+            case session_events.Acknowledged(channel, tags):
                 for tag in tags:
                     channel.context.ack(tag)
-            case told.Rejected(channel, tags, requeue):
+            case session_events.Rejected(channel, tags, requeue):
                 for tag in tags:
                     channel.context.reject(tag, requeue=requeue)
-            case told.ChannelClosed(channel, code, text):
+            case session_events.ChannelClosed(channel, code, text):
                 channel.context.close(code, text)
-            case told.ConnectionClosed(code, text) if self.client is not None:
+            case session_events.ConnectionClosed(code, text) if self.client is not None:
                 self.client.close(code, text)
 
     def _connect(self, virtual_host: str) -> None:
@@ -213,35 +215,35 @@ class Link:
     def on_broker(self, event: Event) -> None:
         """Pass it on to the client."""
         match event:
-            case told.ConnectionOpened():
+            case session_events.ConnectionOpened():
                 self.server.accept_open()
-            case told.Replied(_, request, reply):
+            case session_events.Replied(_, request, reply):
                 if isinstance(reply, amqp.Message):
                     request.context.respond(reply.method, reply.properties, reply.body)
                 elif request.context is not None:
                     request.context.respond(reply)
-            case told.Delivered(consumer, message):
+            case session_events.Delivered(consumer, message):
                 channel = consumer.channel.context
                 channel.send(message.method, message.properties, message.body)
-            case told.Returned(channel, message):
+            case session_events.Returned(channel, message):
                 channel.context.send(message.method, message.properties, message.body)
-            case told.Acked(channel, tags):
+            case session_events.Acked(channel, tags):
                 for tag in tags:
                     channel.context.ack(tag)
-            case told.Nacked(channel, tags):
+            case session_events.Nacked(channel, tags):
                 for tag in tags:
                     channel.context.nack(tag)
-            case told.ConsumerCancelled(consumer):
+            case session_events.ConsumerCancelled(consumer):
                 consumer.channel.context.cancel(consumer.tag, no_wait=True)
-            case told.FlowChanged(channel, active):
+            case session_events.FlowChanged(channel, active):
                 channel.context.flow(active)
-            case told.Blocked(reason):
+            case session_events.Blocked(reason):
                 self.server.send(amqp.Connection.Blocked(reason))
-            case told.Unblocked():
+            case session_events.Unblocked():
                 self.server.send(amqp.Connection.Unblocked())
-            case told.ChannelClosed(channel, code, text, method):
+            case session_events.ChannelClosed(channel, code, text, method):
                 channel.context.close(code, text, self.server.model.methods.get(method or ""))
-            case told.ConnectionClosed(code, text, method):
+            case session_events.ConnectionClosed(code, text, method):
                 blamed = self.server.model.methods.get(method or "")
                 self.server.close(code or 320, text, blamed)
 

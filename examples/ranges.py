@@ -76,9 +76,9 @@ def main() -> None:
     parser.add_argument("capture")
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--ranges", type=int, default=os.cpu_count() or 1)
-    given = parser.parse_args()
+    options = parser.parse_args()
     with ProcessPoolExecutor() as pool:
-        files = convert(given.capture, str(given.folder), given.ranges, pool)
+        files = convert(options.capture, str(options.folder), options.ranges, pool)
     rows = duckdb.read_parquet(files)  # noqa: F841 - the query names it
     duckdb.sql(
         "SELECT exchange, routing_key, count(*) AS messages FROM rows"

@@ -96,10 +96,10 @@ def by_threads(host: str, port: int, options: dict[str, Any]) -> Work:
     lock = threading.Lock()
     with socket.create_connection((host, port)) as line:
 
-        def act(made: Callable[[], list[Event]]) -> None:
+        def act(produce: Callable[[], list[Event]]) -> None:
             """All that touches the session holds the lock; so does sending, to keep the order."""
             with lock:
-                for event in made():
+                for event in produce():
                     work.on_event(event)
                 buffers = connection.buffers_to_send()
                 if buffers:

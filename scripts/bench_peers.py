@@ -35,10 +35,10 @@ def links(header: str, library: str) -> bool:
     text = "#include <stddef.h>\n#include <stdint.h>\n"
     text += f"#include <{header}>\nint main(void) {{ return 0; }}\n"
     try:
-        done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+        process = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
     except OSError:
         return False
-    return done.returncode == 0
+    return process.returncode == 0
 
 
 PEERS = (
@@ -59,13 +59,13 @@ def missing() -> list[Peer]:
 
 def main() -> int:
     """Exit status 0."""
-    wanted = missing()
-    if wanted and shutil.which("apt-get") and os.geteuid() == 0:
+    peers = missing()
+    if peers and shutil.which("apt-get") and os.geteuid() == 0:
         try:
             broker.apt("update")
         except broker.BrokerError as error:
             print(error, file=sys.stderr)
-        for peer in wanted:
+        for peer in peers:
             print(f"installing {peer.name} (Debian: {' '.join(peer.packages)})")
             try:
                 broker.apt("install", "-y", "--no-install-recommends", *peer.packages)

@@ -73,9 +73,9 @@ def find_sbin() -> Path | None:
 
     Not /usr/sbin: what Debian puts there are wrappers that change to the system's user and node.
     """
-    for found in sorted(glob.glob("/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin"), reverse=True):
-        if (Path(found) / "rabbitmq-server").exists():
-            return Path(found)
+    for path in sorted(glob.glob("/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin"), reverse=True):
+        if (Path(path) / "rabbitmq-server").exists():
+            return Path(path)
     on_path = shutil.which("rabbitmq-server")
     if on_path:
         folder = Path(on_path).resolve().parent
@@ -89,8 +89,8 @@ def find_epmd() -> str | None:
     on_path = shutil.which("epmd")
     if on_path:
         return on_path
-    found = sorted(glob.glob("/usr/lib/erlang/erts-*/bin/epmd"), reverse=True)
-    return found[0] if found else None
+    paths = sorted(glob.glob("/usr/lib/erlang/erts-*/bin/epmd"), reverse=True)
+    return paths[0] if paths else None
 
 
 @contextlib.contextmanager
@@ -112,7 +112,7 @@ def apt(*arguments: str) -> None:
     environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive", LC_ALL="C.UTF-8")
     command = ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=180", *arguments]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -124,8 +124,8 @@ def apt(*arguments: str) -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise BrokerError(f"{' '.join(command)} took longer than {APT_SECONDS} s") from error
-    if done.returncode:
-        raise BrokerError(f"{' '.join(command)} failed:\n{tail(done.stdout)}")
+    if process.returncode:
+        raise BrokerError(f"{' '.join(command)} failed:\n{tail(process.stdout)}")
 
 
 def install() -> Path:
@@ -154,8 +154,8 @@ def install_perl() -> None:
     """Install Debian's libnet-amqp-perl where that can be done; the tests do without it, too."""
     if not shutil.which("perl") or not shutil.which("apt-get") or os.geteuid() != 0:
         return
-    asked = subprocess.run(["perl", "-MNet::AMQP", "-e1"], capture_output=True, timeout=60)
-    if asked.returncode == 0:
+    process = subprocess.run(["perl", "-MNet::AMQP", "-e1"], capture_output=True, timeout=60)
+    if process.returncode == 0:
         return
     say("installing libnet-amqp-perl (Debian)")
     try:
@@ -540,10 +540,10 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     """The command line; all after `--` is CMD's own."""
-    own, found, rest = arguments, "--" in arguments, []
-    if found:
+    own, has_command, command = arguments, "--" in arguments, []
+    if has_command:
         place = arguments.index("--")
-        own, rest = arguments[:place], arguments[place + 1 :]
+        own, command = arguments[:place], arguments[place + 1 :]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -551,9 +551,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--port", type=int, help="AMQP port (start, run); a free one by default")
     parser.add_argument("--keep", action="store_true", help="keep the node's files (run)")
     options = parser.parse_args(own)
-    if rest and options.do not in ("run", "ctl"):
+    if command and options.do not in ("run", "ctl"):
         parser.error(f"{options.do} takes no command")
-    options.command = rest
+    options.command = command
     return options
 
 

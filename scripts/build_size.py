@@ -35,8 +35,8 @@ def build(folder: Path) -> tuple[float, float, list[Path]]:
     subprocess.run([sys.executable, *command], cwd=folder, check=True)
     spent = time.perf_counter() - start
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    found = (folder / "lib" / "amqpcodec").glob("_*.*")
-    modules = sorted(path for path in found if path.suffix in (".so", ".pyd"))
+    paths = (folder / "lib" / "amqpcodec").glob("_*.*")
+    modules = sorted(path for path in paths if path.suffix in (".so", ".pyd"))
     return spent, used.ru_utime + used.ru_stime, modules
 
 

@@ -41,10 +41,10 @@ def read_frames(path: Path) -> pa.Table:
 
     reader = capture.read(path, fields=["timestamp", "connection_index", "direction", "frame"])
     table = pa.Table.from_batches([pa.record_batch(batch) for batch in reader])
-    found = reader.stats()
+    stats = reader.stats()
     step(
-        f"{table.num_rows} frames of {found['connections']} connections"
-        f" in {found['packets']} packets, {sum(found['skipped'].values())} left out"
+        f"{table.num_rows} frames of {stats['connections']} connections"
+        f" in {stats['packets']} packets, {sum(stats['skipped'].values())} left out"
         + (f"; {reader.damaged}" if reader.damaged else "")
     )
     names = ["timestamp", "conn", "from", "frame"]

@@ -45,27 +45,27 @@ def confirm_times(frames: DataFrame) -> DataFrame:
     side = Window.partitionBy("file", "connection", "direction").orderBy(*order)
     stream = Window.partitionBy("file", "connection", "channel", "direction").orderBy(*order)
 
-    def seen(condition: object, window: object) -> object:
+    def count_so_far(condition: object, window: object) -> object:
         """How many rows so far meet it."""
         return F.sum(F.when(condition, 1).otherwise(0)).over(window)  # type: ignore[arg-type]
 
     # Opened again: each side's own word for it counts in that side.
-    told = frames.withColumn("lost", seen(F.array_contains("flags", "gap"), side))
-    told = told.where("channel > 0").withColumn(
-        "opened", seen(F.col("method").isin("channel.open", "channel.open-ok"), stream)
+    rows = frames.withColumn("lost", count_so_far(F.array_contains("flags", "gap"), side))
+    rows = rows.where("channel > 0").withColumn(
+        "opened", count_so_far(F.col("method").isin("channel.open", "channel.open-ok"), stream)
     )
     mine = Window.partitionBy(*CHANNEL, "direction").orderBy(*order)
 
     published = (
-        told.where("direction = 'client'")
-        .withColumn("confirms", seen(F.col("method") == "confirm.select", mine))
+        rows.where("direction = 'client'")
+        .withColumn("confirms", count_so_far(F.col("method") == "confirm.select", mine))
         .where("method = 'basic.publish' AND confirms > 0 AND lost = 0")
         .withColumn("number", F.row_number().over(mine).cast("long"))
         .select(*CHANNEL, "number", F.col("timestamp").alias("published"))
     )
     several = F.coalesce("`basic.ack.multiple`", "`basic.nack.multiple`")
     answers = (
-        told.where("direction = 'server' AND method IN ('basic.ack', 'basic.nack')")
+        rows.where("direction = 'server' AND method IN ('basic.ack', 'basic.nack')")
         .withColumn("multiple", several)
         .withColumn("highest", F.expr("IF(multiple, delivery_tag, 0)"))
         # All that an earlier one of several has told of already is not told of again.

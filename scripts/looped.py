@@ -22,13 +22,13 @@ def packets(raw: bytes) -> list[bytearray]:
     """The records of a file, with their headers."""
     if raw[:4] not in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") or raw[20] != 1:
         raise ValueError("takes a little-endian pcap file of Ethernet")
-    found = []
+    records = []
     at = HEADER
     while at < len(raw):
         end = at + 16 + struct.unpack_from("<I", raw, at + 8)[0]
-        found.append(bytearray(raw[at:end]))
+        records.append(bytearray(raw[at:end]))
         at = end
-    return found
+    return records
 
 
 def rounds(records: list[bytearray], concurrent: int, seconds: int = 0) -> Iterator[bytes]:
@@ -53,25 +53,25 @@ def rounds(records: list[bytearray], concurrent: int, seconds: int = 0) -> Itera
 
 def second(record: bytes | bytearray) -> int:
     """When a packet was captured, in whole seconds since 1970."""
-    found: int = struct.unpack_from("<I", record)[0]
-    return found
+    seconds: int = struct.unpack_from("<I", record)[0]
+    return seconds
 
 
 def write(recording: Path, out: Path, raw: int, concurrent: int = 1, drop: float = 0) -> int:
     """Write about so many bytes, at least one round; how many rounds. drop: a share of packets."""
-    whole = recording.read_bytes()
-    if whole[:2] == b"\x1f\x8b":
-        whole = gzip.decompress(whole)
-    records = packets(whole)
+    content = recording.read_bytes()
+    if content[:2] == b"\x1f\x8b":
+        content = gzip.decompress(content)
+    records = packets(content)
     if drop:
         rng = random.Random(1)
         records = [record for record in records if rng.random() >= drop]
     written = count = 0
     with out.open("wb") as file:
-        file.write(whole[:HEADER])
-        for each in rounds(records, concurrent):
-            file.write(each)
-            written += len(each)
+        file.write(content[:HEADER])
+        for part in rounds(records, concurrent):
+            file.write(part)
+            written += len(part)
             count += 1
             if written >= raw:
                 break
@@ -86,9 +86,9 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=200)
     parser.add_argument("--concurrent", type=int, default=1)
     parser.add_argument("--drop", type=float, default=0, help="share of packets to leave out")
-    given = parser.parse_args()
-    raw = int(given.megabytes * 1e6)
-    print(f"{write(given.recording, given.out, raw, given.concurrent, given.drop)} rounds")
+    options = parser.parse_args()
+    raw = int(options.megabytes * 1e6)
+    print(f"{write(options.recording, options.out, raw, options.concurrent, options.drop)} rounds")
 
 
 if __name__ == "__main__":

@@ -43,23 +43,23 @@ def candidates() -> Iterator[Path]:
 def version_of(python: str | Path) -> tuple[int, ...] | None:
     """(3, 13, 0), or None for what does not run or cannot be built on."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [str(python), "-c", PROBE], capture_output=True, text=True, timeout=30, check=False
         )
     except OSError:
         return None
-    words = done.stdout.split()
-    return tuple(int(word) for word in words) if done.returncode == 0 and words else None
+    words = process.stdout.split()
+    return tuple(int(word) for word in words) if process.returncode == 0 and words else None
 
 
 def newest() -> tuple[tuple[int, ...], Path] | None:
     """(version, executable) of the newest."""
-    found = {}
+    versions = {}
     for path in candidates():
         # A shim of pyenv's is no Python: it starts one, or says that it is not the chosen one.
-        if path.resolve() not in found and "shims" not in path.parts:
-            found[path.resolve()] = (version_of(path), path)
-    good = [(version, path) for version, path in found.values() if version and version >= OLDEST]
+        if path.resolve() not in versions and "shims" not in path.parts:
+            versions[path.resolve()] = (version_of(path), path)
+    good = [(version, path) for version, path in versions.values() if version and version >= OLDEST]
     return max(good, default=None)
 
 
@@ -68,10 +68,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--not", dest="other", metavar="PYTHON")
     other = parser.parse_args().other
-    found = newest()
-    if found is None:
+    result = newest()
+    if result is None:
         return 0
-    version, path = found
+    version, path = result
     if other is not None:
         having = version_of(other)
         if having is not None and having[:2] >= version[:2]:

@@ -17,15 +17,15 @@ from pathlib import Path
 from setup_requirements import PROJECT, extras, requirements
 
 
-def write(target: Path, wanted: list[str]) -> None:
+def write(target: Path, requirements: list[str]) -> None:
     """One file: the package, and what an environment with these requirements holds."""
     with tempfile.TemporaryDirectory(prefix="amqpcodec-sbom-") as name:
         environment = Path(name) / "environment"
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
         python = environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-        if wanted:
+        if requirements:
             pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
-            subprocess.run([*pip, *wanted], check=True)
+            subprocess.run([*pip, *requirements], check=True)
         command = [sys.executable, "-m", "cyclonedx_py", "environment", "--pyproject", str(PROJECT)]
         command += ["--mc-type", "library", "--output-reproducible", "-o", str(target), str(python)]
         subprocess.run(command, check=True)

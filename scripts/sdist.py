@@ -36,17 +36,17 @@ def normalise(archive: bytes, seconds: int) -> bytes:
     """The same files in a gzipped tar that says nothing of where and when it was made."""
     plain = io.BytesIO()
     with (
-        tarfile.open(fileobj=io.BytesIO(archive)) as given,
+        tarfile.open(fileobj=io.BytesIO(archive)) as source,
         tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as written,
     ):
-        for member in sorted(given.getmembers(), key=lambda each: each.name):
+        for member in sorted(source.getmembers(), key=lambda entry: entry.name):
             if not member.isfile():
                 continue
             clean = tarfile.TarInfo(member.name)
             clean.size = member.size
             clean.mtime = seconds
             clean.mode = 0o755 if member.mode & 0o100 else 0o644
-            written.addfile(clean, given.extractfile(member))
+            written.addfile(clean, source.extractfile(member))
     packed = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=packed, mtime=seconds) as stream:
         stream.write(plain.getvalue())
@@ -96,9 +96,9 @@ def build(source: Path, outdir: Path, *options: str, repository: str = "") -> Pa
             str(source),
         ]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        (made,) = Path(folder).glob("*.tar.gz")
-        target = outdir / made.name
-        target.write_bytes(normalise(made.read_bytes(), seconds))
+        (archive,) = Path(folder).glob("*.tar.gz")
+        target = outdir / archive.name
+        target.write_bytes(normalise(archive.read_bytes(), seconds))
     return target
 
 
@@ -111,8 +111,8 @@ def main() -> int:
     parser.add_argument("source", nargs="?", type=Path, default=ROOT)
     options = parser.parse_args()
     isolation = ["--no-isolation"][: options.no_isolation]
-    made = build(options.source, options.outdir, *isolation, repository=options.repository)
-    print(f"{hashlib.sha256(made.read_bytes()).hexdigest()}  {made}")
+    archive = build(options.source, options.outdir, *isolation, repository=options.repository)
+    print(f"{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive}")
     return 0
 
 

@@ -39,32 +39,32 @@ def find_compiler_problem():
         return None  # setuptools looks for the compiler in its own ways
     folder = tempfile.mkdtemp()
     source = os.path.join(folder, "try.c")
-    made = os.path.join(folder, "try.o")
+    object_file = os.path.join(folder, "try.o")
     command = shlex.split(compiler)
     try:
-        compile_one(command, source, made, "int one(void) { return 1; }\n")
+        compile_one(command, source, object_file, "int one(void) { return 1; }\n")
     except (OSError, subprocess.CalledProcessError):
         return "a C compiler is needed, and %s does not work: install one or set CC" % command[0]
     try:
         include = "-I" + sysconfig.get_path("include")
-        compile_one(command + [include], source, made, "#include <Python.h>\n")
+        compile_one(command + [include], source, object_file, "#include <Python.h>\n")
     except subprocess.CalledProcessError:
         return "Python.h is missing: install the development files of this Python"
     finally:
-        for name in (source, made):
+        for name in (source, object_file):
             if os.path.exists(name):
                 os.remove(name)
         os.rmdir(folder)
     return None
 
 
-def compile_one(command, source, made, text):
+def compile_one(command, source, object_file, text):
     """Compile a text, or raise."""
     with open(source, "w") as file:
         file.write(text)
     with open(os.devnull, "w") as nowhere:
         subprocess.check_call(
-            command + ["-c", source, "-o", made], stdout=nowhere, stderr=subprocess.STDOUT
+            command + ["-c", source, "-o", object_file], stdout=nowhere, stderr=subprocess.STDOUT
         )
 
 

@@ -19,19 +19,21 @@ OF_DEVELOPERS = ("test", "clients", "bench", "docs", "fuzz", "lint")
 
 def extras() -> list[str]:
     """The extras that users install."""
-    told = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
-    return [name for name in told["project"]["optional-dependencies"] if name not in OF_DEVELOPERS]
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
+    return [
+        name for name in project["project"]["optional-dependencies"] if name not in OF_DEVELOPERS
+    ]
 
 
 def requirements(extras: list[str]) -> list[str]:
     """The requirements in pip's words, each once."""
-    told = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
     if not extras:
-        return list(told["build-system"]["requires"])
-    optional = told["project"]["optional-dependencies"]
-    return sorted({wanted for extra in extras for wanted in optional[extra]})
+        return list(project["build-system"]["requires"])
+    optional = project["project"]["optional-dependencies"]
+    return sorted({requirement for extra in extras for requirement in optional[extra]})
 
 
 if __name__ == "__main__":
-    named = sys.argv[1:]
-    print("\n".join(requirements(extras() if named == ["--users"] else named)))
+    names = sys.argv[1:]
+    print("\n".join(requirements(extras() if names == ["--users"] else names)))

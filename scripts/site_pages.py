@@ -29,21 +29,21 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     """Make links out of docs/ links to the repository."""
     here = (ROOT / "docs" / page.file.src_uri).parent
 
-    def link(found: re.Match[str]) -> str:
-        text, target = found[1], found[2]
+    def link(match: re.Match[str]) -> str:
+        text, target = match[1], match[2]
         if "://" in target or target.startswith(("#", "mailto:")):
-            return found[0]
+            return match[0]
         name, _, anchor = target.partition("#")
         base = ROOT if page.file.src_uri in PAGES else here
         path = (base / name).resolve()
         inside = path.is_relative_to(ROOT / "docs")
         if inside and page.file.src_uri not in PAGES:
-            return found[0]
+            return match[0]
         if inside:
             return f"[{text}]({path.relative_to(ROOT / 'docs')}{anchor and '#' + anchor})"
-        known = {ROOT / source: name for name, source in PAGES.items()}
-        if path in known:
-            return f"[{text}]({'../' * page.file.src_uri.count('/')}{known[path]})"
+        page_names = {ROOT / source: name for name, source in PAGES.items()}
+        if path in page_names:
+            return f"[{text}]({'../' * page.file.src_uri.count('/')}{page_names[path]})"
         if not path.exists():
             raise FileNotFoundError(f"{page.file.src_uri}: {target} does not exist")
         if config.repo_url:

@@ -30,11 +30,11 @@ def run(*command: str | Path, cwd: Path, quiet: bool = False) -> None:
     words = [str(word) for word in command]
     print("$", *(Path(words[0]).name, *words[1:]), flush=True)
     output = subprocess.PIPE if quiet else None
-    done = subprocess.run(words, cwd=cwd, stdout=output, stderr=output and subprocess.STDOUT)
-    if done.returncode:
-        sys.stdout.buffer.write(done.stdout or b"")
+    process = subprocess.run(words, cwd=cwd, stdout=output, stderr=output and subprocess.STDOUT)
+    if process.returncode:
+        sys.stdout.buffer.write(process.stdout or b"")
         sys.stdout.flush()
-        done.check_returncode()
+        process.check_returncode()
 
 
 def environment(python: str, folder: Path) -> Path:
@@ -45,8 +45,8 @@ def environment(python: str, folder: Path) -> Path:
 
 def only(folder: Path, pattern: str) -> Path:
     """The one file that fits."""
-    (found,) = folder.glob(pattern)
-    return found
+    (path,) = folder.glob(pattern)
+    return path
 
 
 def check(python: str, folder: Path) -> None:

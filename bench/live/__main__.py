@@ -69,27 +69,27 @@ def once(where: tuple[str, int], cell: Cell, options: argparse.Namespace) -> Any
     if options.core is not None:
         command += ["--core", str(options.core)]
     try:
-        status, out, told = stuck.run(command, options.seconds)
+        status, out, error_output = stuck.run(command, options.seconds)
     except stuck.StuckError as error:
         raise SystemExit(f"{' '.join(cell)}: {error}") from None
     if status:
-        raise SystemExit(f"{' '.join(cell)}: {told[-2000:]}")
+        raise SystemExit(f"{' '.join(cell)}: {error_output[-2000:]}")
     return json.loads(out.splitlines()[-1])
 
 
 def measure(where: tuple[str, int], cells: list[Cell], options: argparse.Namespace) -> Any:
     """All cells, round by round."""
-    found = {cell: Measured() for cell in cells}
+    results = {cell: Measured() for cell in cells}
     for number in range(options.rounds):
         for cell in cells:
-            told, measured = once(where, cell, options), found[cell]
-            measured.stock.append(told["stock"])
-            measured.dropin.append(told["dropin"])
-            measured.free.append(told["free"])
-            measured.calls += told["calls"]
+            report, measured = once(where, cell, options), results[cell]
+            measured.stock.append(report["stock"])
+            measured.dropin.append(report["dropin"])
+            measured.free.append(report["free"])
+            measured.calls += report["calls"]
             text = f"round {number + 1} of {options.rounds}: {' '.join(cell)}"
             print(f"bench: {text}", file=sys.stderr, flush=True)
-    return found
+    return results
 
 
 HEAD = (
@@ -104,12 +104,12 @@ HEAD = (
 )
 
 
-def rows(found: dict[Cell, Measured]) -> list[tuple[str, ...]]:
+def rows(results: dict[Cell, Measured]) -> list[tuple[str, ...]]:
     """The table as text."""
-    made = []
-    for cell, measured in found.items():
+    text_rows = []
+    for cell, measured in results.items():
         gain, part = measured.gain, share(measured)
-        made.append(
+        text_rows.append(
             (
                 *cell,
                 f"{1e6 * statistics.median(map(typical, measured.stock)):.1f}",
@@ -120,10 +120,10 @@ def rows(found: dict[Cell, Measured]) -> list[tuple[str, ...]]:
                 "pass" if part >= GATE else "FAIL",
             )
         )
-    return made
+    return text_rows
 
 
-def show(found: dict[Cell, Measured], options: argparse.Namespace, seconds: float) -> None:
+def show(results: dict[Cell, Measured], options: argparse.Namespace, seconds: float) -> None:
     """For a terminal with rich, otherwise Markdown."""
     caption = (
         f"CPU time of the client's process a message (256 bytes, 5 headers, 5 properties), "
@@ -132,7 +132,7 @@ def show(found: dict[Cell, Measured], options: argparse.Namespace, seconds: floa
     )
     if options.markdown or not sys.stdout.isatty():
         print("| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD))
-        for row in rows(found):
+        for row in rows(results):
             print("| " + " | ".join(row) + " |")
         print(f"\n{caption}")
         return
@@ -142,7 +142,7 @@ def show(found: dict[Cell, Measured], options: argparse.Namespace, seconds: floa
     table = Table(title="End to end, against a live broker", title_justify="left")
     for number, name in enumerate(HEAD):
         table.add_column(name, justify="left" if number in (0, 1, len(HEAD) - 1) else "right")
-    for row in rows(found):
+    for row in rows(results):
         table.add_row(*row, style="red" if row[-1] == "FAIL" else None)
     console = Console()
     console.print(table)
@@ -152,7 +152,7 @@ def show(found: dict[Cell, Measured], options: argparse.Namespace, seconds: floa
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.live", description=__doc__)
-    parser.add_argument("--clients", nargs="+", default=[each.name for each in ALL])
+    parser.add_argument("--clients", nargs="+", default=[client.name for client in ALL])
     parser.add_argument("--ways", nargs="+", choices=DIRECTIONS, default=list(DIRECTIONS))
     parser.add_argument("--count", type=int, default=3000, help="messages a measurement")
     parser.add_argument("--pairs", type=int, default=8, help="measurements a process, each way")
@@ -171,24 +171,24 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     """Exit status: 0, 1 for a missed gate with --check, 2 without a broker."""
     options = arguments()
-    given = os.environ.get("AMQPCODEC_BROKER")
-    if not given:
+    address = os.environ.get("AMQPCODEC_BROKER")
+    if not address:
         print("AMQPCODEC_BROKER is not set: make bench-compat", file=sys.stderr)
         return 2
-    host, _, port = given.rpartition(":")
+    host, _, port = address.rpartition(":")
     begin = time.monotonic()
     prepare(host, int(port), options.count + WARM_UP + 2000)
     cells = [(name, way) for name in options.clients for way in options.ways]
-    found = measure((host, int(port)), cells, options)
-    show(found, options, time.monotonic() - begin)
+    results = measure((host, int(port)), cells, options)
+    show(results, options, time.monotonic() - begin)
     if options.json:
-        told = {" ".join(cell): vars(measured) for cell, measured in found.items()}
-        options.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-    idle = [" ".join(cell) for cell, measured in found.items() if not measured.calls]
+        report = {" ".join(cell): vars(measured) for cell, measured in results.items()}
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    idle = [" ".join(cell) for cell, measured in results.items() if not measured.calls]
     if idle:
         print(f"the compiled codec was never called: {', '.join(idle)}", file=sys.stderr)
         return 1
-    missed = any(share(measured) < GATE for measured in found.values())
+    missed = any(share(measured) < GATE for measured in results.values())
     return 1 if options.check and missed else 0
 
 

@@ -93,26 +93,26 @@ class PikaBlocking(Client):
         meter = Meter(count)
         with self.connect() as connection:
             channel = connection.channel()
-            done = False
-            while not done:
+            is_over = False
+            while not is_over:
                 properties = pika.BasicProperties(headers=HEADERS, **PROPERTIES)
                 channel.basic_publish(EXCHANGE, "orders.eu", BODY, properties)
-                done = meter.step()
+                is_over = meter.step()
         return meter.cost
 
     def consume(self, count: int) -> float:
         """With a callback."""
         meter = Meter(count)
 
-        done: list[bool] = []
+        ends: list[bool] = []
 
         def on_message(_channel: Any, _method: Any, _properties: Any, _body: bytes) -> None:
             if meter.step():
-                done.append(True)
+                ends.append(True)
 
         with self.connect() as connection:
             connection.channel().basic_consume(QUEUE, on_message)
-            while not done:
+            while not ends:
                 connection.process_data_events(time_limit=None)
         return meter.cost
 
@@ -187,26 +187,26 @@ class PyAmqp(Client):
         meter = Meter(count)
         with self.connect() as connection:
             channel = connection.channel()
-            done = False
-            while not done:
+            is_over = False
+            while not is_over:
                 message = amqp.Message(BODY, application_headers=HEADERS, **PROPERTIES)
                 channel.basic_publish(message, EXCHANGE, "orders.eu")
-                done = meter.step()
+                is_over = meter.step()
         return meter.cost
 
     def consume(self, count: int) -> float:
         """With a callback and drain_events."""
         meter = Meter(count)
-        done: list[bool] = []
+        ends: list[bool] = []
 
         def on_message(_message: Any) -> None:
             if meter.step():
-                done.append(True)
+                ends.append(True)
 
         connection = self.connect()
         channel = connection.channel()
         channel.basic_consume(QUEUE, callback=on_message)
-        while not done:
+        while not ends:
             connection.drain_events(timeout=10)
         connection.collect()
         return meter.cost
@@ -228,11 +228,11 @@ class AmqpStorm(Client):
         meter = Meter(count)
         with self.connect() as connection:
             channel = connection.channel()
-            done = False
-            while not done:
+            is_over = False
+            while not is_over:
                 properties = {"headers": HEADERS, **PROPERTIES}
                 channel.basic.publish(BODY, "orders.eu", EXCHANGE, properties)
-                done = meter.step()
+                is_over = meter.step()
         return meter.cost
 
     def consume(self, count: int) -> float:
@@ -270,13 +270,13 @@ class AioRmq(Client):
         async def work() -> None:
             connection = await aiormq.connect(self.url)
             channel = await connection.channel(publisher_confirms=False)
-            done = False
-            while not done:
+            is_over = False
+            while not is_over:
                 properties = aiormq.spec.Basic.Properties(headers=HEADERS, **PROPERTIES)
                 await channel.basic_publish(
                     BODY, exchange=EXCHANGE, routing_key="orders.eu", properties=properties
                 )
-                done = meter.step()
+                is_over = meter.step()
             await connection.close()
 
         asyncio.run(work())
@@ -321,11 +321,11 @@ class AioPika(AioRmq):
             connection = await aio_pika.connect(self.url)
             channel = await connection.channel(publisher_confirms=False)
             exchange = await channel.get_exchange(EXCHANGE)
-            done = False
-            while not done:
+            is_over = False
+            while not is_over:
                 message = aio_pika.Message(BODY, headers=HEADERS, **PROPERTIES)
                 await exchange.publish(message, "orders.eu", mandatory=False)
-                done = meter.step()
+                is_over = meter.step()
             await connection.close()
 
         asyncio.run(work())

@@ -15,32 +15,32 @@ from unittest import mock
 
 def remembered(function: Any, key: Callable[..., Any]) -> Any:
     """Call the function once for each key that is not None, and always for None."""
-    known: dict[Any, Any] = {}
+    cache: dict[Any, Any] = {}
 
     def call(*arguments: Any) -> Any:
         name = key(*arguments)
         if name is None:
             return function(*arguments)
-        found = known.get(name)
-        if found is None:
-            found = known[name] = function(*arguments)
-        return found
+        result = cache.get(name)
+        if result is None:
+            result = cache[name] = function(*arguments)
+        return result
 
     return call
 
 
 def reader(function: Any, nothing: Any) -> Any:
     """A reader of frames that knows deliver, header and body by heart, with their lengths."""
-    known: dict[int, Any] = {}
+    cache: dict[int, Any] = {}
 
     def call(data: bytes) -> Any:
         kind = data[0] if data else 0
-        found = known.get(kind)
-        if found is not None and (kind != 1 or data[7:11] == b"\x00\x3c\x00\x3c"):
-            return found if len(data) >= found[0] else nothing(data)
+        cached_result = cache.get(kind)
+        if cached_result is not None and (kind != 1 or data[7:11] == b"\x00\x3c\x00\x3c"):
+            return cached_result if len(data) >= cached_result[0] else nothing(data)
         result = function(data)
         if result[0] and (kind in (2, 3) or data[7:11] == b"\x00\x3c\x00\x3c"):
-            known[kind] = result
+            cache[kind] = result
         return result
 
     return call
@@ -85,9 +85,9 @@ def _amqp(stack: ExitStack) -> None:
     from amqp import abstract_channel, basic_message, connection, method_framing, serialization
 
     publish, deliver = "Bssbb", "sLbss"
-    dumps = remembered(serialization.dumps, lambda wanted, _: wanted if wanted == publish else None)
+    dumps = remembered(serialization.dumps, lambda form, _: form if form == publish else None)
     known_loads = remembered(
-        serialization.loads, lambda wanted, *_: wanted if wanted == deliver else None
+        serialization.loads, lambda form, *_: form if form == deliver else None
     )
 
     def loads(*arguments: Any) -> Any:
@@ -99,22 +99,22 @@ def _amqp(stack: ExitStack) -> None:
     stock_writer, stock_handler = method_framing.frame_writer, method_framing.frame_handler
 
     def frame_writer(own: Any, transport: Any) -> Any:
-        write, known = stock_writer(own, transport), []
+        write, cache = stock_writer(own, transport), []
 
         def call(kind: int, channel: int, sig: Any, args: Any, content: Any) -> None:
             if content is None:
                 write(kind, channel, sig, args, content)
-            elif known:
-                transport.write(known[0])
+            elif cache:
+                transport.write(cache[0])
             else:
-                with mock.patch.object(transport, "write", lambda data: known.append(bytes(data))):
+                with mock.patch.object(transport, "write", lambda data: cache.append(bytes(data))):
                     stock_writer(own, transport)(kind, channel, sig, args, content)
-                transport.write(known[0])
+                transport.write(cache[0])
 
         return call
 
     def frame_handler(own: Any, callback: Any) -> Any:
-        handle, known = stock_handler(own, remember), []
+        handle, cache = stock_handler(own, remember), []
 
         def call(frame: Any) -> Any:
             kind = frame[0]
@@ -122,15 +122,15 @@ def _amqp(stack: ExitStack) -> None:
                 sig = int.from_bytes(frame[2][:2], "big"), int.from_bytes(frame[2][2:4], "big")
                 callback(frame[1], sig, frame[2], None)
                 return True
-            if not known:
-                found.clear()
+            if not cache:
+                events.clear()
                 handle(frame)
-                if not found:
+                if not events:
                     return False
-                known.append(found[0])
+                cache.append(events[0])
             elif kind != 3:
                 return False
-            channel, sig, args, first = known[0]
+            channel, sig, args, first = cache[0]
             message = basic_message.Message(first.body)
             message.properties = first.properties
             callback(channel, sig, args, message)
@@ -138,17 +138,17 @@ def _amqp(stack: ExitStack) -> None:
 
         return call
 
-    found: list[Any] = []
+    events: list[Any] = []
 
     def remember(*arguments: Any) -> None:
-        found.append(arguments)
+        events.append(arguments)
 
     kind = connection.Connection
     defaults = tuple(
-        {stock_handler: frame_handler, stock_writer: frame_writer}.get(each, each)
-        if callable(each)
-        else each
-        for each in kind.__init__.__defaults__ or ()
+        {stock_handler: frame_handler, stock_writer: frame_writer}.get(value, value)
+        if callable(value)
+        else value
+        for value in kind.__init__.__defaults__ or ()
     )
     stack.callback(setattr, kind.__init__, "__defaults__", kind.__init__.__defaults__)
     kind.__init__.__defaults__ = defaults  # type: ignore[misc]

@@ -28,7 +28,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.live.worker", description=__doc__)
     parser.add_argument("host")
     parser.add_argument("port", type=int)
-    parser.add_argument("client", choices=[each.name for each in ALL])
+    parser.add_argument("client", choices=[client.name for client in ALL])
     parser.add_argument("way", choices=DIRECTIONS)
     parser.add_argument("--count", type=int, default=3000)
     parser.add_argument("--pairs", type=int, default=8)
@@ -36,7 +36,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.core is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {options.core})
-    [kind] = [each for each in ALL if each.name == options.client]
+    [kind] = [client for client in ALL if client.name == options.client]
     module = importlib.import_module(f"amqpcodec.compat.{kind.dropin}")
     run = getattr(kind(options.host, options.port), options.way)
     costs: dict[str, list[float]] = {way: [] for way in WAYS}

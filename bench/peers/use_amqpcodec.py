@@ -68,8 +68,8 @@ class Amqpcodec(Peer):
                     decode(data, body)
 
         def check() -> None:
-            found = (_frame(*decode(data, at)) for group in offsets for at in group)
-            check_frames(self, found, workload)
+            frames = (_frame(*decode(data, at)) for group in offsets for at in group)
+            check_frames(self, frames, workload)
 
         runs = {"method": methods, "header": headers, "message": many}
         run = triples if workload.triples else runs[workload.shape]
@@ -90,12 +90,12 @@ class Amqpcodec(Peer):
                     _ = properties.timestamp
 
         def check() -> None:
-            found, at = [], 0
+            frames, at = [], 0
             while at < size:
                 consumed, channel, frame = decode(data, at)
                 at += consumed
-                found.append(_frame(consumed, channel, frame))
-            check_frames(self, found, workload)
+                frames.append(_frame(consumed, channel, frame))
+            check_frames(self, frames, workload)
 
         return Work(run, workload.frames, check)
 
@@ -112,12 +112,12 @@ class Amqpcodec(Peer):
                         _ = properties.timestamp
 
         def check() -> None:
-            found = [
+            results = [
                 _frame(0, channel, frame)
                 for chunk in chunks
                 for channel, frame in decoder.feed(chunk)
             ]
-            check_frames(self, found, workload)
+            check_frames(self, results, workload)
 
         return Work(run, workload.frames, check)
 
@@ -147,12 +147,12 @@ class Amqpcodec(Peer):
 
     def _check_stream(self, decoder: Any, workload: Workload) -> Any:
         def check() -> None:
-            found = [
+            events = [
                 _event(channel, item)
                 for chunk in workload.chunks
                 for channel, item in decoder.feed(chunk)
             ]
-            check_events(self, found, workload)
+            check_events(self, events, workload)
             decoder.eof()  # raises if a frame is left half read
 
         return check
@@ -273,8 +273,8 @@ class Amqpcodec(Peer):
         def check() -> None:
             import pyarrow
 
-            found = pyarrow.record_batch(decode(blocks[0], **options))
-            (_check_messages if options else _check_columns)(found, workload)
+            batch = pyarrow.record_batch(decode(blocks[0], **options))
+            (_check_messages if options else _check_columns)(batch, workload)
 
         return Work(one_by_one(block, blocks), workload.frames * workloads.REPEATS, check)
 
@@ -298,9 +298,9 @@ class Amqpcodec(Peer):
         except ImportError as error:
             raise Absent(f"batch.encode: {error}") from error
         rows = _message_columns(pyarrow, workload, headers)
-        each = [rows] * workloads.BATCH_REPEATS
+        batches = [rows] * workloads.BATCH_REPEATS
         blocks = [  # each in memory of its own
-            pyarrow.Table.from_batches(each).combine_chunks().to_batches()[0]
+            pyarrow.Table.from_batches(batches).combine_chunks().to_batches()[0]
             for _ in range(workloads.REPEATS // workloads.BATCH_REPEATS)
         ]
         encode = batch.encode
@@ -309,9 +309,9 @@ class Amqpcodec(Peer):
             encode(columns).__arrow_c_array__()
 
         def check() -> None:
-            found = pyarrow.array(encode(rows, mode="FAILFAST"))
+            encoded = pyarrow.array(encode(rows, mode="FAILFAST"))
             if expected is not None:
-                compare("batch.encode", [b"".join(found.to_pylist())], [expected])
+                compare("batch.encode", [b"".join(encoded.to_pylist())], [expected])
 
         return Work(one_by_one(block, blocks), workload.frames * workloads.REPEATS, check)
 
@@ -345,11 +345,11 @@ def _headers_struct(_pa: Any, headers: list[dict[str, Any]]) -> Any:
 
 
 def _headers_json(pa: Any, headers: list[dict[str, Any]]) -> Any:
-    return pa.array([json.dumps(each, separators=(",", ":")) for each in headers])
+    return pa.array([json.dumps(table, separators=(",", ":")) for table in headers])
 
 
 def _headers_map(pa: Any, headers: list[dict[str, Any]]) -> Any:
-    rows = [[(key, str(value)) for key, value in each.items()] for each in headers]
+    rows = [[(key, str(value)) for key, value in table.items()] for table in headers]
     return pa.array(rows, pa.map_(pa.string(), pa.string()))
 
 
@@ -375,8 +375,8 @@ def _frames_of(event: Event, workload: Workload) -> list[Any]:
 
 
 def _present(properties: Any) -> dict[str, Any]:
-    found = {name: getattr(properties, name) for name, _ in wire.PROPERTIES}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {name: getattr(properties, name) for name, _ in wire.PROPERTIES}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _arguments(method: Any) -> dict[str, Any]:
@@ -410,24 +410,24 @@ VIEWS = [
 ]  # fmt: skip
 
 
-def _check_messages(found: Any, workload: Workload) -> None:
+def _check_messages(batch: Any, workload: Workload) -> None:
     """The columns of VIEWS, of a block that holds the workload several times."""
     expected = workload.events * workloads.BLOCK_REPEATS
-    if len(found) != len(expected):
-        raise WrongResultError(f"batch.decode: {len(found)} messages, not {len(expected)}")
-    for row, event in zip(found.to_pylist(), expected, strict=True):
-        given = dict.fromkeys(VIEWS)
-        given.update(channel=event.channel, method=event.method, body=event.body)
-        given.update(event.arguments)
+    if len(batch) != len(expected):
+        raise WrongResultError(f"batch.decode: {len(batch)} messages, not {len(expected)}")
+    for row, event in zip(batch.to_pylist(), expected, strict=True):
+        expected_row = dict.fromkeys(VIEWS)
+        expected_row.update(channel=event.channel, method=event.method, body=event.body)
+        expected_row.update(event.arguments)
         for name, value in (event.properties or {}).items():
             if name == "headers":
-                given["properties.raw_headers"] = wire.table(value)[4:]
+                expected_row["properties.raw_headers"] = wire.table(value)[4:]
             else:
-                given[f"properties.{name}"] = value
-        compare("batch.decode, views", [row], [given])
+                expected_row[f"properties.{name}"] = value
+        compare("batch.decode, views", [row], [expected_row])
 
 
-def _check_columns(found: Any, workload: Workload) -> None:
+def _check_columns(batch: Any, workload: Workload) -> None:
     """The columns that are there, of a block that holds the workload several times."""
     import json
 
@@ -443,10 +443,10 @@ def _check_columns(found: Any, workload: Workload) -> None:
         "payload": [item[2] if item[0] == "body" else None for item in expected],
         "error": [None] * len(expected),
     }
-    if len(found) != len(expected):
-        raise WrongResultError(f"batch.decode: {len(found)} rows, not {len(expected)}")
-    for name in found.schema.names:
-        values = found.column(name).to_pylist()
+    if len(batch) != len(expected):
+        raise WrongResultError(f"batch.decode: {len(batch)} rows, not {len(expected)}")
+    for name in batch.schema.names:
+        values = batch.column(name).to_pylist()
         if name in views:
             compare(f"batch.decode, {name}", values[: len(views[name])], views[name])
         elif name == "arguments":

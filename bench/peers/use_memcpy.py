@@ -15,9 +15,9 @@ class Memcpy(Peer):
         Assigning a view to a view copies at once; a bytearray would make a copy of its own first.
         """
         sources = workloads.memory_blocks(workload.name)
-        whole = memoryview(bytearray(sum(map(len, sources))))
+        memory = memoryview(bytearray(sum(map(len, sources))))
         targets = [
-            whole[index * len(source) : (index + 1) * len(source)]
+            memory[index * len(source) : (index + 1) * len(source)]
             for index, source in enumerate(sources)
         ]
         pairs = list(zip(targets, sources, strict=True))

@@ -99,7 +99,7 @@ class Msgspec(Peer):
     name = "msgspec"
     distribution = "msgspec"
 
-    def seen(self, value: Any, *, in_headers: bool) -> Any:
+    def decoded_value(self, value: Any, *, in_headers: bool) -> Any:
         """A decimal of a table comes as text."""
         return str(value) if isinstance(value, Decimal) else value
 
@@ -120,10 +120,10 @@ class Msgspec(Peer):
         ready = [_struct(event) for event in workload.events]
 
         def check() -> None:
-            wanted = WANTED[workload.shape]
-            decode = msgspec.msgpack.Decoder(wanted).decode
-            found = (_neutral(decode(encode(item))) for item in ready)
-            check_events(self, found, workload)
+            struct = WANTED[workload.shape]
+            decode = msgspec.msgpack.Decoder(struct).decode
+            events = (_neutral(decode(encode(item))) for item in ready)
+            check_events(self, events, workload)
 
         return Work(one_by_one(encode, ready), workload.frames, check)
 
@@ -150,8 +150,10 @@ class Msgspec(Peer):
                 )
 
         def check() -> None:
-            made = [METHODS[event.method](1, **event.arguments) for event in workload.events]
-            compare(self.name, map(repr, made), (repr(_struct(item)) for item in workload.events))
+            methods = [METHODS[event.method](1, **event.arguments) for event in workload.events]
+            compare(
+                self.name, map(repr, methods), (repr(_struct(item)) for item in workload.events)
+            )
 
         return Work(run, workload.frames, check)
 
@@ -168,8 +170,8 @@ def _struct(event: Event) -> Message | Header | Ack | Publish:
 
 def _neutral(item: Message | Header | Ack | Publish) -> Event:
     if isinstance(item, Message | Header):
-        found = msgspec.structs.asdict(item.properties)
-        present = {name: value for name, value in found.items() if value is not None}
+        properties = msgspec.structs.asdict(item.properties)
+        present = {name: value for name, value in properties.items() if value is not None}
         if isinstance(item, Header):
             return Event(item.channel, "", {}, present)
         arguments = msgspec.structs.asdict(item.method)

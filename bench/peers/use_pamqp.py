@@ -31,8 +31,8 @@ class Pamqp(Peer):
         unmarshal = frame.unmarshal
 
         def check() -> None:
-            found = (_neutral(*unmarshal(raw)) for group in workload.groups for raw in group)
-            check_frames(self, found, workload)
+            frames = (_neutral(*unmarshal(raw)) for group in workload.groups for raw in group)
+            check_frames(self, frames, workload)
 
         return Work(over(unmarshal, workload, workload.groups), workload.frames, check)
 
@@ -100,10 +100,10 @@ def _frames_of(event: Event, workload: Workload) -> list[Any]:
 
 def _neutral(_consumed: int, channel: int, item: Any) -> tuple[Any, ...]:
     if isinstance(item, header.ContentHeader):
-        found = {
+        properties = {
             name: getattr(item.properties, RENAMED.get(name, name)) for name, _ in wire.PROPERTIES
         }
-        present = {name: value for name, value in found.items() if value not in (None, "")}
+        present = {name: value for name, value in properties.items() if value not in (None, "")}
         return ("header", channel, item.body_size, present)
     if isinstance(item, body.ContentBody):
         return ("body", channel, item.value)

@@ -22,7 +22,7 @@ class Pika(Peer):
     name = "pika"
     distribution = "pika"
 
-    def seen(self, value: Any, *, in_headers: bool) -> Any:
+    def decoded_value(self, value: Any, *, in_headers: bool) -> Any:
         """Doubles are cut to integers, and the timestamp property stays a number."""
         if type(value) is float:
             return int(value)
@@ -35,8 +35,8 @@ class Pika(Peer):
         decode_frame = frame.decode_frame
 
         def check() -> None:
-            found = (_neutral(decode_frame(raw)[1]) for group in workload.groups for raw in group)
-            check_frames(self, found, workload)
+            frames = (_neutral(decode_frame(raw)[1]) for group in workload.groups for raw in group)
+            check_frames(self, frames, workload)
 
         return Work(over(decode_frame, workload, workload.groups), workload.frames, check)
 
@@ -110,10 +110,10 @@ def _frames_of(event: Event, workload: Workload) -> list[Any]:
 def _neutral(item: Any) -> tuple[Any, ...]:
     channel = item.channel_number
     if isinstance(item, frame.Header):
-        found = {
+        properties = {
             name: getattr(item.properties, RENAMED.get(name, name)) for name, _ in wire.PROPERTIES
         }
-        present = {name: value for name, value in found.items() if value is not None}
+        present = {name: value for name, value in properties.items() if value is not None}
         return ("header", channel, item.body_size, present)
     if isinstance(item, frame.Body):
         return ("body", channel, item.fragment)

@@ -45,7 +45,7 @@ class PyAmqp(Peer):
     name = "py-amqp"
     distribution = "amqp"
 
-    def seen(self, value: Any, *, in_headers: bool) -> Any:
+    def decoded_value(self, value: Any, *, in_headers: bool) -> Any:
         """Timestamps of a table are naive, the property stays a number."""
         if isinstance(value, datetime):
             return value.replace(tzinfo=None) if in_headers else int(value.timestamp())
@@ -78,14 +78,14 @@ class PyAmqp(Peer):
         callback = deliver if workload.shape == "message" else method
 
         def check() -> None:
-            found: list[Event] = []
+            events: list[Event] = []
 
             def keep(channel: int, signature: Any, buffer: bytes, content: Any) -> None:
                 callback(channel, signature, buffer, content)
-                found.append(_neutral(channel, signature, buffer, content))
+                events.append(_neutral(channel, signature, buffer, content))
 
             read(keep)
-            check_events(self, found, workload)
+            check_events(self, events, workload)
 
         return Work(lambda: read(callback), workload.frames, check)
 
@@ -101,8 +101,8 @@ class PyAmqp(Peer):
                 yield channel, message
 
         def check() -> None:
-            found = (_header(channel, message) for channel, message in read())
-            check_events(self, found, workload)
+            headers = (_header(channel, message) for channel, message in read())
+            check_events(self, headers, workload)
 
         return Work(lambda: deque(read(), maxlen=0), workload.frames, check)
 
@@ -159,8 +159,8 @@ def _neutral(channel: int, signature: Any, buffer: bytes, content: Any) -> Event
     name = NAMES[signature]
     if content is None:
         values, _ = loads(FORMATS[signature], buffer, 4)
-        wanted = wire.arguments(name)
-        arguments = dict(zip(wanted, values[-len(wanted) :], strict=True))
+        names = wire.arguments(name)
+        arguments = dict(zip(names, values[-len(names) :], strict=True))
         return Event(channel, name, arguments)
     return Event(channel, name, content.delivery_info, _properties(content), content.body)
 

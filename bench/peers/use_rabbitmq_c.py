@@ -50,10 +50,10 @@ class RabbitmqC(Peer):
                 decode(address, size, figures)
 
         def check() -> None:
-            found = Figures()
+            figures = Figures()
             address, size = blocks[0]
-            failed = decode(address, size, found)
-            each = workloads.BLOCK_REPEATS
+            failed = decode(address, size, figures)
+            repeats = workloads.BLOCK_REPEATS
             expected = [
                 workload.frames,
                 sum(event.arguments["delivery_tag"] for event in workload.events),
@@ -61,9 +61,9 @@ class RabbitmqC(Peer):
                 sum(len((event.properties or {})["message_id"]) for event in workload.events),
                 sum(len(event.body or b"") for event in workload.events),
             ]
-            got = [getattr(found, name) for name in NAMES]
-            if failed or got != [each * figure for figure in expected]:
-                raise WrongResultError(f"rabbitmq-c: {got} is not {each} times {expected}")
+            got = [getattr(figures, name) for name in NAMES]
+            if failed or got != [repeats * figure for figure in expected]:
+                raise WrongResultError(f"rabbitmq-c: {got} is not {repeats} times {expected}")
 
         return Work(run, workload.frames * workloads.REPEATS, check)
 
@@ -86,8 +86,8 @@ class RabbitmqC(Peer):
                 encode(prepared, events, workloads.BLOCK_REPEATS, block, len(block))
 
         def check() -> None:
-            found = encode(prepared, events, workloads.BLOCK_REPEATS, block, len(block))
-            compare(self.name, [found, block.raw[:found]], [room, data * workloads.BLOCK_REPEATS])
+            size = encode(prepared, events, workloads.BLOCK_REPEATS, block, len(block))
+            compare(self.name, [size, block.raw[:size]], [room, data * workloads.BLOCK_REPEATS])
 
         return Work(run, workload.frames * workloads.REPEATS, check)
 

@@ -33,8 +33,8 @@ def peer(name: str, protocol: ModuleType) -> type[Peer]:
 
 
 def _present(properties: Any) -> dict[str, Any]:
-    found = {name: getattr(properties, name) for name in properties.FIELDS}
-    return {name: value for name, value in found.items() if value is not None}
+    values = {name: getattr(properties, name) for name in properties.FIELDS}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def loaded() -> ModuleType:

@@ -43,16 +43,16 @@ class Verdict:
     @property
     def problems(self) -> list[str]:
         """Why this suite does not hold; empty if it does."""
-        found = [f"without: {self.without.trouble}"] if self.without.trouble else []
+        texts = [f"without: {self.without.trouble}"] if self.without.trouble else []
         if not self.without.outcomes:
-            found.append("no test was run")
+            texts.append("no test was run")
         if self.with_ is None:
-            return found
+            return texts
         if self.with_.trouble:
-            found.append(f"with: {self.with_.trouble}")
-        if self.with_.calls <= self.with_.left:
-            found.append("the compiled codec never did the work")
-        return found + self.different
+            texts.append(f"with: {self.with_.trouble}")
+        if self.with_.calls <= self.with_.fallbacks:
+            texts.append("the compiled codec never did the work")
+        return texts + self.different
 
 
 def say(text: str) -> None:
@@ -100,12 +100,12 @@ def both(suite: Suite, only_without: bool, logs: Path) -> Verdict:
     return verdict
 
 
-def write(logs: Path, suite: Suite, which: str, found: Run) -> None:
+def write(logs: Path, suite: Suite, which: str, run: Run) -> None:
     """Keep the output and the outcomes of a run, to look into."""
     logs.mkdir(parents=True, exist_ok=True)
     base = f"{suite.name}-{which}"
-    (logs / f"{base}.txt").write_text(found.output, encoding="utf-8")
-    outcomes = json.dumps(found.outcomes, indent=1)
+    (logs / f"{base}.txt").write_text(run.output, encoding="utf-8")
+    outcomes = json.dumps(run.outcomes, indent=1)
     (logs / f"{base}.json").write_text(outcomes, encoding="utf-8")
 
 
@@ -113,35 +113,35 @@ def table(verdicts: Sequence[Verdict]) -> None:
     """The counts, as text that any terminal and any pipe takes."""
     head = ("suite", "without", "with", "calls (left to the client)", "seconds", "")
     rows = [head]
-    for each in verdicts:
-        other = each.with_
-        seconds = f"{each.without.seconds:.0f}"
+    for verdict in verdicts:
+        other = verdict.with_
+        seconds = f"{verdict.without.seconds:.0f}"
         if other is not None:
             seconds += f" / {other.seconds:.0f}"
         rows.append(
             (
-                each.suite.name,
-                each.without.counts,
+                verdict.suite.name,
+                verdict.without.counts,
                 other.counts if other else "",
-                f"{other.calls:,} ({other.left:,})" if other else "",
+                f"{other.calls:,} ({other.fallbacks:,})" if other else "",
                 seconds,
-                "DIFFERENT" if each.problems else "same" if other else "",
+                "DIFFERENT" if verdict.problems else "same" if other else "",
             )
         )
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     for row in rows:
         cells = (text.ljust(width) for text, width in zip(row, widths, strict=True))
         print("  ".join(cells).rstrip())
-    for each in verdicts:
-        without = each.without.outcomes
-        for test in (name for name, found in without.items() if found in ("failed", "error")):
-            print(f"{each.suite.name}: the client's own code fails here: {test}")
-        if each.suite.known and each.suite.known != each.without.counts:
-            print(f"{each.suite.name}: usual without a drop-in: {each.suite.known}")
-        for text in each.problems:
-            print(f"{each.suite.name}: {text}")
-        for text in each.flaky:
-            print(f"{each.suite.name}: the same when run again: {text}")
+    for verdict in verdicts:
+        without = verdict.without.outcomes
+        for test in (name for name, outcome in without.items() if outcome in ("failed", "error")):
+            print(f"{verdict.suite.name}: the client's own code fails here: {test}")
+        if verdict.suite.expected and verdict.suite.expected != verdict.without.counts:
+            print(f"{verdict.suite.name}: usual without a drop-in: {verdict.suite.expected}")
+        for text in verdict.problems:
+            print(f"{verdict.suite.name}: {text}")
+        for text in verdict.flaky:
+            print(f"{verdict.suite.name}: the same when run again: {text}")
 
 
 def arguments() -> argparse.Namespace:
@@ -182,7 +182,7 @@ def main() -> int:
         return 4
     table(verdicts)
     say(f"took {time.monotonic() - begin:.0f} s; outputs in {options.logs}")
-    return 1 if any(each.problems for each in verdicts) else 0
+    return 1 if any(verdict.problems for verdict in verdicts) else 0
 
 
 if __name__ == "__main__":

@@ -208,10 +208,10 @@ class Handler(BaseHTTPRequestHandler):
         """Answer one request."""
         size = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(size)) if size else None
-        status, found = self.containers.answer(self.command, urlsplit(self.path).path, body)
+        status, answer = self.containers.answer(self.command, urlsplit(self.path).path, body)
         if status >= 500:
-            say(f"{self.command} {self.path}: {found}")
-        data = b"" if found is None else json.dumps(found).encode()
+            say(f"{self.command} {self.path}: {answer}")
+        data = b"" if answer is None else json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))

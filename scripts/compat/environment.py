@@ -60,7 +60,7 @@ class SetupError(Exception):
 def call(*command: str | Path) -> None:
     """Run one step; its output is shown only when it fails."""
     words = [str(word) for word in command]
-    done = subprocess.run(
+    process = subprocess.run(
         words,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -69,8 +69,8 @@ def call(*command: str | Path) -> None:
         errors="replace",
         timeout=PIP_SECONDS,
     )
-    if done.returncode:
-        raise SetupError(f"{' '.join(words)} failed:\n{done.stdout[-3000:]}")
+    if process.returncode:
+        raise SetupError(f"{' '.join(words)} failed:\n{process.stdout[-3000:]}")
 
 
 def requirements() -> list[str]:
@@ -83,12 +83,12 @@ def python() -> Path:
     folder = HOME / "venv"
     stamp = folder / "holds.txt"
     own = folder / "bin" / "python"
-    wanted = "\n".join([sys.version, *requirements()])
-    if not (stamp.exists() and stamp.read_text() == wanted and own.exists()):
+    contents = "\n".join([sys.version, *requirements()])
+    if not (stamp.exists() and stamp.read_text() == contents and own.exists()):
         shutil.rmtree(folder, ignore_errors=True)
         call(sys.executable, "-m", "venv", folder)
         call(own, "-m", "pip", "install", "--quiet", *requirements())
-        stamp.write_text(wanted)
+        stamp.write_text(contents)
     return own
 
 
@@ -100,15 +100,15 @@ def sdist(name: str) -> Path:
         shutil.rmtree(fetched, ignore_errors=True)
         fetched.mkdir(parents=True)
         # no-binary for this one only: what builds its metadata may come as a wheel
-        wanted = f"{name}=={CLIENTS[name]}"
+        requirement = f"{name}=={CLIENTS[name]}"
         options = ("--quiet", "--no-deps", "--no-binary", name, "--dest", fetched)
-        call(python(), "-m", "pip", "download", *options, wanted)
+        call(python(), "-m", "pip", "download", *options, requirement)
         [archive] = fetched.glob("*.tar.gz")
         with tarfile.open(archive) as packed:
             # As the library's manual has it for Pythons below 3.11.4, which know no filters.
             packed.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
             packed.extractall(fetched)
-        [folder] = (each for each in fetched.iterdir() if each.is_dir())
+        [folder] = (path for path in fetched.iterdir() if path.is_dir())
         target.parent.mkdir(parents=True, exist_ok=True)
         folder.rename(target)
         shutil.rmtree(fetched)
@@ -124,8 +124,8 @@ def sdist(name: str) -> Path:
 def installed(name: str) -> Path:
     """Where a package of the environment lies."""
     code = f"import {name}, os; print(os.path.dirname({name}.__file__))"
-    found = subprocess.run([python(), "-c", code], capture_output=True, text=True, check=True)
-    return Path(found.stdout.strip())
+    process = subprocess.run([python(), "-c", code], capture_output=True, text=True, check=True)
+    return Path(process.stdout.strip())
 
 
 def variables() -> dict[str, str]:

@@ -25,7 +25,7 @@ class Run:
 
     outcomes: dict[str, str] = field(default_factory=dict)
     calls: int = 0
-    left: int = 0  # of these to the client's own code: unusual input, patched classes
+    fallbacks: int = 0  # of these to the client's own code: unusual input, patched classes
     seconds: float = 0.0
     trouble: str = ""  # why there is less than a whole run
     output: str = ""
@@ -33,9 +33,12 @@ class Run:
     @property
     def counts(self) -> str:
         """Counts as pytest words them."""
-        found = Counter(self.outcomes.values())
+        outcome_counts = Counter(self.outcomes.values())
         order = ["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
-        return ", ".join(f"{found[kind]} {kind}" for kind in order if found[kind]) or "no test"
+        return (
+            ", ".join(f"{outcome_counts[kind]} {kind}" for kind in order if outcome_counts[kind])
+            or "no test"
+        )
 
 
 def command(suite: Suite, tests: Sequence[str]) -> list[str]:
@@ -48,16 +51,16 @@ def command(suite: Suite, tests: Sequence[str]) -> list[str]:
 
 def read(record: Path, run: Run) -> None:
     """Take what the plugin wrote."""
-    whole = False
+    is_complete = False
     for line in record.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         if "test" in entry:
             run.outcomes[entry["test"]] = entry["outcome"]
         else:
-            whole = True
-            run.calls, run.left = entry["calls"], entry["left"]
+            is_complete = True
+            run.calls, run.fallbacks = entry["calls"], entry["left"]
             run.seconds = entry["seconds"]
-    if not whole:
+    if not is_complete:
         run.trouble = run.trouble or "the run ended before its last test"
 
 

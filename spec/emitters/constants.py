@@ -12,21 +12,21 @@ METHODS = ("start-ok", "secure", "secure-ok", "tune-ok", "update-secret")
 
 def emit_constants(protocols: list[Protocol]) -> str:
     """Source of ``_gen/constants.pxd``: numbers that all 0-x versions agree on."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for protocol in protocols:
-        wanted = {name: protocol.constant(name).value for name in WANTED}
+        own_numbers = {name: protocol.constant(name).value for name in WANTED}
         connection = protocol.class_("connection")
         for method in connection.methods:
             if method.name in METHODS:
-                wanted[f"connection-{method.name}"] = connection.index << 16 | method.index
-        for name, value in wanted.items():
-            if found.setdefault(name, value) != value:
+                own_numbers[f"connection-{method.name}"] = connection.index << 16 | method.index
+        for name, value in own_numbers.items():
+            if numbers.setdefault(name, value) != value:
                 raise ValueError(f"{protocol.name} has another number for {name}")
     lines = ["cdef enum:"]
-    lines += [f"    {_macro(name)} = {found[name]}" for name in WANTED]
+    lines += [f"    {_macro(name)} = {numbers[name]}" for name in WANTED]
     lines += ["    # Class and method, as the four bytes that begin the payload."]
     lines += [
-        f"    CONNECTION_{_macro(name)} = {found[f'connection-{name}']:#x}" for name in METHODS
+        f"    CONNECTION_{_macro(name)} = {numbers[f'connection-{name}']:#x}" for name in METHODS
     ]
     return "\n".join(lines) + "\n"
 

@@ -368,8 +368,8 @@ def _properties_writer(w: Writer, sig: str) -> None:
     w("buffer_extend(b, 2)")
     for i, letter in enumerate(sig):
         if letter == "T":
-            given = f"o.field[{i}] != NULL or class_bytes(o, {table[i]}) != NULL"
-            w(f"if o.field[{i}] != Py_None and ({given}):")
+            condition = f"o.field[{i}] != NULL or class_bytes(o, {table[i]}) != NULL"
+            w(f"if o.field[{i}] != Py_None and ({condition}):")
             w.depth += 1
             w(f"if not put_table_fast(b, d, o, {i}, {table[i]}, mode):")
             w("    return put_back(b, start)")

@@ -66,8 +66,8 @@ def _least(item: Primitive, encoding: Encoding) -> int:
 def _fixed(item: Primitive, encoding: Encoding) -> Iterator[str]:
     width = encoding.width
     if not width:
-        made = ALONE.get(encoding.name or "") or MAKERS[item.name].format(u="0", i="0")
-        yield f"o = {made};"
+        expression = ALONE.get(encoding.name or "") or MAKERS[item.name].format(u="0", i="0")
+        yield f"o = {expression};"
         yield "p++;"
         return
     least = _least(item, encoding)

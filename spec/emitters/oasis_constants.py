@@ -62,27 +62,27 @@ def constructor_name(item: Primitive, encoding: Encoding) -> str:
 
 
 def _constructors(protocol: Protocol) -> Values:
-    found: Values = {"CTOR_DESCRIBED": 0}
+    constructors: Values = {"CTOR_DESCRIBED": 0}
     for item, encoding in encodings(protocol):
-        found[constructor_name(item, encoding)] = encoding.code
-    assert len(set(found.values())) == len(found)
-    return found
+        constructors[constructor_name(item, encoding)] = encoding.code
+    assert len(set(constructors.values())) == len(constructors)
+    return constructors
 
 
 def _categories(protocol: Protocol) -> Values:
-    found: Values = {}
+    categories: Values = {}
     for _, encoding in encodings(protocol):
         name = f"CATEGORY_{_upper(encoding.category)}{encoding.width}"
-        assert found.setdefault(name, encoding.code >> 4) == encoding.code >> 4
-    return dict(sorted(found.items(), key=lambda item: item[1]))
+        assert categories.setdefault(name, encoding.code >> 4) == encoding.code >> 4
+    return dict(sorted(categories.items(), key=lambda item: item[1]))
 
 
 def _descriptors(protocol: Protocol) -> Values:
-    found: Values = {}
+    descriptors: Values = {}
     for item in protocol.types():
         if not isinstance(item, Primitive) and item.descriptor is not None:
-            found[f"DESC_{_upper(item.name)}"] = item.descriptor.code
-    return found
+            descriptors[f"DESC_{_upper(item.name)}"] = item.descriptor.code
+    return descriptors
 
 
 def _sections(protocol: Protocol) -> Values:
@@ -96,8 +96,8 @@ def _sections(protocol: Protocol) -> Values:
     }
     first = min(codes.values())
     assert sorted(codes.values()) == list(range(first, first + len(codes)))
-    found = {f"SEC_{_upper(name)}": code - first for name, code in codes.items()}
-    return {**found, "SEC_COUNT": len(codes), "SEC_FIRST_CODE": first}
+    sections = {f"SEC_{_upper(name)}": code - first for name, code in codes.items()}
+    return {**sections, "SEC_COUNT": len(codes), "SEC_FIRST_CODE": first}
 
 
 def _fields(item: Composite) -> Values:

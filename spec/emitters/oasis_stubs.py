@@ -117,16 +117,16 @@ def _class(spec: dict[str, Any], enums: dict[str, Any]) -> str:
 
 def _types(field: tuple[Any, ...], enums: dict[str, Any]) -> tuple[str, str]:
     """Type of the attribute and of the argument."""
-    _, number, flags, default, named, *_ = field
+    _, number, flags, default, class_name, *_ = field
     none = "" if default is not None else " | None"
     if flags & FIELD_MULTIPLE:
         return f"tuple[str, ...]{none}", "_Symbols | None"
-    if named is None:
+    if class_name is None:
         attribute, argument = _BY_NUMBER[number]
         if attribute == "Any":
             return "Any", "Any"
         return attribute + none, f"{argument} | None"
-    if named not in enums:
-        return named + none, f"{named} | None"
-    wire = {"boolean": "bool", "symbol": "str"}.get(enums[named]["primitive"], "int")
-    return named + none, f"{named} | {wire} | None"
+    if class_name not in enums:
+        return class_name + none, f"{class_name} | None"
+    wire = {"boolean": "bool", "symbol": "str"}.get(enums[class_name]["primitive"], "int")
+    return class_name + none, f"{class_name} | {wire} | None"

@@ -17,17 +17,17 @@ from amqpcodec.spec.model import Protocol
 
 def emit_overlays(path: Path, versions: dict[str, Path]) -> str:
     """Source of ``_gen/overlays.py``. versions: the XML of each version by its name."""
-    found: dict[tuple[str, str], tuple[dict[str, Any], ...]] = {}
+    overlays: dict[tuple[str, str], tuple[dict[str, Any], ...]] = {}
     for overlay in etree.parse(path).getroot().iterchildren("overlay"):
         version, name = overlay.get("version"), overlay.get("name")
-        found[version, name] = _changes(
+        overlays[version, name] = _changes(
             load(versions[version]), _merged(versions[version], overlay)
         )
     return "\n".join(
         [
             '"""What brokers lay over a version: (version, name) -> classes with what changes."""',
             "",
-            "OVERLAYS = " + pprint.pformat(found, width=98, sort_dicts=False),
+            "OVERLAYS = " + pprint.pformat(overlays, width=98, sort_dicts=False),
             "",
         ]
     )
@@ -39,29 +39,31 @@ def _merged(path: Path, overlay: Any) -> Protocol:
     for cls in overlay.iterchildren("class"):
         for method in cls.iterchildren("method"):
             method.set("extension", overlay.get("name"))
-        there = root.find(f"class[@index='{cls.get('index')}']")
-        if there is None:
+        base_class = root.find(f"class[@index='{cls.get('index')}']")
+        if base_class is None:
             cls = copy.deepcopy(cls)
             cls.set("extension", overlay.get("name"))
             root.append(cls)
             continue
-        if there.get("name") != cls.get("name"):
-            raise ValueError(f"{path.name} names class {cls.get('index')} {there.get('name')!r}")
+        if base_class.get("name") != cls.get("name"):
+            raise ValueError(
+                f"{path.name} names class {cls.get('index')} {base_class.get('name')!r}"
+            )
         for method in cls.iterchildren("method"):
-            old = there.find(f"method[@index='{method.get('index')}']")
+            old = base_class.find(f"method[@index='{method.get('index')}']")
             if old is None:
-                there.append(copy.deepcopy(method))
+                base_class.append(copy.deepcopy(method))
             else:
-                there.replace(old, copy.deepcopy(method))
+                base_class.replace(old, copy.deepcopy(method))
     return load(io.BytesIO(etree.tostring(root)))
 
 
 def _changes(base: Protocol, merged: Protocol) -> tuple[dict[str, Any], ...]:
     """Classes of the merged version, with the methods alone that the base has not."""
-    known = {cls["index"]: cls["methods"] for cls in lower(base, "")["classes"]}
+    base_methods = {cls["index"]: cls["methods"] for cls in lower(base, "")["classes"]}
     changes = []
     for cls in lower(merged, "")["classes"]:
-        same = known.get(cls["index"], ())
+        same = base_methods.get(cls["index"], ())
         methods = tuple(method for method in cls["methods"] if method not in same)
         if methods:
             changes.append({**cls, "methods": methods})

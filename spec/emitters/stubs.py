@@ -95,7 +95,7 @@ def _shared(table: dict[str, Any]) -> str:
 
 
 def _fill(text: str, names: dict[str, str]) -> str:
-    return re.sub("%([A-Z_0-9]+)%", lambda found: names[found[1]], text)
+    return re.sub("%([A-Z_0-9]+)%", lambda match: names[match[1]], text)
 
 
 def _union(name: str, types: list[str]) -> str:

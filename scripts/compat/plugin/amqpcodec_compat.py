@@ -62,13 +62,15 @@ class Recorder:
 
     def pytest_sessionfinish(self, exitstatus):
         """The counts."""
-        calls = left = 0
+        calls = fallbacks = 0
         for name in NAMES:
             module = importlib.import_module(f"amqpcodec.compat.{name}")
             calls += module.calls()
-            left += sum(module.fallbacks().values())
+            fallbacks += sum(module.fallbacks().values())
         seconds = time.monotonic() - self.begin
-        self.write({"calls": calls, "left": left, "status": int(exitstatus), "seconds": seconds})
+        self.write(
+            {"calls": calls, "left": fallbacks, "status": int(exitstatus), "seconds": seconds}
+        )
         self.file.close()
 
 
