@@ -12,8 +12,8 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
-from amqpcodec.capture._link import CLEARLY, NOT, PERHAPS, Ends, Link, goes_on, link_ends
-from amqpcodec.capture._order import Found
+from amqpcodec.capture._link import CLEARLY, NOT, PERHAPS, Endpoints, Link, goes_on, link_ends
+from amqpcodec.capture._order import CaptureFile
 from tests.capture import mangle
 from tests.capture import recording as make
 from tests.paths import REPO
@@ -214,18 +214,18 @@ def test_a_connection_that_begins_beside_one_that_goes_on(before, after, expecte
 
 
 def test_a_file_that_goes_on_may_begin_five_seconds_before_the_end():
-    capture_file = Found("tap1.pcap", "tap1.pcap", 10**10, False)
+    capture_file = CaptureFile("tap1.pcap", "tap1.pcap", 10**10, False)
     link = Link([(0, 10**10, capture_file)], {b"one": MIDDLE})
     head = {b"one": (5_000, 6_000, False)}
     times = (5 * 10**9 - 1, 5 * 10**9)
-    files = [Ends(capture_file._replace(time=time), time, head, {}) for time in times]
+    files = [Endpoints(capture_file._replace(time=time), time, head, {}) for time in times]
     assert [goes_on(link, file) for file in files] == [NOT, CLEARLY]
 
 
 def test_files_that_a_later_one_joins_are_one_chain_by_their_times():
     """Whatever their names; and none of them is reported as one that does not go on."""
     ends = [
-        Ends(Found(name, name, time, False), time + 1, head, tail)
+        Endpoints(CaptureFile(name, name, time, False), time + 1, head, tail)
         for name, time, head, tail in (
             ("b.pcap", 0, {b"one": BEFORE}, {b"one": BEFORE}),
             ("a.pcap", 10, {b"two": BEFORE}, {b"two": BEFORE}),
@@ -254,9 +254,9 @@ def test_files_that_are_read_alone_are_reported_once(tmp_path: Path):
 
 def judged(tail: dict, head: dict) -> tuple[int, int]:
     """Whether a file goes on in one of the same time, and in one that is later."""
-    capture_file = Found("tap1.pcap", "tap1.pcap", 10**9, False)
+    capture_file = CaptureFile("tap1.pcap", "tap1.pcap", 10**9, False)
     link = Link([(0, 10**9, capture_file)], tail)
     return tuple(
-        goes_on(link, Ends(capture_file._replace(time=time), time, head, {}))
+        goes_on(link, Endpoints(capture_file._replace(time=time), time, head, {}))
         for time in (10**9, 10**9 + 1)
     )

@@ -204,7 +204,11 @@ def test_a_look_fetches_little_and_reading_on_much() -> None:
 def test_nothing_is_read_ahead_after_the_end_of_what_is_wanted(
     plain: Any, expected: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module, name in ((_ranges, "LOOK"), (_files, "PIECE"), (_files, "PACKED_PIECE")):
+    for module, name in (
+        (_ranges, "LOOK"),
+        (_files, "CHUNK_BYTES"),
+        (_files, "COMPRESSED_CHUNK_BYTES"),
+    ):
         monkeypatch.setattr(module, name, 1000)
     monkeypatch.setattr(_files.open_source, "__defaults__", (10_000,))
     requested_ranges = asked_ranges(monkeypatch)

@@ -175,7 +175,7 @@ def test_pieces(monkeypatch):
     job = encoding._Job("0-9-1", "PERMISSIVE", 131072)
     rows = MESSAGES.drop_columns("id").combine_chunks().to_batches()[0]
     expected = job.run(rows)
-    monkeypatch.setattr(encoding, "PIECE", 100)
+    monkeypatch.setattr(encoding, "CHUNK_BYTES", 100)
     assert len(list(encoding._pieces(rows))) == 4
     assert job.run(rows) == expected
 

@@ -110,7 +110,7 @@ def test_a_time_that_is_none(folder):
 def test_small_files_share_a_task_and_none_is_cut():
     megabyte = 1 << 20
     sizes = [1, 2, 3, 50, 300, 1, 60, 60]
-    capture_files = [files.CaptureFile(f"f{i}", size * megabyte, 0) for i, size in enumerate(sizes)]
+    capture_files = [files.StoredFile(f"f{i}", size * megabyte, 0) for i, size in enumerate(sizes)]
     tasks = files.group(capture_files, 128 * megabyte)
     assert tasks == [("f0", "f1", "f2", "f3"), ("f4",), ("f5", "f6"), ("f7",)]
     assert files.group(capture_files, 1) == [(file.path,) for file in capture_files]

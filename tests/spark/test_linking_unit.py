@@ -17,7 +17,7 @@ from amqpcodec.capture._limits import LIMITS  # noqa: E402
 from amqpcodec.capture._storage import Storage  # noqa: E402
 from amqpcodec.spark import contents, stats  # noqa: E402
 from amqpcodec.spark.columns import plan  # noqa: E402
-from amqpcodec.spark.files import CaptureFile, Selection, list_files  # noqa: E402
+from amqpcodec.spark.files import Selection, StoredFile, list_files  # noqa: E402
 from amqpcodec.spark.linking import chains  # noqa: E402
 from amqpcodec.spark.rows import capture_columns  # noqa: E402
 from amqpcodec.spark.source import CaptureRows  # noqa: E402
@@ -26,11 +26,11 @@ from tests.capture import recording as make  # noqa: E402
 from tests.spark.frames import RECORDING, rotated  # noqa: E402
 
 
-def files_of(folder: Path) -> list[CaptureFile]:
+def files_of(folder: Path) -> list[StoredFile]:
     return list_files([str(folder)], Selection())
 
 
-def names(groups: list[list[CaptureFile]]) -> list[list[str]]:
+def names(groups: list[list[StoredFile]]) -> list[list[str]]:
     return [[Path(file.path).name for file in group] for group in groups]
 
 
@@ -83,7 +83,7 @@ def test_what_begins_in_the_middle_of_a_value_is_told(tmp_path: Path, caplog: An
 
 
 def test_what_is_not_looked_at(tmp_path: Path) -> None:
-    files = [CaptureFile("/nowhere/b", 1, 0.0), CaptureFile("/nowhere/a", 1, 0.0)]
+    files = [StoredFile("/nowhere/b", 1, 0.0), StoredFile("/nowhere/a", 1, 0.0)]
     assert chains(files, "rotation", (5672,), Storage()) == [files]
     assert chains(files, "separate", (5672,), Storage()) == [[files[0]], [files[1]]]
     assert chains(files[:1], "auto", (5672,), Storage()) == [files[:1]]

@@ -203,7 +203,7 @@ def test_sizes_of_pieces_and_packed_files(tmp_path: Path, monkeypatch: Any) -> N
             def readinto(self, room: Any, size: int = size) -> int:
                 return super().readinto(memoryview(room)[:size])
 
-        monkeypatch.setattr("amqpcodec.capture._files.PACKED_PIECE", 300)
+        monkeypatch.setattr("amqpcodec.capture._files.COMPRESSED_CHUNK_BYTES", 300)
         assert pa.table(traces.read(Slow(data), batch_rows=7)).to_pylist() == expected
     path = tmp_path / "x.log.gz"
     path.write_bytes(gzip.compress(data))

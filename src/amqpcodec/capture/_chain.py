@@ -14,7 +14,7 @@ from .._capture import CaptureBatch, CaptureRows
 from ._errors import ReaderExhausted, StateError, no_capture
 from ._files import Ahead, Pieces, Source, Watch, source_name
 from ._limits import LIMITS, Unpacking
-from ._order import Found, in_order, look
+from ._order import CaptureFile, in_order, look
 
 #: A file that begins so much before the end of the one before it is of another recording: ns.
 OVERLAP = 5 * 10**9
@@ -28,7 +28,7 @@ class Chain:
         sources: Sequence[Source],
         core: _capture.CaptureReader,
         protocol: _codec.Protocol | _v1.V1Core,
-        files: list[Found] | None = None,
+        files: list[CaptureFile] | None = None,
         unpacking: Unpacking = LIMITS,
     ) -> None:
         """Nothing is opened yet. files: the sources in their order, where that is known."""
@@ -58,12 +58,12 @@ class Chain:
         self._before: dict[str, Any] = {}
 
     @property
-    def files(self) -> list[Found]:
+    def files(self) -> list[CaptureFile]:
         """The files in order; where there are several, they are opened to see which comes first."""
         if self._files is None:
             if len(self._sources) == 1:
                 source = self._sources[0]
-                self._files = [Found(source, source_name(source), None, False)]
+                self._files = [CaptureFile(source, source_name(source), None, False)]
             else:
                 self._files = in_order(
                     look(path_or_file, self._protocol, self.unpacking)
@@ -126,7 +126,7 @@ class Chain:
         if self._bytes is not None:
             self._bytes.stop()
 
-    def _open(self, file: Found) -> None:
+    def _open(self, file: CaptureFile) -> None:
         core = self.core
         self._next += 1
         self._file_ended = False

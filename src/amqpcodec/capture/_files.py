@@ -18,13 +18,13 @@ from ._seekable import SeekTable, seek_table
 from ._storage import Located, Storage, locate
 
 #: Bytes read at once: so many stay in the processor's cache until they are used.
-PIECE = 1 << 18
-PACKED_PIECE = 1 << 16
+CHUNK_BYTES = 1 << 18
+COMPRESSED_CHUNK_BYTES = 1 << 16
 #: Bytes that are decompressed at once where a packed file is damaged.
 BEFORE_DAMAGE = 1 << 12
 
 #: Pieces that a thread reads ahead at once, and how often it does so.
-TOGETHER = 4
+CHUNKS_PER_JOB = 4
 TIMES_AHEAD = 2
 
 #: What a capture is read from: the name of a file, or an open binary file.
@@ -167,7 +167,7 @@ class Pieces:
         return table is None or (self.mistake is None and table.frame_of(offset) <= self._frame)
 
     def __iter__(self) -> Iterator[bytes | memoryview]:
-        """Pieces of at most PIECE bytes, each good until the next one.
+        """Pieces of at most CHUNK_BYTES bytes, each good until the next one.
 
         Those of a compressed file are good for longer.
         """
@@ -186,7 +186,7 @@ class Pieces:
             self._opened.until = self._opened.size if offset is None else offset
 
     def _read(self, file: IO[bytes]) -> Iterator[bytes | memoryview]:
-        first = file.read(PACKED_PIECE) or b""
+        first = file.read(COMPRESSED_CHUNK_BYTES) or b""
         self.empty = not first
         packed = None
         skip = self.offset
@@ -218,11 +218,11 @@ class Pieces:
             yield first
         into: Callable[[memoryview], int | None] | None = getattr(file, "readinto", None)
         if into is None:
-            while piece := file.read(PIECE):
+            while piece := file.read(CHUNK_BYTES):
                 yield piece
             return
         # The same memory again and again: fresh pages for each piece would cost as much as reading.
-        room = memoryview(bytearray(PIECE))
+        room = memoryview(bytearray(CHUNK_BYTES))
         while count := into(room):
             yield room[:count]
 
@@ -274,12 +274,12 @@ class Pieces:
         output_bytes = 0
         # Arrow gives nothing of a call that fails: what was decompressed within it comes from ever
         # smaller calls, the last ones of which read a byte and give a byte.
-        for step in (PACKED_PIECE, BEFORE_DAMAGE, 1):
+        for step in (COMPRESSED_CHUNK_BYTES, BEFORE_DAMAGE, 1):
             self._part = part
             skip = output_bytes
             try:
                 with pa.CompressedInputStream(pa.PythonFile(part, mode="r"), codec) as unpacked:
-                    while piece := unpacked.read(min(skip, PACKED_PIECE) or step):
+                    while piece := unpacked.read(min(skip, COMPRESSED_CHUNK_BYTES) or step):
                         if skip:
                             skip -= len(piece)
                             continue
@@ -288,7 +288,7 @@ class Pieces:
                 return
             except OSError as error:
                 self.fault = LARGE_WINDOW if "too much memory" in str(error) else CUT
-            again = part.again(part.at - 2 * PACKED_PIECE)
+            again = part.again(part.at - 2 * COMPRESSED_CHUNK_BYTES)
             if again is None:
                 return
             part = again
@@ -300,7 +300,7 @@ class Pieces:
         fresh = True  # nothing of the member was read
         while True:
             if not raw:
-                raw = part.read(PACKED_PIECE)
+                raw = part.read(COMPRESSED_CHUNK_BYTES)
                 if not raw:
                     self.fault = None if fresh else CUT
                     return
@@ -312,7 +312,7 @@ class Pieces:
                 continue
             before = member.copy()
             try:
-                piece = member.decompress(raw, PIECE)
+                piece = member.decompress(raw, CHUNK_BYTES)
             except zlib.error:
                 self.fault = CUT
                 yield _up_to_damage(before, raw)
@@ -374,7 +374,7 @@ class Ahead:
     def _some(self) -> tuple[list[bytes | memoryview], Exception | None]:
         pieces: list[bytes | memoryview] = []
         try:
-            pieces.extend(islice(self._pieces, TOGETHER))
+            pieces.extend(islice(self._pieces, CHUNKS_PER_JOB))
         except Exception as fault:
             return pieces, fault
         return pieces, None

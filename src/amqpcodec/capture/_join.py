@@ -14,13 +14,13 @@ from ._chain import Chain, damage
 from ._errors import no_capture
 from ._files import Pieces, Source
 from ._limits import Unpacking
-from ._order import Found
+from ._order import CaptureFile
 
 
 class _Tap:
     """A file that is open."""
 
-    def __init__(self, file: Found, pieces: Pieces) -> None:
+    def __init__(self, file: CaptureFile, pieces: Pieces) -> None:
         self.file = file
         self.pieces = pieces
         self.octets = iter(pieces)
@@ -75,7 +75,7 @@ class Joined(Chain):
             if self.at_end_of_file is not None:
                 self.at_end_of_file()
 
-    def _open(self, file: Found) -> None:
+    def _open(self, file: CaptureFile) -> None:
         self._next += 1
         if not file.empty:
             number = self.core.open_tap(file.name, os.path.basename(file.name))

@@ -18,13 +18,13 @@ from .._capture import CaptureEnds
 from ._errors import no_capture
 from ._files import Pieces, Source, open_source, source_name
 from ._limits import Unpacking
-from ._order import Found, in_order
+from ._order import CaptureFile, in_order
 
 #: How several files belong together: the argument `files` of capture.read.
 Arrangement: TypeAlias = Literal["auto", "rotation", "separate", "taps"]
 
 #: Bytes of the beginning of a file that are looked at, and of its end.
-LOOKED_AT = 1 << 20
+PROBE_BYTES = 1 << 20
 
 #: A file may begin so much before the end of the one before it, if its connections go on: ns.
 OVERLAP = 5 * 10**9
@@ -40,24 +40,24 @@ NOT, PERHAPS, CLEARLY = range(3)
 MAGICS = tuple(bytes.fromhex(text) for text in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1"))
 
 #: (sequence number of the first byte, of the one after the last, whether it begins there).
-Way = tuple[int, int, bool]
+Direction = tuple[int, int, bool]
 
 
-class Ends(NamedTuple):
+class Endpoints(NamedTuple):
     """The beginning and the end of a file. Times: ns since 1970, None where there are none."""
 
-    file: Found
+    file: CaptureFile
     last_time: int | None
-    head: dict[bytes, Way]
-    tail: dict[bytes, Way]
+    head: dict[bytes, Direction]
+    tail: dict[bytes, Direction]
 
 
 @dataclass
 class Link:
     """Files that go on in one another, in order, with the times of their first and last packets."""
 
-    files: list[tuple[int, int, Found]] = field(default_factory=list)
-    tail: dict[bytes, Way] = field(default_factory=dict)
+    files: list[tuple[int, int, CaptureFile]] = field(default_factory=list)
+    tail: dict[bytes, Direction] = field(default_factory=dict)
 
     @property
     def last_time(self) -> int:
@@ -69,7 +69,7 @@ class Link:
         """Of the newest file."""
         return self.files[-1][2].name
 
-    def append(self, ends: Ends) -> None:
+    def append(self, ends: Endpoints) -> None:
         """The file that goes on."""
         time = ends.file.time or 0
         self.files.append((time, ends.last_time or time, ends.file))
@@ -79,11 +79,11 @@ class Link:
 class Groups(NamedTuple):
     """What link() found. reasons: of files that do not go on with those before them, why."""
 
-    groups: list[list[Found]]
+    groups: list[list[CaptureFile]]
     reasons: dict[str, str]
 
 
-def look(source: Source, ports: Collection[int], unpacking: Unpacking) -> Ends:
+def look(source: Source, ports: Collection[int], unpacking: Unpacking) -> Endpoints:
     """Look at both ends of a file. A compressed one and a pcapng are read to their end.
 
     Raises:
@@ -94,7 +94,7 @@ def look(source: Source, ports: Collection[int], unpacking: Unpacking) -> Ends:
     is_path = isinstance(source, str | os.PathLike)
     place = 0 if is_path else source.tell()  # type: ignore[union-attr]
     start = CaptureEnds(ports)
-    head: dict[bytes, Way] | None = None
+    head: dict[bytes, Direction] | None = None
     remainder, count, tail = b"", 0, start
     for piece in Pieces(source, unpacking=unpacking):
         count += len(piece)
@@ -102,7 +102,7 @@ def look(source: Source, ports: Collection[int], unpacking: Unpacking) -> Ends:
         remainder = remainder[start.feed(remainder) :]
         if start.damaged:
             break
-        if head is None and count >= LOOKED_AT:
+        if head is None and count >= PROBE_BYTES:
             head = start.ways()
             if is_path and start.cuttable:
                 file_tail = _look_at_tail(source, start, ports)  # type: ignore[arg-type]
@@ -113,9 +113,9 @@ def look(source: Source, ports: Collection[int], unpacking: Unpacking) -> Ends:
         source.seek(place)  # type: ignore[union-attr]
     if start.damaged and not start.known:
         raise no_capture(name)
-    first = Found(source, name, start.first_time, not start.known)
+    first = CaptureFile(source, name, start.first_time, not start.known)
     last = tail.last_time if tail.last_time is not None else start.last_time
-    return Ends(
+    return Endpoints(
         first, last, start.ways() if head is None else head, {**(head or {}), **tail.ways()}
     )
 
@@ -125,9 +125,9 @@ def _look_at_tail(
 ) -> CaptureEnds | None:
     """The end of a pcap file, or None where it is packed, small, or no record is found there."""
     with open_source(path) as file:
-        if file.read(4) not in MAGICS or file.seek(0, os.SEEK_END) < 3 * LOOKED_AT:
+        if file.read(4) not in MAGICS or file.seek(0, os.SEEK_END) < 3 * PROBE_BYTES:
             return None
-        file.seek(-LOOKED_AT, os.SEEK_END)
+        file.seek(-PROBE_BYTES, os.SEEK_END)
         data = file.read()
     at = start.first_record(data, True)
     if at < 0:
@@ -142,12 +142,12 @@ def link(sources: Iterable[Source], ports: Collection[int], unpacking: Unpacking
     return link_ends(look(source, ports, unpacking) for source in sources)
 
 
-def link_ends(looked_at: Iterable[Ends]) -> Groups:
+def link_ends(looked_at: Iterable[Endpoints]) -> Groups:
     """The groups of files that were looked at."""
     by_found = {id(ends.file): ends for ends in looked_at}
     links: list[Link] = []
     reasons: dict[str, str] = {}
-    last: list[Found] = []  # without a packet: nothing tells where they belong
+    last: list[CaptureFile] = []  # without a packet: nothing tells where they belong
     for file in in_order(ends.file for ends in by_found.values()):
         ends = by_found[id(file)]
         if file.time is None:
@@ -187,7 +187,7 @@ def _joined(links: list[Link], before: Sequence[Link], reasons: dict[str, str]) 
     return newest
 
 
-def goes_on(before: Link, file: Ends) -> int:
+def goes_on(before: Link, file: Endpoints) -> int:
     """Whether the packets of a file say that it goes on where those before it ended.
 
     CLEARLY: where bytes follow those before. PERHAPS: where all that it shares with them was sent
@@ -206,7 +206,7 @@ def goes_on(before: Link, file: Ends) -> int:
     return PERHAPS if later and again and not (forward or backward) else NOT
 
 
-def _compare(before: Link, file: Ends, later: bool) -> tuple[int, int, int]:
+def _compare(before: Link, file: Endpoints, later: bool) -> tuple[int, int, int]:
     """Directions that go on, that have nothing but bytes sent again, and that were seen before.
 
     later: than all before; then bytes sent again, or out of order, may stand before new ones.
@@ -252,7 +252,7 @@ def in_the_middle(midstream: int) -> str:
     return f"{midstream:,} direction{'s begin' if midstream != 1 else ' begins'} in the middle"
 
 
-def reason(links: Sequence[Link], file: Ends) -> str:
+def reason(links: Sequence[Link], file: Endpoints) -> str:
     """Why a file goes on with none of those before it: what the nearest one says."""
     shared = [candidate for candidate in links if candidate.tail.keys() & file.head.keys()]
     before = (shared or links)[-1]

@@ -15,7 +15,7 @@ from ._files import Pieces, Source, source_name
 from ._limits import Unpacking
 
 
-class Found(NamedTuple):
+class CaptureFile(NamedTuple):
     """A file and its first packet. time: ns since 1970; None: it has no packet, or no clock."""
 
     source: Source
@@ -24,7 +24,9 @@ class Found(NamedTuple):
     empty: bool
 
 
-def look(source: Source, protocol: _codec.Protocol | _v1.V1Core, unpacking: Unpacking) -> Found:
+def look(
+    source: Source, protocol: _codec.Protocol | _v1.V1Core, unpacking: Unpacking
+) -> CaptureFile:
     """Read as far as the first packet.
 
     Raises:
@@ -46,10 +48,10 @@ def look(source: Source, protocol: _codec.Protocol | _v1.V1Core, unpacking: Unpa
         source.seek(place)
     if core.damaged and not core.known:
         raise no_capture(name)
-    return Found(source, name, time, not core.known)
+    return CaptureFile(source, name, time, not core.known)
 
 
-def in_order(files: Iterable[Found]) -> list[Found]:
+def in_order(files: Iterable[CaptureFile]) -> list[CaptureFile]:
     """By first packet. Names decide between equal times; files without one stand at the end."""
     return sorted(files, key=lambda file: (file.time is None, file.time or 0, natural(file.name)))
 

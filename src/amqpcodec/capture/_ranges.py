@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ._positioned import PositionedFile
 
-__all__ = ["AHEAD", "RANGE", "RangeFile", "retried"]
+__all__ = ["MAX_PENDING", "RANGE", "RangeFile", "retried"]
 
 #: Bytes of a range: fewer cost more requests, more cost memory.
 RANGE = 8 << 20
@@ -19,7 +19,7 @@ RANGE = 8 << 20
 LOOK = 64 << 10
 GROWTH = 8
 #: Ranges that are fetched at once: a store sends one no faster than a connection to it is.
-AHEAD = 3
+MAX_PENDING = 3
 #: How often a request is made, and the seconds before the second time; they double.
 TRIES = 5
 PAUSE = 0.2
@@ -125,9 +125,14 @@ class RangeFile(PositionedFile):
             self._load(start, size, room)
         self._start, self._here = start, memoryview(room)[:size]
         after = self._next[-1].start + self._next[-1].size if self._next else start + size
-        while goes_on and self._length == self._whole and after < end and len(self._next) < AHEAD:
+        while (
+            goes_on
+            and self._length == self._whole
+            and after < end
+            and len(self._next) < MAX_PENDING
+        ):
             if self._pool is None:
-                self._pool = ThreadPoolExecutor(AHEAD, "amqpcodec-ahead")
+                self._pool = ThreadPoolExecutor(MAX_PENDING, "amqpcodec-ahead")
             size, room = min(self._whole, end - after), self._room(self._whole)
             future = self._pool.submit(self._load, after, size, room)
             self._next.append(_Range(after, size, room, future))

@@ -29,7 +29,7 @@ from ._layers import KeyLog, KeyLogSource, Layers
 from ._limits import LimitOptions, Limits, limits_of
 from ._link import Arrangement, in_the_middle, link, told_alone
 from ._notices import no_frames, unread_links
-from ._order import Found, look
+from ._order import CaptureFile, look
 from ._progress import OnProgress, Progress
 from ._seal import seal, unseal
 from ._storage import Storage, locate, locate_each
@@ -192,7 +192,7 @@ class Reader:
         for chain in self._linked:
             chain.watch = self._watched
 
-    def _groups(self, sources: list[Source], ports: Collection[int]) -> list[list[Found]]:
+    def _groups(self, sources: list[Source], ports: Collection[int]) -> list[list[CaptureFile]]:
         groups = link(sources, ports, self.limits)
         self._reasons = groups.reasons
         return groups.groups

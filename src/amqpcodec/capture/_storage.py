@@ -20,7 +20,7 @@ from ._ranges import RANGE, RangeFile, retried
 from ._uris import cut_at_glob, is_remote, local_path, pattern, shown, split_scheme, with_slashes
 
 __all__ = [
-    "Facts",
+    "FileInfo",
     "Located",
     "Storage",
     "Stored",
@@ -35,7 +35,7 @@ __all__ = [
 _ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "wasbs": "abfss"}
 
 
-class Facts(NamedTuple):
+class FileInfo(NamedTuple):
     """What a store says of a file.
 
     size: bytes. modified: seconds since 1970 UTC, None where it says no time. tag: another one
@@ -48,7 +48,7 @@ class Facts(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A file in a store. uri: with what reads it; the others as in Facts."""
+    """A file in a store. uri: with what reads it; the others as in FileInfo."""
 
     uri: str
     size: int
@@ -88,7 +88,7 @@ class Storage:
         file: Any = RangeFile(store.fetcher(path), size, shown(uri), step)
         return file  # type: ignore[no-any-return]
 
-    def stat(self, uri: str) -> Facts:
+    def stat(self, uri: str) -> FileInfo:
         """What the store says of one file.
 
         Raises:
@@ -206,7 +206,7 @@ def _missing(uri: str) -> FileNotFoundError:
     return FileNotFoundError(f"[PATH_NOT_FOUND] Path does not exist: {shown(uri)}")
 
 
-def _require(facts: Facts | None, uri: str) -> Facts:
+def _require(facts: FileInfo | None, uri: str) -> FileInfo:
     if facts is None:
         raise _missing(uri)
     return facts
@@ -222,7 +222,7 @@ def _folder(path: str) -> IsADirectoryError:
 class _Store:
     """What both kinds of file systems are asked for."""
 
-    def stat(self, path: str) -> Facts | None:
+    def stat(self, path: str) -> FileInfo | None:
         """What is said of a file; None: there is none.
 
         Raises:
@@ -230,7 +230,7 @@ class _Store:
         """
         raise NotImplementedError
 
-    def facts_of(self, path: str, glob: str) -> Facts | None:
+    def facts_of(self, path: str, glob: str) -> FileInfo | None:
         """The same of a path, or of a file in it whose name is this glob itself; None: a folder."""
         with suppress(IsADirectoryError):
             if not glob:
@@ -249,11 +249,11 @@ class _Arrow(_Store):
     def ask_again(self) -> None:
         """It keeps no listings."""
 
-    def stat(self, path: str) -> Facts | None:
+    def stat(self, path: str) -> FileInfo | None:
         info = self.filesystem.get_file_info(path)
         if info.type.name == "Directory":
             raise _folder(path)
-        return Facts(info.size, _seconds(info.mtime)) if info.is_file else None
+        return FileInfo(info.size, _seconds(info.mtime)) if info.is_file else None
 
     def fetcher(self, path: str) -> Callable[[int, memoryview], int]:
         """See RangeFile. Opened once for each thread that reads, since that costs a request; anew
@@ -269,13 +269,13 @@ class _Arrow(_Store):
 
         return fetch
 
-    def below(self, path: str, recursive: bool) -> Iterator[tuple[str, Facts]]:
+    def below(self, path: str, recursive: bool) -> Iterator[tuple[str, FileInfo]]:
         from pyarrow.fs import FileSelector
 
         chosen = FileSelector(path.rstrip("/"), recursive=recursive, allow_not_found=True)
         for info in self.filesystem.get_file_info(chosen):
             if info.is_file:
-                yield info.path, Facts(info.size, _seconds(info.mtime))
+                yield info.path, FileInfo(info.size, _seconds(info.mtime))
 
 
 def _by_arrow(uri: str, scheme: str, options: Mapping[str, str]) -> tuple[_Arrow, str] | None:
@@ -348,7 +348,7 @@ class _Fsspec(_Store):
         """Forget listings that were kept: files come and change."""
         self.filesystem.invalidate_cache()
 
-    def stat(self, path: str) -> Facts | None:
+    def stat(self, path: str) -> FileInfo | None:
         try:
             info = self.filesystem.info(path)
         except FileNotFoundError:
@@ -368,7 +368,7 @@ class _Fsspec(_Store):
 
         return fetch
 
-    def below(self, path: str, recursive: bool) -> Iterator[tuple[str, Facts]]:
+    def below(self, path: str, recursive: bool) -> Iterator[tuple[str, FileInfo]]:
         try:
             depth = None if recursive else 1
             entries = self.filesystem.find(path, maxdepth=depth, detail=True)
@@ -403,13 +403,13 @@ _TIMES = ("mtime", "LastModified", "last_modified", "Last-Modified", "updated", 
 _TAGS = ("ETag", "etag", "md5Hash", "Content-MD5")
 
 
-def _facts(info: Mapping[str, Any]) -> Facts:
+def _facts(info: Mapping[str, Any]) -> FileInfo:
     """What an info of fsspec's says."""
     modified = next((info[name] for name in _TIMES if info.get(name) is not None), None)
     if modified is None and info.get("modificationTime") is not None:
         modified = info["modificationTime"] / 1000  # WebHDFS: ms
     tag = next((info[name] for name in _TAGS if info.get(name)), "")
-    return Facts(int(info["size"] or 0), _seconds(modified), str(tag))
+    return FileInfo(int(info["size"] or 0), _seconds(modified), str(tag))
 
 
 def _seconds(moment: Any) -> float | None:

@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 from ..capture._files import open_source
 from ..capture._storage import Storage, locate
-from .files import CaptureFile, stat_file, time_of
+from .files import StoredFile, stat_file, time_of
 
-__all__ = ["Listed", "Mark", "changed", "finished", "head_of", "listed", "refuse_changed"]
+__all__ = ["Fingerprint", "Listed", "changed", "finished", "head_of", "listed", "refuse_changed"]
 
 #: Bytes of the beginning of a file that tell it from the next one under the same name.
 HEAD = 4096
 
 
-class Mark(NamedTuple):
+class Fingerprint(NamedTuple):
     """What tells a file from another one under its name: bytes, and a digest of the first ones."""
 
     path: str
@@ -35,7 +35,7 @@ def head_of(path: str, size: int, storage: Storage) -> str:
     return hashlib.blake2b(first, digest_size=16).hexdigest() if len(first) == length else ""
 
 
-def changed(marks: Iterable[Mark], storage: Storage) -> list[str]:
+def changed(marks: Iterable[Fingerprint], storage: Storage) -> list[str]:
     """The files that are not what they were; one that only grew is.
 
     Raises:
@@ -47,11 +47,11 @@ def changed(marks: Iterable[Mark], storage: Storage) -> list[str]:
 class Listed(NamedTuple):
     """A file as it was when a read was planned, and the digest of its first bytes."""
 
-    file: CaptureFile
+    file: StoredFile
     head: str
 
 
-def listed(file: CaptureFile, storage: Storage) -> Listed:
+def listed(file: StoredFile, storage: Storage) -> Listed:
     """What refuse_changed() compares.
 
     Raises:
@@ -86,7 +86,7 @@ _CHANGED = (
 )
 
 
-def finished(files: Iterable[CaptureFile], now: float, after: float) -> list[CaptureFile]:
+def finished(files: Iterable[StoredFile], now: float, after: float) -> list[StoredFile]:
     """Files that nobody writes to: a newer one of their rotation is there, or they are old.
 
     The files of a rotation are those of a folder whose names differ in digits alone. now: seconds
@@ -95,7 +95,7 @@ def finished(files: Iterable[CaptureFile], now: float, after: float) -> list[Cap
     Raises:
         ValueError: of a file its store says no time.
     """
-    rotations: dict[str, list[tuple[float, CaptureFile]]] = defaultdict(list)
+    rotations: dict[str, list[tuple[float, StoredFile]]] = defaultdict(list)
     for file in files:
         folder, name = os.path.split(file.path)
         of = os.path.join(folder, re.sub(r"[0-9]+", "", name))

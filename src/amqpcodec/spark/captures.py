@@ -49,7 +49,7 @@ def read_captures(
     if not isinstance(requested_schema, StructType | None):
         raise ValueError(f"schema is a struct, not {requested_schema}")
     reader = CaptureRows.of(path, options, requested_schema, filesystem)
-    return each_by_a_task(spark, reader.partitions(), reader.read, reader.what.plan.schema)
+    return each_by_a_task(spark, reader.partitions(), reader.read, reader.read_options.plan.schema)
 
 
 def each_by_a_task(

@@ -13,7 +13,7 @@ from .._keys import groups_of
 from ..batch import decode_held
 from ..errors import DecodeError
 from .columns import Plan, arrow_schema, conform
-from .frames import MAX_OPEN, MAX_OPEN_BYTES, PIECE, pieces, row_of_task, tell_place
+from .frames import CHUNK_BYTES, MAX_OPEN, MAX_OPEN_BYTES, pieces, row_of_task, tell_place
 
 __all__ = ["Conversations"]
 
@@ -40,7 +40,7 @@ class Conversations:
         task = _Task(self)
         for rows in batches:
             start = 0
-            for length in pieces(rows.column(self.keep_count + self.keys), PIECE):
+            for length in pieces(rows.column(self.keep_count + self.keys), CHUNK_BYTES):
                 yield from task.take(rows.slice(start, length))
                 start += length
         yield from task.end()

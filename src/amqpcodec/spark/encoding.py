@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["encode", "to_amqp", "to_amqp_udf"]
 
 #: Bytes of input a call: the messages of a call must stay below 2 GiB.
-PIECE = 512 << 20
+CHUNK_BYTES = 512 << 20
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class _Job:
 
 def _pieces(columns: Any, piece: int | None = None) -> Iterator[Any]:
     """Slices of about so many bytes, one row at least."""
-    piece = PIECE if piece is None else piece
+    piece = CHUNK_BYTES if piece is None else piece
     if len(columns) < 2 or columns.nbytes <= piece:
         yield columns
         return

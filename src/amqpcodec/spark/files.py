@@ -14,8 +14,8 @@ from ..capture._storage import Storage, local_path
 from .options import Options
 
 __all__ = [
-    "CaptureFile",
     "Selection",
+    "StoredFile",
     "check_paths",
     "group",
     "list_files",
@@ -32,7 +32,7 @@ SELECTION = ("recursiveFileLookup", "pathGlobFilter", "modifiedBefore", "modifie
 TOLERANT = ("ignoreCorruptFiles", "ignoreMissingFiles")
 
 
-class CaptureFile(NamedTuple):
+class StoredFile(NamedTuple):
     """A file to read. size: bytes. modified: seconds since 1970 UTC, None where its store says no
     time. tag: what a store says of its content (an ETag), "" where it says nothing.
     """
@@ -62,7 +62,7 @@ class Selection(NamedTuple):
             moment("modifiedBefore", options.optional("modifiedBefore"), zone),
         )
 
-    def takes(self, file: CaptureFile) -> bool:
+    def takes(self, file: StoredFile) -> bool:
         """Whether a file is wanted.
 
         Raises:
@@ -80,7 +80,7 @@ class Selection(NamedTuple):
         return self.before is None or modified < self.before
 
 
-def time_of(file: CaptureFile, what: str) -> float:
+def time_of(file: StoredFile, what: str) -> float:
     """When a file was modified, in seconds since 1970 UTC. what: needs to know it.
 
     Raises:
@@ -110,7 +110,7 @@ def moment(name: str, text: str | None, zone: str) -> float | None:
 
 def list_files(
     paths: Iterable[str], selection: Selection, storage: Storage | None = None
-) -> list[CaptureFile]:
+) -> list[StoredFile]:
     """The files that paths stand for: files, folders and globs; each once, in order of its path.
 
     In folders names that begin with ``.`` or ``_`` are left out, as Spark leaves them out.
@@ -119,12 +119,12 @@ def list_files(
         FileNotFoundError: a path stands for nothing at all.
         OSError, ValueError: a store cannot be reached, or nothing here knows its scheme.
     """
-    files_by_path: dict[str, CaptureFile] = {}
+    files_by_path: dict[str, StoredFile] = {}
     storage = storage or Storage()
     for path in paths:
         if storage.holds(path):
             for stored in storage.find(path, selection.recursive):
-                file = CaptureFile(*stored)
+                file = StoredFile(*stored)
                 if selection.takes(file):
                     files_by_path[file.path] = file
             continue
@@ -139,16 +139,16 @@ def list_files(
     return [files_by_path[path] for path in sorted(files_by_path)]
 
 
-def stat_file(path: str, storage: Storage) -> CaptureFile:
+def stat_file(path: str, storage: Storage) -> StoredFile:
     """A file as it is now.
 
     Raises:
         FileNotFoundError: it is not there.
     """
     if storage.holds(path):
-        return CaptureFile(path, *storage.stat(path))
+        return StoredFile(path, *storage.stat(path))
     status = os.stat(path)
-    return CaptureFile(path, status.st_size, status.st_mtime)
+    return StoredFile(path, status.st_size, status.st_mtime)
 
 
 def check_paths(paths: Iterable[str], storage: Storage | None = None) -> None:
@@ -159,7 +159,7 @@ def check_paths(paths: Iterable[str], storage: Storage | None = None) -> None:
             places(os.path.abspath(local_path(path)))
 
 
-def group(files: Iterable[CaptureFile], n_bytes: int) -> list[tuple[str, ...]]:
+def group(files: Iterable[StoredFile], n_bytes: int) -> list[tuple[str, ...]]:
     """Files to tasks: none is cut, small neighbours share a task of about so many bytes."""
     tasks: list[tuple[str, ...]] = []
     task: list[str] = []

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 __all__ = [
-    "PIECE",
+    "CHUNK_BYTES",
     "check_binary",
     "decode",
     "decode_batches",
@@ -47,7 +47,7 @@ MAX_OPEN = 1 << 16
 MAX_OPEN_BYTES = 192 << 20
 
 #: Bytes of input a call: columns end at 2 GiB, and JSON text is longer than its bytes.
-PIECE = 128 << 20
+CHUNK_BYTES = 128 << 20
 
 _COLUMN = "amqp bytes"
 
@@ -283,7 +283,7 @@ def decode_column(
     whose: what an error says of the value with this index.
     """
     start = 0
-    for length in pieces(values, PIECE if piece is None else piece):
+    for length in pieces(values, CHUNK_BYTES if piece is None else piece):
         part = values.slice(start, length)
         options: Any = {"level": level, "mode": mode, "field_tables": field_tables}
         try:

@@ -14,7 +14,7 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 
 from .captures import each_by_a_task
 from .columns import arrow_schema
-from .files import CaptureFile
+from .files import StoredFile
 from .outlines import Outlined
 from .reading import TASK_BYTES
 from .source import CaptureRows
@@ -80,7 +80,7 @@ def index_captures(
     outlined = [item for chain in large for item in reader.to_outline(chain, raw)]
     each_by_a_task(spark, outlined, outline, _OUTLINED).collect()
 
-    def count_ranges(chain: list[CaptureFile]) -> Iterator[pa.RecordBatch]:
+    def count_ranges(chain: list[StoredFile]) -> Iterator[pa.RecordBatch]:
         columns = [chain[0].path], [len(chain)], [max(1, len(reader.split_chain(chain, raw)))]
         yield pa.RecordBatch.from_arrays(list(map(pa.array, columns)), names=target.names).cast(
             target

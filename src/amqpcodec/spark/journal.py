@@ -15,10 +15,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..capture._link import Link, Way
-from ..capture._order import Found
-from .arrivals import Mark
-from .files import CaptureFile
+from ..capture._link import Direction, Link
+from ..capture._order import CaptureFile
+from .arrivals import Fingerprint
+from .files import StoredFile
 from .kept import write_whole
 from .ranges import Range, state_folder
 from .versions import InputPartition
@@ -48,11 +48,11 @@ class OpenChain:
     within: str | None
     first_time: int
     last_time: int
-    tail: Mapping[bytes, Way]
+    tail: Mapping[bytes, Direction]
 
     def link(self) -> Link:
         """As capture.read's own detection takes it."""
-        file = Found(self.path, self.path, self.first_time, False)
+        file = CaptureFile(self.path, self.path, self.first_time, False)
         return Link([(self.first_time, self.last_time, file)], dict(self.tail))
 
     def followed(self, newer: OpenChain) -> OpenChain:
@@ -78,7 +78,7 @@ class Task(InputPartition):
     """What one task of a step reads, and what its files were when that was decided."""
 
     ranges: tuple[Range, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[Fingerprint, ...]
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Position:
     log: str = ""
     step: int = 0
     chains: tuple[OpenChain, ...] = ()
-    known_files: Mapping[str, tuple[CaptureFile, str]] = field(default_factory=dict)
+    known_files: Mapping[str, tuple[StoredFile, str]] = field(default_factory=dict)
 
     def offset(self) -> dict[str, Any]:
         """As Spark keeps it."""
@@ -112,14 +112,14 @@ class Journal:
         log, step = str(offset["log"]), int(offset["step"])
         if step == 0:
             return Position()
-        known_files: dict[str, tuple[CaptureFile, str]] = {}
+        known_files: dict[str, tuple[StoredFile, str]] = {}
         entry: dict[str, Any] = {}
         for number in range(step - (step - 1) % WHOLE, step + 1):
             entry = self._read(log, number)
             for path in entry["gone"]:
                 known_files.pop(path, None)
             for *file_values, head in entry["new"]:
-                file = CaptureFile(*file_values)
+                file = StoredFile(*file_values)
                 known_files[file.path] = file, head
         chains = tuple(map(OpenChain.from_json, entry["chains"]))
         return Position(log, step, chains, known_files)
@@ -133,7 +133,9 @@ class Journal:
                     Range(tuple(paths), self._path(end["log"], state), stop and tuple(stop))
                     for paths, state, stop in task["ranges"]
                 )
-                planned_tasks.append(Task(ranges, tuple(Mark(*mark) for mark in task["marks"])))
+                planned_tasks.append(
+                    Task(ranges, tuple(Fingerprint(*mark) for mark in task["marks"]))
+                )
         return planned_tasks
 
     def append(self, before: Position, after: Position, tasks: Iterable[Task]) -> None:

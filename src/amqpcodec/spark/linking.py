@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ..capture import CaptureError
 from ..capture._limits import LIMITS, Unpacking
-from ..capture._link import Arrangement, Ends, link_ends, look, told_alone
+from ..capture._link import Arrangement, Endpoints, link_ends, look, told_alone
 from ..capture._storage import Storage, locate
-from .files import CaptureFile
+from .files import StoredFile
 
 __all__ = ["chains", "look_at"]
 
@@ -21,11 +21,11 @@ THREADS = 8
 
 
 def look_at(
-    files: Sequence[CaptureFile], ports: Collection[int], storage: Storage, unpacking: Unpacking
-) -> list[Ends | CaptureError | OSError]:
+    files: Sequence[StoredFile], ports: Collection[int], storage: Storage, unpacking: Unpacking
+) -> list[Endpoints | CaptureError | OSError]:
     """Both ends of each file, or why they cannot be seen."""
 
-    def one(file: CaptureFile) -> Ends | CaptureError | OSError:
+    def one(file: StoredFile) -> Endpoints | CaptureError | OSError:
         try:
             return look(locate(file.path, storage), ports, unpacking)
         except (CaptureError, OSError) as problem:
@@ -36,12 +36,12 @@ def look_at(
 
 
 def chains(
-    files: Sequence[CaptureFile],
+    files: Sequence[StoredFile],
     arrangement: Arrangement,
     ports: Collection[int],
     storage: Storage,
     unpacking: Unpacking = LIMITS,
-) -> list[list[CaptureFile]]:
+) -> list[list[StoredFile]]:
     """Files in groups, each a chain; those that are read alone come last, in the order given.
 
     With "auto" both ends of each file are looked at, as capture.read does it, and what begins in
@@ -55,7 +55,7 @@ def chains(
     by_found = {
         id(ends.file): (file, ends)
         for file, ends in zip(files, endpoints, strict=True)
-        if isinstance(ends, Ends)
+        if isinstance(ends, Endpoints)
     }
     groups, reasons = link_ends(ends for _, ends in by_found.values())
     _tell(reasons, {ends.file.name: ends for _, ends in by_found.values()})
@@ -64,7 +64,7 @@ def chains(
     return [*linked, *([file] for file in files if file.path not in linked_paths)]
 
 
-def _tell(reasons: dict[str, str], ends: dict[str, Ends]) -> None:
+def _tell(reasons: dict[str, str], ends: dict[str, Endpoints]) -> None:
     """Warn of files that go on with no other one, with what that may have cut."""
     if not reasons:
         return

@@ -20,7 +20,7 @@ from ..capture._files import open_source
 from ..capture._seekable import seek_table
 from ..capture._storage import Storage, is_remote, local_path, locate
 from .arrivals import Listed, refuse_changed
-from .files import CaptureFile
+from .files import StoredFile
 from .kept import key_of, write_whole
 from .outlines import FEW, Outlined, follow_outlines, outlined
 from .versions import InputPartition
@@ -95,7 +95,7 @@ class ToCut:
         return os.path.join(state_folder(self.location), digest)
 
 
-def size_to_cut(file: CaptureFile, storage: Storage) -> int | None:
+def size_to_cut(file: StoredFile, storage: Storage) -> int | None:
     """Bytes, unpacked, of a file that is read from the middle; None: from its beginning alone."""
     with open_source(locate(file.path, storage)) as opened:
         if not opened.read(4).startswith(_PACKED):

@@ -44,7 +44,7 @@ __all__ = [
     "OPTIONS",
     "TASK_BYTES",
     "Files",
-    "What",
+    "ReadOptions",
     "keylog_of",
     "open_reader",
     "paths_of",
@@ -77,7 +77,7 @@ class Files(InputPartition):
 
 
 @dataclass(frozen=True)
-class What:
+class ReadOptions:
     """What is read out of every file; it travels to the workers."""
 
     plan: Plan
@@ -94,7 +94,7 @@ class What:
     limits: Limits = LIMITS
 
     @classmethod
-    def of(cls, options: Options, schema: StructType | None) -> What:
+    def of(cls, options: Options, schema: StructType | None) -> ReadOptions:
         """What options and a schema of the user's ask for; unknown options are refused."""
         options.refuse_unknown(OPTIONS, ("fs.",))
         arrangement = arrangement_of(options)
@@ -142,7 +142,7 @@ class What:
         digest = hashlib.blake2b(keys, digest_size=16).hexdigest()
         return (self.level, self.ports, self.protocol, self.redact, digest)
 
-    def counting(self) -> What:
+    def counting(self) -> ReadOptions:
         """The same, for a reader that gives no column but the errors."""
         return replace(self, plan=replace(self.plan, fields=("error",)))
 
@@ -190,28 +190,28 @@ def keylog_of(options: Options) -> KeyLogSource | None:
 
 
 def read_chain(
-    paths: Sequence[str], what: What, target: pa.Schema, storage: Storage
+    paths: Sequence[str], read_options: ReadOptions, target: pa.Schema, storage: Storage
 ) -> Iterator[pa.RecordBatch]:
     """The rows of several files as one chain."""
-    if what.ignore_missing:
+    if read_options.ignore_missing:
         present_paths = [path for path in paths if storage.holds(path) or os.path.exists(path)]
         for path in sorted(set(paths) - set(present_paths)):
             _log.warning("left out %s: it went away", path)
         paths = present_paths
     if paths:
-        yield from read_file(paths, what, target, storage)
+        yield from read_file(paths, read_options, target, storage)
 
 
 def read_file(
     path: str | Sequence[str],
-    what: What,
+    read_options: ReadOptions,
     target: pa.Schema,
     storage: Storage,
     part: Range | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """A file, or several as one chain, or a part of them."""
-    reader = open_reader(path, what, storage)
-    what.row_filter.filter_reader(reader, what.mode)
+    reader = open_reader(path, read_options, storage)
+    read_options.row_filter.filter_reader(reader, read_options.mode)
     stop = None
     if part is not None:
         stop = part.stop
@@ -222,25 +222,25 @@ def read_file(
     try:
         for rows in reader.read(stop):
             if len(rows):
-                batch = by_mode(pa.record_batch(rows), what.plan, what.mode)
-                yield conform(batch, what.plan, target)
+                batch = by_mode(pa.record_batch(rows), read_options.plan, read_options.mode)
+                yield conform(batch, read_options.plan, target)
         if part is not None and part.planned and part.stop and reader.offset < part.stop[1]:
             raise capture.CaptureError(
                 f"{_path_text(path)}: {_NOT_REACHED % (reader.offset, part.stop[1])}"
             )
-        _judge(reader, path, what)
-        tell_left_out(reader, _path_text(path), what.mode, before)
+        _judge(reader, path, read_options)
+        tell_left_out(reader, _path_text(path), read_options.mode, before)
         if part is None:
-            tell_no_frames(reader, _path_text(path), what.ports)
+            tell_no_frames(reader, _path_text(path), read_options.ports)
         if part is None and isinstance(path, str):
             tell_midstream(reader, path)
     except FileNotFoundError as problem:
         # It was there when the job was planned.
-        if not what.ignore_missing:
+        if not read_options.ignore_missing:
             raise
         _log.warning("left out %s: %s", _path_text(path), problem)
     except (capture.CaptureError, OSError) as problem:
-        if not what.ignore_corrupt:
+        if not read_options.ignore_corrupt:
             problem.add_note(
                 f"while reading {_path_text(path)} (ignoreCorruptFiles keeps what came before)"
             )
@@ -259,27 +259,29 @@ def _path_text(path: str | Sequence[str]) -> str:
     return f"{path[0]} and {len(path) - 1} more"
 
 
-def _judge(reader: capture.Reader, path: str | Sequence[str], what: What) -> None:
-    if reader.damaged and what.mode == "FAILFAST":
+def _judge(reader: capture.Reader, path: str | Sequence[str], read_options: ReadOptions) -> None:
+    if reader.damaged and read_options.mode == "FAILFAST":
         raise capture.CaptureError(reader.damaged)
     if reader.damaged:
         _log.warning("%s: %s", _path_text(path), reader.damaged)
 
 
-def open_reader(path: str | Sequence[str], what: What, storage: Storage) -> capture.Reader:
+def open_reader(
+    path: str | Sequence[str], read_options: ReadOptions, storage: Storage
+) -> capture.Reader:
     """A reader of a file, or of several as one chain."""
     single = isinstance(path, str)
     return capture.read(
         locate(path, storage) if single else [locate(file_path, storage) for file_path in path],
-        level=what.level,
-        fields=list(what.plan.fields),
-        ports=what.ports,
-        protocol=what.protocol,
+        level=read_options.level,
+        fields=list(read_options.plan.fields),
+        ports=read_options.ports,
+        protocol=read_options.protocol,
         batch_rows=BATCH_ROWS,
-        redact=what.redact,
-        files="taps" if what.joined else "rotation",  # a partition is one of these
-        field_tables=what.plan.field_tables,
+        redact=read_options.redact,
+        files="taps" if read_options.joined else "rotation",  # a partition is one of these
+        field_tables=read_options.plan.field_tables,
         order="none",  # as they are found, so that ranges give what one task would
-        keylog=what.keylog,
-        **what.limits.options,
+        keylog=read_options.keylog,
+        **read_options.limits.options,
     )

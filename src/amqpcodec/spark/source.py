@@ -14,7 +14,7 @@ from ..capture._limits import Limits
 from .arrivals import listed, refuse_changed
 from .catalog import given_in_sql, recall, remember
 from .columns import arrow_schema
-from .files import CaptureFile, Selection, check_paths, group, list_files
+from .files import Selection, StoredFile, check_paths, group, list_files
 from .linking import chains
 from .options import Options, limits_of
 from .outlines import Outlined, write_outline
@@ -23,7 +23,7 @@ from .reading import (
     OPTIONS,
     TASK_BYTES,
     Files,
-    What,
+    ReadOptions,
     arrangement_of,
     open_reader,
     paths_of,
@@ -84,7 +84,7 @@ class AmqpCapture(DataSource):
         """The columns that the options ask for; no file is opened, but all options are checked."""
         settings = Options(self.options)
         options = given_in_sql(settings)
-        schema = What.of(options, None).plan.schema
+        schema = ReadOptions.of(options, None).plan.schema
         Selection.of(options)
         options.octets("maxPartitionBytes", TASK_BYTES)
         check_paths(paths_of(options))
@@ -130,7 +130,7 @@ class CaptureFiles(DataSourceReader):
         """Tasks: a chain is one, small files share one. With files="auto" files are looked at."""
         octets = self.options.octets("maxPartitionBytes", TASK_BYTES)
         tasks: list[InputPartition] = []
-        alone: list[CaptureFile] = []
+        alone: list[StoredFile] = []
         for chain in self.chains():
             if sum(file.size for file in chain) > octets:
                 tasks += self.split_chain(chain, octets) or [_together(chain)]
@@ -141,18 +141,18 @@ class CaptureFiles(DataSourceReader):
         tasks += [Files(paths) for paths in group(alone, octets)]
         return tasks or [Files(())]
 
-    def chains(self) -> list[list[CaptureFile]]:
+    def chains(self) -> list[list[StoredFile]]:
         """The files, those of a chain together."""
         files = list_files(paths_of(self.options), Selection.of(self.options), self.storage)
         ports, limits = ports_of(self.options), limits_of(self.options, Limits)
         return chains(files, arrangement_of(self.options), ports, self.storage, limits)
 
-    def split_chain(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
+    def split_chain(self, files: Sequence[StoredFile], octets: int) -> Sequence[InputPartition]:
         """A file, or a chain, as ranges for several tasks; none where it stays one task."""
         return []
 
 
-def _together(chain: Sequence[CaptureFile]) -> Files:
+def _together(chain: Sequence[StoredFile]) -> Files:
     return Files(tuple(file.path for file in chain), len(chain) > 1)
 
 
@@ -167,7 +167,7 @@ class CaptureRows(CaptureFiles):
 
     def __init__(self, options: Options, schema: StructType | None, filesystem: Any = None) -> None:
         super().__init__(options, filesystem)
-        self.what = What.of(options, schema)
+        self.read_options = ReadOptions.of(options, schema)
         self._told = False  # that a large file is one task
 
     @classmethod
@@ -183,7 +183,7 @@ class CaptureRows(CaptureFiles):
         reader.check()
         return reader
 
-    def split_chain(self, files: Sequence[CaptureFile], octets: int) -> Sequence[InputPartition]:
+    def split_chain(self, files: Sequence[StoredFile], octets: int) -> Sequence[InputPartition]:
         """Ranges, where stateLocation says where states are kept, and files can be cut."""
         to_cut = self._to_cut(files, octets)
         if to_cut is None:
@@ -192,17 +192,17 @@ class CaptureRows(CaptureFiles):
         _log.info("%s: %d ranges", files[0].path, len(parts))
         return parts
 
-    def to_outline(self, files: Sequence[CaptureFile], octets: int) -> list[Outlined]:
+    def to_outline(self, files: Sequence[StoredFile], octets: int) -> list[Outlined]:
         """What tasks may outline before split_chain(), which then takes less time."""
         to_cut = self._to_cut(files, octets)
         return [] if to_cut is None else parts_to_outline(to_cut)
 
     def outline(self, item: Outlined, octets: int) -> int:
         """Do so: how many bytes the outline has; 0: there is none."""
-        reader = open_reader(item.path, self.what.counting(), self.storage)
+        reader = open_reader(item.path, self.read_options.counting(), self.storage)
         return write_outline(item, octets, reader)
 
-    def _to_cut(self, files: Sequence[CaptureFile], octets: int) -> ToCut | None:
+    def _to_cut(self, files: Sequence[StoredFile], octets: int) -> ToCut | None:
         """What ranges() is given; None where the files stay one task."""
         location = self.options.optional("stateLocation")
         if not location:
@@ -210,7 +210,7 @@ class CaptureRows(CaptureFiles):
                 _log.warning(_ONE_TASK, files[0].path)
                 self._told = True
             return None
-        if self.what.joined:
+        if self.read_options.joined:
             _log.warning("files that are joined are read by one task: %s", files[0].path)
             return None
         sizes = []
@@ -221,38 +221,38 @@ class CaptureRows(CaptureFiles):
                 return None
             sizes.append(size)
         paths = [file.path for file in files]
-        what = self.what.counting()
+        read_options = self.read_options.counting()
         return ToCut(
             [listed(file, self.storage) for file in files],
             sizes,
             octets,
             location,
-            (*what.depends(), what.limits),
-            lambda: open_reader(paths, what, self.storage),
+            (*read_options.depends(), read_options.limits),
+            lambda: open_reader(paths, read_options, self.storage),
             self.storage,
         )
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """What a task gives."""
-        target = arrow_schema(self.what.plan.schema)
+        target = arrow_schema(self.read_options.plan.schema)
         if isinstance(partition, Range):
             yield from self._read_range(partition, target)
             return
         assert isinstance(partition, Files)
         if partition.chained:
-            yield from read_chain(partition.paths, self.what, target, self.storage)
+            yield from read_chain(partition.paths, self.read_options, target, self.storage)
             return
         for path in partition.paths:
-            yield from read_file(path, self.what, target, self.storage)
+            yield from read_file(path, self.read_options, target, self.storage)
 
     def _read_range(self, part: Range, target: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The rows of a range, if its files are those that it was planned of."""
         try:
             refuse_changed(part.planned, self.storage)
         except (FileNotFoundError, ValueError) as problem:
-            if not self.what.ignore_missing:
+            if not self.read_options.ignore_missing:
                 raise
             _log.warning("left out a range: %s", problem)
             return
-        yield from read_file(part.paths, self.what, target, self.storage, part)
+        yield from read_file(part.paths, self.read_options, target, self.storage, part)
         refuse_changed(part.planned, self.storage)

@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..capture import CaptureError
-from ..capture._link import NOT, Arrangement, Ends, goes_on, look, reason, told_alone
-from ..capture._order import Found
+from ..capture._link import NOT, Arrangement, Endpoints, goes_on, look, reason, told_alone
+from ..capture._order import CaptureFile
 from ..capture._storage import Storage, locate
-from .arrivals import Mark, changed
-from .files import CaptureFile
+from .arrivals import Fingerprint, changed
+from .files import StoredFile
 from .journal import Journal, OpenChain, Position, Task
 from .kept import key_of
 from .ranges import Range, cuts, size_to_cut
-from .reading import What, open_reader
+from .reading import ReadOptions, open_reader
 
 __all__ = ["Candidate", "Planner"]
 
@@ -31,15 +31,15 @@ _END = 1 << 62
 class Candidate(NamedTuple):
     """A file that is to be read. grown: it was read before, and is longer now."""
 
-    file: CaptureFile
+    file: StoredFile
     head: str
-    first: Found
+    first: CaptureFile
     grown: bool
 
     @property
-    def mark(self) -> Mark:
+    def mark(self) -> Fingerprint:
         """What tells it from the next file of its name."""
-        return Mark(self.file.path, self.file.size, self.head)
+        return Fingerprint(self.file.path, self.file.size, self.head)
 
 
 class Survey(NamedTuple):
@@ -63,10 +63,10 @@ class _Run:
         self.chain = path
         self.state = state
         self.stop: tuple[int, int] | None = None
-        self.marks: list[Mark] = []
+        self.marks: list[Fingerprint] = []
         self.octets = 0
 
-    def add(self, mark: Mark, stop: int | None) -> None:
+    def add(self, mark: Fingerprint, stop: int | None) -> None:
         """stop: bytes of the file to read; None: all, and what connections have open ends there."""
         self.stop = None if stop is None else (len(self.paths), stop)
         self.paths.append(mark.path)
@@ -80,14 +80,14 @@ class Planner:
     def __init__(
         self,
         journal: Journal,
-        what: What,
+        read_options: ReadOptions,
         arrangement: Arrangement,
         storage: Storage,
         raw: int,
     ) -> None:
         """raw: bytes of a task."""
         self.journal = journal
-        self.what = what
+        self.read_options = read_options
         self.arrangement = arrangement
         self.storage = storage
         self.octets = raw
@@ -97,7 +97,7 @@ class Planner:
         before: Position,
         log: str,
         files: Iterable[Candidate],
-        known_files: dict[str, tuple[CaptureFile, str]],
+        known_files: dict[str, tuple[StoredFile, str]],
     ) -> tuple[Position | None, list[Task]]:
         """The position after these files, and how they are read; None: there is nothing to say.
 
@@ -119,7 +119,7 @@ class Planner:
                 _log.warning("%s went away before it was read: %s", file.file.path, problem)
                 continue
             except (CaptureError, OSError) as problem:
-                if not self.what.ignore_corrupt:
+                if not self.read_options.ignore_corrupt:
                     raise
                 _log.warning("left out %s: %s", file.file.path, problem)
             known_files[file.file.path] = file.file, file.head
@@ -140,7 +140,7 @@ class Planner:
                 raise ValueError(_GREW % path)
             self._alone(file)
             return
-        ends = look(locate(path, self.storage), self.what.ports, self.what.limits)
+        ends = look(locate(path, self.storage), self.read_options.ports, self.read_options.limits)
         chain = self._chain_of(file, ends)
         late = chain is None and self.arrangement == "rotation" and bool(self.chains)
         if late:
@@ -150,7 +150,7 @@ class Planner:
 
     # ---- chains ----
 
-    def _chain_of(self, file: Candidate, ends: Ends) -> OpenChain | None:
+    def _chain_of(self, file: Candidate, ends: Endpoints) -> OpenChain | None:
         """The chain that a file goes on with."""
         path, time = file.file.path, file.first.time or 0
         if file.grown:
@@ -179,7 +179,7 @@ class Planner:
             _log.warning("%s", told_alone(path, midstream, reason(links, ends)))
         return None
 
-    def _go_on(self, file: Candidate, ends: Ends, chain: OpenChain | None) -> None:
+    def _go_on(self, file: Candidate, ends: Endpoints, chain: OpenChain | None) -> None:
         path = file.file.path
         state = None if chain is None else self._state(chain, file.grown)
         large = file.file.size > self.octets
@@ -232,7 +232,7 @@ class Planner:
     def _survey(self, file: Candidate, state: bytes | None, step: int | None) -> Survey:
         """Read a file, counting only; step: bytes between two cuts, None: it is not cut."""
         path, key = file.file.path, key_of()
-        reader = open_reader([path], self.what.counting(), self.storage)
+        reader = open_reader([path], self.read_options.counting(), self.storage)
         if state is not None:
             reader.resume(state, key)
         states = []

@@ -18,14 +18,14 @@ from pyspark.sql.types import StructType
 
 from ..batch import _protocol
 from ..capture import CaptureError
-from ..capture._order import Found, in_order, look
+from ..capture._order import CaptureFile, in_order, look
 from ..capture._storage import locate
 from .arrivals import changed, finished, head_of
 from .columns import arrow_schema
-from .files import CaptureFile, Selection, list_files
+from .files import Selection, StoredFile, list_files
 from .journal import Journal, Position, Task
 from .options import Options
-from .reading import TASK_BYTES, What, arrangement_of, paths_of, read_file, storage_of
+from .reading import TASK_BYTES, ReadOptions, arrangement_of, paths_of, read_file, storage_of
 from .steps import Candidate, Planner
 from .versions import (
     DataSourceStreamReader,
@@ -57,7 +57,7 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         Raises:
             ValueError: an option is wrong, or stateLocation is missing.
         """
-        self.what = What.of(options, schema)
+        self.read_options = ReadOptions.of(options, schema)
         self.arrangement = arrangement_of(options)
         if self.arrangement == "taps":
             raise ValueError("option files: a stream cannot join taps; use load()")
@@ -73,11 +73,11 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 "a stream needs the option stateLocation: a folder that the driver and all tasks "
                 "have mounted, one of its own for each checkpointLocation"
             )
-        self.journal = Journal(location, self.what.depends())
+        self.journal = Journal(location, self.read_options.depends())
         self._position = Position()
         self._given: dict[str, Any] | None = None
-        self._present: set[CaptureFile] | None = None
-        self._first: dict[CaptureFile, tuple[str, Found]] = {}
+        self._present: set[StoredFile] | None = None
+        self._first: dict[StoredFile, tuple[str, CaptureFile]] = {}
 
     # ---- what Spark asks on the driver ----
 
@@ -107,7 +107,9 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._given = start
         if chosen:
             log = self._position.log or self.journal.new_log()
-            planner = Planner(self.journal, self.what, self.arrangement, self.storage, self.octets)
+            planner = Planner(
+                self.journal, self.read_options, self.arrangement, self.storage, self.octets
+            )
             position, tasks = planner.step(self._position, log, chosen, known_files)
             if position is not None:
                 self.journal.append(self._position, position, tasks)
@@ -135,11 +137,11 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             ValueError: a file is another one now under the same name.
         """
         assert isinstance(partition, Task)
-        target = arrow_schema(self.what.plan.schema)
+        target = arrow_schema(self.read_options.plan.schema)
         if not self._same(partition):
             return
         for part in partition.ranges:
-            yield from read_file(part.paths, self.what, target, self.storage, part)
+            yield from read_file(part.paths, self.read_options, target, self.storage, part)
         if changed(partition.marks, self.storage):
             raise ValueError(_OVERWRITTEN % changed(partition.marks, self.storage)[0])
 
@@ -147,11 +149,11 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         try:
             others = changed(partition.marks, self.storage)
         except FileNotFoundError as problem:
-            if not self.what.ignore_missing:
+            if not self.read_options.ignore_missing:
                 raise
             _log.warning("left out a task's files: %s", problem)
             return False
-        if others and not self.what.ignore_missing:
+        if others and not self.read_options.ignore_missing:
             raise ValueError(_OVERWRITTEN % others[0])
         if others:
             _log.warning("left out: " + _OVERWRITTEN, others[0])
@@ -159,13 +161,13 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     # ---- which files ----
 
-    def _listed(self) -> list[CaptureFile]:
+    def _listed(self) -> list[StoredFile]:
         return list_files(self.paths, self.selection, self.storage)
 
-    def _finished(self, files: list[CaptureFile]) -> list[CaptureFile]:
+    def _finished(self, files: list[StoredFile]) -> list[StoredFile]:
         return [file for file in finished(files, time.time(), self.close_after) if file.size]
 
-    def _candidates(self) -> tuple[list[Candidate], dict[str, tuple[CaptureFile, str]]]:
+    def _candidates(self) -> tuple[list[Candidate], dict[str, tuple[StoredFile, str]]]:
         """Files that were not read, by their first packets; and those that were and are there."""
         candidates = []
         files = self._listed()
@@ -200,16 +202,16 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             by_first[id(first)] for first in in_order(candidate.first for candidate in candidates)
         ], known_files
 
-    def _look(self, file: CaptureFile) -> tuple[str, Found]:
+    def _look(self, file: StoredFile) -> tuple[str, CaptureFile]:
         """A digest of the file's beginning, and its first packet."""
         if file not in self._first:
             head = head_of(file.path, file.size, self.storage)
             source = locate(file.path, self.storage)
             try:
-                first = look(source, _protocol("0-9-1"), self.what.limits)
+                first = look(source, _protocol("0-9-1"), self.read_options.limits)
             except CaptureError:
                 # It is left out, or ends the query, where it is read.
-                first = Found(source, file.path, 0, False)
+                first = CaptureFile(source, file.path, 0, False)
             self._first[file] = head, first
         return self._first[file]
 

@@ -60,7 +60,7 @@ RECORD = re.compile(rb"[\x14-\x17]\x03[\x01-\x03][\x00-\x48]", re.DOTALL)
 
 
 @dataclass
-class Side:
+class StreamState:
     """One direction."""
 
     buffer: bytearray = field(default_factory=bytearray)
@@ -86,7 +86,7 @@ class Tls:
         self.keys = keys
         self.sessions = sessions
         self.tell = tell
-        self.sides = (Side(), Side())
+        self.sides = (StreamState(), StreamState())
         self.hello: handshake.ClientHello | None = None
         self.agreed: Agreed | None = None
         self.accepts_early: bool | None = None
@@ -430,12 +430,12 @@ class Tls:
         one.agreed = self.agreed
         self._turn(one, EARLY if side == 0 and self.accepts_early else HELLO)
 
-    def _turn(self, one: Side, stage: int) -> None:
+    def _turn(self, one: StreamState, stage: int) -> None:
         """The next record is the first one of other keys."""
         one.stage, one.updates, one.sequence = stage, 0, 0
         one.opener = None
 
-    def _derive(self, one: Side, side: int) -> None:
+    def _derive(self, one: StreamState, side: int) -> None:
         """Have what opens the records of a direction as it is."""
         agreed = one.agreed
         if not agreed.client_random and self.hello is not None:

@@ -67,7 +67,7 @@ class Inflater:
 
 
 @dataclass
-class Half:
+class StreamState:
     """One direction."""
 
     mode: int = UNKNOWN
@@ -110,7 +110,7 @@ class WebSocket:
         """tell: takes the reason why a direction cannot be read."""
         self.tell = tell
         self.limits = limits
-        self.halves = (Half(), Half())
+        self.halves = (StreamState(), StreamState())
         self.agreed = False
         self.deflates = False
         #: Whether a direction's messages are compressed with those before them.
@@ -259,7 +259,7 @@ class WebSocket:
                 out.append((side, b"".join(parts)))
             del half.buffer[:at]
 
-    def _begin_frame(self, half: Half, head: Head) -> None:
+    def _begin_frame(self, half: StreamState, head: Head) -> None:
         control = head.opcode >= CLOSE
         packed = head.first & COMPRESSED != 0
         if head.first & RESERVED or (
@@ -285,7 +285,7 @@ class WebSocket:
         if not control:
             half.in_message = not half.fin
 
-    def _payload(self, half: Half, part: bytes, parts: list[bytes]) -> None:
+    def _payload(self, half: StreamState, part: bytes, parts: list[bytes]) -> None:
         half.remaining -= len(part)
         if half.opcode > BINARY or not part:
             return
@@ -305,7 +305,7 @@ class WebSocket:
         elif half.opcode <= BINARY and half.fin and half.packed and not half.broken:
             self._end_of_message(side, parts)
 
-    def _inflate(self, half: Half, part: bytes, parts: list[bytes]) -> None:
+    def _inflate(self, half: StreamState, part: bytes, parts: list[bytes]) -> None:
         """The next bytes of a compressed message: what a complete block becomes goes out."""
         if len(half.message) + len(part) > self.limits.websocket_bytes:
             raise Stop(PACKED)
@@ -317,7 +317,7 @@ class WebSocket:
             if len(half.message) % BLOCK_BYTES == 0:
                 parts.append(self._decompress(half, len(half.message) - BLOCK_BYTES))
 
-    def _decompress(self, half: Half, start: int) -> bytes:
+    def _decompress(self, half: StreamState, start: int) -> bytes:
         """What the newest bytes of the message become; start: where they begin in it."""
         if half.inflater is None:
             half.inflater = Inflater(half.window)
@@ -325,7 +325,9 @@ class WebSocket:
                 self._decompress_block(half, half.inflater, at, at + BLOCK_BYTES)
         return self._decompress_block(half, half.inflater, start, len(half.message))
 
-    def _decompress_block(self, half: Half, inflater: Inflater, start: int, end: int) -> bytes:
+    def _decompress_block(
+        self, half: StreamState, inflater: Inflater, start: int, end: int
+    ) -> bytes:
         limit = half.unpacked_left + self.limits.websocket_ratio * end
         return inflater.decompress(half.message[start:end], limit)
 
