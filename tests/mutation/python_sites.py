@@ -24,7 +24,10 @@ SOURCES = (
     "session/**/*.py",
     "capture/**/*.py",
     "cli/replay/*.py",
-    *(f"spark/{name}.py" for name in ("journal", "kept", "ranges", "steps", "stream")),
+    *(
+        f"spark/{name}.py"
+        for name in ("journal", "microbatches", "ranges", "state_files", "stream")
+    ),
 )
 
 OPERATORS = tuple(

@@ -12,7 +12,7 @@ pytest.importorskip("pyspark")
 from amqpcodec import DecodeError, batch  # noqa: E402
 from amqpcodec import v0_9_1 as wire  # noqa: E402
 from amqpcodec import v1_0 as wire10  # noqa: E402
-from amqpcodec.spark import conversations  # noqa: E402
+from amqpcodec.spark import keyed_decode  # noqa: E402
 from amqpcodec.spark.frames import plan_of_batch  # noqa: E402
 
 FIELDS = ["channel", "body", "frame", "error"]
@@ -48,7 +48,7 @@ def run(values: list[tuple[str, bytes]], size: int, **options: Any) -> list[dict
     """Rows of a task that gets batches of so many rows."""
     options = {"protocol": "0-9-1", "mode": "PERMISSIVE", **options}
     plan = plan_of_batch(options["protocol"], "message", options.pop("fields", FIELDS))
-    job = conversations.Conversations(plan, 1, 1, **options)
+    job = keyed_decode.Conversations(plan, 1, 1, **options)
     rows: list[dict[str, Any]] = []
     for out in job.run(table(values).to_batches(size)):
         out.validate(full=True)
@@ -152,14 +152,14 @@ def test_a_large_message_in_small_batches_is_not_read_again_and_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read = 0
-    plain = conversations.decode_held
+    plain = keyed_decode.decode_held
 
     def counted(data: Any, *arguments: Any, **more: Any) -> Any:
         nonlocal read
         read += data.nbytes
         return plain(data, *arguments, **more)
 
-    monkeypatch.setattr(conversations, "decode_held", counted)
+    monkeypatch.setattr(keyed_decode, "decode_held", counted)
     frames = publish(b"x" * 400_000, size=400)
     (row,) = run([("a", f) for f in frames], 1)
     assert len(row["body"]) == 400_000
@@ -168,6 +168,6 @@ def test_a_large_message_in_small_batches_is_not_read_again_and_again(
 
 def test_without_kept_columns() -> None:
     plan = plan_of_batch("0-9-1", "message", ["body"])
-    job = conversations.Conversations(plan, 0, 1, "0-9-1", "PERMISSIVE")
+    job = keyed_decode.Conversations(plan, 0, 1, "0-9-1", "PERMISSIVE")
     rows = table(MIXED).select(["key", "frame"]).to_batches(2)
     assert pa.Table.from_batches(job.run(rows)).num_rows > 10

@@ -11,7 +11,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
 from amqpcodec.capture._limits import Limits  # noqa: E402
-from amqpcodec.spark import contents, reading, stats  # noqa: E402
+from amqpcodec.spark import binary_column, reading, stats  # noqa: E402
 from amqpcodec.spark.columns import plan  # noqa: E402
 from amqpcodec.spark.options import Options, limit_names, limits_of  # noqa: E402
 from amqpcodec.spark.rows import capture_columns, with_error  # noqa: E402
@@ -93,7 +93,7 @@ def test_values_of_a_column(name: str) -> None:
 
     def good(limit: int) -> int:
         limits = Limits(**{name: limit})
-        job = contents._Job(decode_plan, 0, level, (5672,), None, True, "PERMISSIVE", limits)
+        job = binary_column._Job(decode_plan, 0, level, (5672,), None, True, "PERMISSIVE", limits)
         return sum(
             record_batch.column("error").null_count for record_batch in job.captures("", octets)
         )

@@ -15,10 +15,10 @@ pytest.importorskip("pyspark.sql.datasource")
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.capture._limits import LIMITS  # noqa: E402
 from amqpcodec.capture._storage import Storage  # noqa: E402
-from amqpcodec.spark import contents, stats  # noqa: E402
+from amqpcodec.spark import binary_column, stats  # noqa: E402
 from amqpcodec.spark.columns import plan  # noqa: E402
 from amqpcodec.spark.files import Selection, StoredFile, list_files  # noqa: E402
-from amqpcodec.spark.linking import chains  # noqa: E402
+from amqpcodec.spark.rotation import chains  # noqa: E402
 from amqpcodec.spark.rows import capture_columns  # noqa: E402
 from amqpcodec.spark.source import CaptureRows  # noqa: E402
 from tests.capture import mangle, variants  # noqa: E402
@@ -73,7 +73,7 @@ def test_what_begins_in_the_middle_of_a_file_alone_is_told(tmp_path: Path, caplo
 def test_what_begins_in_the_middle_of_a_value_is_told(tmp_path: Path, caplog: Any) -> None:
     last = rotated(RECORDING, tmp_path, 3)[-1]
     decode_plan = plan(capture_columns("frame", None), ["error"], None, "json")
-    job = contents._Job(decode_plan, 0, "frame", (5672,), None, True, "PERMISSIVE", LIMITS)
+    job = binary_column._Job(decode_plan, 0, "frame", (5672,), None, True, "PERMISSIVE", LIMITS)
     with caplog.at_level(logging.WARNING):
         list(job.captures("last", last.read_bytes()))
         list(job.captures("whole", RECORDING.read_bytes()))

@@ -14,7 +14,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.spark import kept, ranges, reading, source  # noqa: E402
+from amqpcodec.spark import ranges, reading, source, state_files  # noqa: E402
 from amqpcodec.spark.options import Options  # noqa: E402
 from tests.capture.seekable import in_frames, lying  # noqa: E402
 from tests.capture.steady import steady  # noqa: E402
@@ -143,12 +143,12 @@ def test_states_are_encrypted_with_a_key(tmp_path: Path, monkeypatch: Any) -> No
     path = unpacked(RECORDING, tmp_path)
     options = {"stateLocation": str(tmp_path / "states"), "maxPartitionBytes": "3k"}
     plain = rows(path, **options)
-    monkeypatch.setenv(kept.KEY, "0123456789abcdef0123456789abcdef")
+    monkeypatch.setenv(state_files.KEY, "0123456789abcdef0123456789abcdef")
     assert rows(path, **options) == plain
     folders = sorted((tmp_path / "states").iterdir(), key=lambda folder: folder.stat().st_mtime_ns)
     assert len(folders) == 2
     reader, parts = tasks(path, **options)
-    monkeypatch.setenv(kept.KEY, "another key of as many bytes, 32")
+    monkeypatch.setenv(state_files.KEY, "another key of as many bytes, 32")
     with pytest.raises(ValueError, match=r"key|damaged"):
         list(reader.read(parts[3]))
 
@@ -205,7 +205,7 @@ def test_damage_ends_the_ranges(tmp_path: Path) -> None:
 def test_a_pass_that_follows_outlines_keeps_the_same_states(
     tmp_path: Path, monkeypatch: Any, level: str
 ) -> None:
-    monkeypatch.setenv(kept.KEY, "0123456789abcdef0123456789abcdef")
+    monkeypatch.setenv(state_files.KEY, "0123456789abcdef0123456789abcdef")
     first, second = tmp_path / "a.pcap", tmp_path / "b.pcap"
     data = steady(7, 40_000, connections=1)
     first.write_bytes(data)
@@ -232,7 +232,7 @@ def test_a_pass_that_follows_outlines_keeps_the_same_states(
             monkeypatch.setattr(capture.Reader, "read", None)
         ranges_of_chain = reader.split_chain(chain, step)
         monkeypatch.undo()
-        monkeypatch.setenv(kept.KEY, "0123456789abcdef0123456789abcdef")
+        monkeypatch.setenv(state_files.KEY, "0123456789abcdef0123456789abcdef")
         assert len(ranges_of_chain) == 10
         assert reader.to_outline(chain, step) == []
         kept_by[way] = {

@@ -14,7 +14,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark.sql.datasource")
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.spark import journal, source, steps  # noqa: E402
+from amqpcodec.spark import journal, microbatches, source  # noqa: E402
 from tests.spark.frames import RECORDING, rotated  # noqa: E402
 
 #: Columns that are the same however files are shared among readers.
@@ -300,7 +300,7 @@ def test_two_rotations_at_once(tmp_path: Path) -> None:
 def test_chains_that_are_silent_are_given_up(
     tmp_path: Path, monkeypatch: Any, caplog: Any, most: int
 ) -> None:
-    monkeypatch.setattr(steps, "MAX_CHAINS", most)
+    monkeypatch.setattr(microbatches, "MAX_CHAINS", most)
     files = rotated(RECORDING, tmp_path, 2)
     for name in "abc":  # of the same time, so that none goes on with another one
         (tmp_path / f"{name}.pcap").write_bytes(files[0].read_bytes())

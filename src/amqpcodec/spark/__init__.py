@@ -25,8 +25,8 @@ capture_stats): what is missing says so when it is called.
 from __future__ import annotations
 
 from .._public import listing
+from .binary_column import decode_captures
 from .captures import read_captures
-from .contents import decode_captures
 from .encoding import encode, to_amqp
 from .frames import decode
 from .functions import from_amqp, schema_of_amqp

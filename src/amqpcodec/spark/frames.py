@@ -155,7 +155,7 @@ def decode(
     schema = StructType([*beside, *(StructField(f.name, f.dataType) for f in decoded.schema)])
 
     if keys:
-        from .conversations import Conversations
+        from .keyed_decode import Conversations
 
         limits = (max_open, max_open_bytes)
         job = Conversations(decoded, len(keep_names), len(keys), protocol, mode, *limits)

@@ -15,7 +15,7 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 from .captures import each_by_a_task
 from .columns import arrow_schema
 from .files import StoredFile
-from .outlines import Outlined
+from .prescan import Outlined
 from .reading import TASK_BYTES
 from .source import CaptureRows
 

@@ -17,10 +17,10 @@ from typing import Any
 
 from ..capture._link import Direction, Link
 from ..capture._order import CaptureFile
-from .arrivals import Fingerprint
+from .file_listing import Fingerprint
 from .files import StoredFile
-from .kept import write_whole
 from .ranges import Range, state_folder
+from .state_files import write_whole
 from .versions import InputPartition
 
 __all__ = ["Journal", "OpenChain", "Position", "Task"]

@@ -19,10 +19,10 @@ from ..capture import Reader, StateError
 from ..capture._files import open_source
 from ..capture._seekable import seek_table
 from ..capture._storage import Storage, is_remote, local_path, locate
-from .arrivals import Listed, refuse_changed
+from .file_listing import Listed, refuse_changed
 from .files import StoredFile
-from .kept import key_of, write_whole
-from .outlines import FEW, Outlined, follow_outlines, outlined
+from .prescan import FEW, Outlined, follow_outlines, outlined
+from .state_files import key_of, write_whole
 from .versions import InputPartition
 
 __all__ = [

@@ -22,7 +22,6 @@ from ..capture._storage import Storage, locate
 from .catalog import NO_PATH
 from .columns import Plan, conform, plan, with_all
 from .files import SELECTION, TOLERANT
-from .kept import key_of
 from .options import CORRUPT, Options, limit_names, limits_of, mode_of
 from .ranges import Range, state_of
 from .rows import (
@@ -38,6 +37,7 @@ from .rows import (
     unread_link_types,
     with_error,
 )
+from .state_files import key_of
 from .versions import InputPartition
 
 __all__ = [

@@ -11,13 +11,12 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from ..capture._limits import Limits
-from .arrivals import listed, refuse_changed
 from .catalog import given_in_sql, recall, remember
 from .columns import arrow_schema
+from .file_listing import listed, refuse_changed
 from .files import Selection, StoredFile, check_paths, group, list_files
-from .linking import chains
 from .options import Options, limits_of
-from .outlines import Outlined, write_outline
+from .prescan import Outlined, write_outline
 from .ranges import Range, ToCut, parts_to_outline, ranges, size_to_cut
 from .reading import (
     OPTIONS,
@@ -32,6 +31,7 @@ from .reading import (
     read_file,
     storage_of,
 )
+from .rotation import chains
 from .stream import CaptureStream, Refused
 from .versions import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 

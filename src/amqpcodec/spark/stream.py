@@ -20,13 +20,13 @@ from ..batch import _protocol
 from ..capture import CaptureError
 from ..capture._order import CaptureFile, in_order, look
 from ..capture._storage import locate
-from .arrivals import changed, finished, head_of
 from .columns import arrow_schema
+from .file_listing import changed, finished, head_of
 from .files import Selection, StoredFile, list_files
 from .journal import Journal, Position, Task
+from .microbatches import Candidate, Planner
 from .options import Options
 from .reading import TASK_BYTES, ReadOptions, arrangement_of, paths_of, read_file, storage_of
-from .steps import Candidate, Planner
 from .versions import (
     DataSourceStreamReader,
     InputPartition,

@@ -11,12 +11,12 @@ from ..capture import CaptureError
 from ..capture._link import NOT, Arrangement, Endpoints, goes_on, look, reason, told_alone
 from ..capture._order import CaptureFile
 from ..capture._storage import Storage, locate
-from .arrivals import Fingerprint, changed
+from .file_listing import Fingerprint, changed
 from .files import StoredFile
 from .journal import Journal, OpenChain, Position, Task
-from .kept import key_of
 from .ranges import Range, cuts, size_to_cut
 from .reading import ReadOptions, open_reader
+from .state_files import key_of
 
 __all__ = ["Candidate", "Planner"]
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from ..capture import Reader
 from ..capture._outline import Part, follow, outline, parts
 from ..capture._seal import seal, unseal
-from .kept import key_of, write_whole
+from .state_files import key_of, write_whole
 from .versions import InputPartition
 
 __all__ = ["FEW", "Outlined", "follow_outlines", "outlined", "write_outline"]
