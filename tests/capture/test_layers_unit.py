@@ -15,7 +15,7 @@ from amqpcodec.capture._layers._items import Item, Stop
 from amqpcodec.capture._layers._keylog import Keys
 from tests.capture.test_tls_unit import TALK, message
 from tests.capture.test_websocket_unit import EXTENSIONS, over_web
-from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, split_segments
+from tests.support.tls_talk import CLIENT, SERVER, Payloads, Talker, split_segments
 
 pytest.importorskip("cryptography")
 
@@ -28,7 +28,7 @@ def tls_of(talker: Talker | None = None) -> tuple[_tls.Tls, list[str]]:
     return _tls.Tls(keys, _sessions.Sessions(), reasons.append), reasons
 
 
-def fed(tls: _tls.Tls, conversation: Said) -> list[tuple[int, Item]]:
+def fed(tls: _tls.Tls, conversation: Payloads) -> list[tuple[int, Item]]:
     return [item for side, data in conversation for item in tls.receive(side, data)]
 
 
@@ -154,9 +154,9 @@ def test_key_updates_are_bounded():
 # ---- what somebody made up ----
 
 
-def conversations() -> list[tuple[Said, bytes]]:
+def conversations() -> list[tuple[Payloads, bytes]]:
     """Over TLS of both versions, over WebSocket, and over both; with their keys."""
-    talks_with_keys: list[tuple[Said, bytes]] = []
+    talks_with_keys: list[tuple[Payloads, bytes]] = []
     small = [*TALK[:3], (CLIENT, message(600)), *TALK[4:]]
     for version, talk in (
         (ssl.TLSVersion.TLSv1_2, small),
@@ -170,7 +170,7 @@ def conversations() -> list[tuple[Said, bytes]]:
 CONVERSATIONS = conversations()
 
 
-def used(layers: Layers, conversation: Said, tls: bool, chance: random.Random) -> None:
+def used(layers: Layers, conversation: Payloads, tls: bool, chance: random.Random) -> None:
     """Whatever comes, each answer is one of those that the core takes."""
     for side, data in conversation:
         if chance.random() < 0.1:

@@ -26,7 +26,7 @@ from tests.capture.recording import packets
 from tests.capture.test_tls_unit import SUITES12, TALK
 from tests.capture.test_tls_vectors import KEYS, OPENSSL_KEYS, RECORDING
 from tests.capture.test_tls_vectors import OPENSSL as OPENSSL_RECORDING
-from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, certificate, split_segments
+from tests.support.tls_talk import CLIENT, SERVER, Payloads, Talker, certificate, split_segments
 
 pytest.importorskip("cryptography")
 
@@ -49,18 +49,18 @@ class Relay(threading.Thread):
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.target = port
-        self.said: Said = []
+        self.payloads: Payloads = []
         self.start()
 
     def wait(self, since: int, client: int, server: int) -> None:
         """Until both sides have said so many pieces after the first ones, and then nothing."""
         end = time.monotonic() + 30
         while time.monotonic() < end:
-            count = len(self.said)
+            count = len(self.payloads)
             time.sleep(0.2)
-            sides = [side for side, _ in self.said[since:]]
+            sides = [side for side, _ in self.payloads[since:]]
             enough = sides.count(CLIENT) >= client and sides.count(SERVER) >= server
-            if enough and count == len(self.said):
+            if enough and count == len(self.payloads):
                 return
         raise TimeoutError(f"client and server have not said {client} and {server} pieces")
 
@@ -76,7 +76,7 @@ class Relay(threading.Thread):
     def carry(self, source: socket.socket, target: socket.socket, side: int) -> None:
         try:
             while data := source.recv(1 << 16):
-                self.said.append((side, data))
+                self.payloads.append((side, data))
                 target.sendall(data)
             target.shutdown(socket.SHUT_WR)
         except OSError:
@@ -103,7 +103,7 @@ class Openssl:
             stderr=subprocess.DEVNULL,
         )
 
-    def say(self, lines: Sequence[str], *options: str) -> Said:
+    def say(self, lines: Sequence[str], *options: str) -> Payloads:
         """What both sides send where a client says these lines, each after the one before it came
         to the server: the program reads a command only where it stands alone."""
         for _ in range(100):
@@ -125,21 +125,21 @@ class Openssl:
         assert client.stdin is not None
         relay.wait(0, 2, 2)  # both hellos, and what follows each of them
         for line in lines:
-            since = len(relay.said)
+            since = len(relay.payloads)
             client.stdin.write(line.encode() + b"\n")
             client.stdin.flush()
             relay.wait(since, 1, int(self.turns and line != "K"))
         client.stdin.write(b"Q\n")
         client.communicate(timeout=20)
         relay.join(10)
-        return relay.said
+        return relay.payloads
 
     def close(self) -> None:
         self.server.kill()
         self.server.communicate()
 
 
-def read(payloads: Said, keys: bytes) -> tuple[bytes, bytes]:
+def read(payloads: Payloads, keys: bytes) -> tuple[bytes, bytes]:
     """What both sides said inside of TLS."""
     reasons: list[str] = []
     tls = Tls(KeyLog(keys), Sessions(), reasons.append)

@@ -25,7 +25,7 @@ from tests.capture import recording as make
 from tests.capture import v1_talk
 from tests.capture.recording import packets
 from tests.capture.rows import rows
-from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, split_segments
+from tests.support.tls_talk import CLIENT, SERVER, Payloads, Talker, split_segments
 
 pytest.importorskip("cryptography")
 
@@ -351,7 +351,7 @@ def test_keys_in_the_file(order: str, port: int):
 def test_tls_after_the_header_of_amqp_1_0():
     talker = Talker()
     client, server = v1_talk.client_says(), v1_talk.server_says()
-    payloads: Said = [(CLIENT, v1_talk.TLS), (SERVER, v1_talk.TLS)]
+    payloads: Payloads = [(CLIENT, v1_talk.TLS), (SERVER, v1_talk.TLS)]
     payloads += talker.talk([(CLIENT, client), (SERVER, server)])
     frame_rows = rows(make.pcap(packets(split_segments(payloads, (100,)))), keylog=talker.keys)
     assert [row["error"] for row in frame_rows if row["error"]] == []

@@ -20,7 +20,7 @@ from tests.capture import v1_talk
 from tests.capture.recording import packets
 from tests.capture.rows import rows
 from tests.capture.test_tls_unit import EXPECTED, TALK, frames, in_two, message, stats
-from tests.support.tls_talk import CLIENT, SERVER, Said, Talker, split_segments
+from tests.support.tls_talk import CLIENT, SERVER, Payloads, Talker, split_segments
 
 REQUEST = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -66,9 +66,11 @@ class Deflater:
         return packed.removesuffix(b"\0\0\xff\xff")
 
 
-def over_web(talk: Iterable[tuple[int, bytes]], extension: bytes = b"", pieces: int = 1) -> Said:
+def over_web(
+    talk: Iterable[tuple[int, bytes]], extension: bytes = b"", pieces: int = 1
+) -> Payloads:
     """A conversation over WebSocket: its messages in so many fragments, pings between them."""
-    payloads: Said = [(CLIENT, REQUEST % b""), (SERVER, ANSWER % extension)]
+    payloads: Payloads = [(CLIENT, REQUEST % b""), (SERVER, ANSWER % extension)]
     takes = [b"%s_no_context" % who not in extension for who in (b"client", b"server")]
     pack = [Deflater(takeover) if extension else None for takeover in takes]
     for side, data in talk:
@@ -201,7 +203,7 @@ NOT_TEXT = [
         ([*NOT_TEXT[:2], (SERVER, b"\xc2\1x")], {_websocket.NO_FRAME: 1}),
     ],
 )
-def test_what_is_no_web_socket(payloads: Said, reasons: dict[str, int]):
+def test_what_is_no_web_socket(payloads: Payloads, reasons: dict[str, int]):
     for size in (60_000, 1000):
         counters = stats(make.pcap(packets(split_segments(payloads, (size,)))))
         assert counters["tls_reasons"] == reasons

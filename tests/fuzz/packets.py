@@ -14,7 +14,7 @@ from tests.fuzz import mutators, talks, v1_model, v1_mutators
 from tests.fuzz.mutators import below, edit, lead
 from tests.fuzz.target import Mutator
 from tests.support import amqp091_gen as gen
-from tests.support.tls_talk import Said, split_segments
+from tests.support.tls_talk import Payloads, split_segments
 
 #: Of all calls: a capture of its own, and changes of bytes without regard to what they are.
 FRESH, BYTES = 0.12, 0.12
@@ -68,7 +68,7 @@ TUNNELS = tuple(wrap.TUNNELS.values())
 # ---- captures of their own
 
 
-def segments(rng: Random, messages: Said, client: int, port: int) -> list[Part]:
+def segments(rng: Random, messages: Payloads, client: int, port: int) -> list[Part]:
     """A connection: its opening, what is said, its end; each of them at times."""
     hosts = ("fd00::1", "fd00::2") if rng.random() < 0.15 else ("10.0.0.1", "10.0.0.2")
     ends = (hosts[0], client), (hosts[1], port)

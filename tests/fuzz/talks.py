@@ -15,7 +15,7 @@ from tests.fuzz.mutators import below, fresh
 from tests.support import amqp091_gen as gen
 from tests.support import amqp091_wire as w
 from tests.support.bridge import V0_8, V0_9
-from tests.support.tls_talk import CLIENT, SERVER, Said, Talker
+from tests.support.tls_talk import CLIENT, SERVER, Payloads, Talker
 
 #: Of 0-9-1 first, then of the others, and of one that nobody speaks.
 HEADERS = (
@@ -52,9 +52,9 @@ def login(rng: Random) -> bytes:
     return gen.method_frame(rng, 0, f"connection.{LOGINS[below(rng, len(LOGINS))]}")
 
 
-def legacy(rng: Random) -> Said:
+def legacy(rng: Random) -> Payloads:
     """Of 0-9-1, 0-9 or 0-8, each with its header or another one's, or none."""
-    messages: Said = []
+    messages: Payloads = []
     version = (None, None, V0_9, V0_8)[below(rng, 4)]
     if rng.random() < 0.06:
         messages.append((CLIENT, PROXIES[below(rng, len(PROXIES))]))
@@ -142,24 +142,24 @@ def v1_side(rng: Random, side: int) -> list[bytes]:
     return out
 
 
-def v1_talks(rng: Random) -> Said:
+def v1_talks(rng: Random) -> Payloads:
     """Both sides of 1.0, in turns."""
     sides = [v1_side(rng, CLIENT), v1_side(rng, SERVER)]
-    messages: Said = []
+    messages: Payloads = []
     while any(sides):
         side = below(rng, 2) if all(sides) else int(not sides[0])
         messages.append((side, sides[side].pop(0)))
     return messages
 
 
-def plain(rng: Random) -> Said:
+def plain(rng: Random) -> Payloads:
     """A conversation of either family, or at times what is none."""
     if rng.random() < 0.03:
         return [(below(rng, 2), gen.octets(rng, 1 + below(rng, 300)))]
     return legacy(rng) if rng.random() < 0.55 else v1_talks(rng)
 
 
-def web(rng: Random) -> Said:
+def web(rng: Random) -> Payloads:
     """The same over WebSocket, and a frame or a line of it changed at times."""
     extension = EXTENSIONS[below(rng, len(EXTENSIONS))]
     messages = over_web(plain(rng)[:9], extension, 1 + below(rng, 3))
@@ -170,7 +170,7 @@ def web(rng: Random) -> Said:
 
 
 @cache
-def tls() -> list[tuple[Said, bytes]]:
+def tls() -> list[tuple[Payloads, bytes]]:
     """Some over TLS, with their key logs; none where what reads them is missing."""
     if find_spec("cryptography") is None:
         return []

@@ -54,7 +54,7 @@ class Core:
             ctypes.CDLL(str(importlib.import_module(f"amqpcodec.{name}").__file__))
             for name in MODULES
         ]
-        self.seen = [
+        self.reached_flags = [
             (ctypes.c_ubyte * count).in_dll(library, "mutant_seen") for library in self.libraries
         ]
 
@@ -80,7 +80,7 @@ class Core:
     def take_seen(self) -> list[int]:
         """The sites reached since the last call."""
         sites: set[int] = set()
-        for flags in self.seen:
+        for flags in self.reached_flags:
             sites.update(k for k, reached in enumerate(bytes(flags)) if reached)
             ctypes.memset(flags, 0, len(flags))
         return sorted(sites)

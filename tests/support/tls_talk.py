@@ -14,7 +14,7 @@ from pathlib import Path
 
 CLIENT, SERVER = 0, 1
 #: (side, bytes), in the order in which they were sent.
-Said = list[tuple[int, bytes]]
+Payloads = list[tuple[int, bytes]]
 
 
 @cache
@@ -73,9 +73,9 @@ class Talker:
         """The key log so far."""
         return self.log.read_bytes()
 
-    def talk(self, messages: Iterable[tuple[int, bytes]], close: bool = True) -> Said:
+    def talk(self, messages: Iterable[tuple[int, bytes]], close: bool = True) -> Payloads:
         """What both sides send where they say these messages, one after the other."""
-        payloads: Said = []
+        payloads: Payloads = []
         reads, writes = (ssl.MemoryBIO(), ssl.MemoryBIO()), (ssl.MemoryBIO(), ssl.MemoryBIO())
         ends = (
             self.contexts[0].wrap_bio(
@@ -128,9 +128,9 @@ def joined(payloads: Iterable[tuple[int, bytes]]) -> tuple[bytes, bytes]:
     return streams[0], streams[1]
 
 
-def split_segments(payloads: Iterable[tuple[int, bytes]], sizes: Sequence[int]) -> Said:
+def split_segments(payloads: Iterable[tuple[int, bytes]], sizes: Sequence[int]) -> Payloads:
     """The same in segments of these sizes, in turn."""
-    out: Said = []
+    out: Payloads = []
     for side, data in payloads:
         at = 0
         while at < len(data):

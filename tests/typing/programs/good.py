@@ -147,9 +147,9 @@ def describe(
         case amqp.Method():
             assert_type(frame, amqp.Method)
             return frame.NAME
-        case amqp.Header(size, found):
+        case amqp.Header(size, properties):
             assert_type(size, int)
-            assert_type(found, amqp.Basic.Properties)
+            assert_type(properties, amqp.Basic.Properties)
             return str(size)
         case amqp.Body(payload):
             assert_type(payload, bytes)
