@@ -14,10 +14,10 @@ from .jsonl import shown_value
 from .naming import JSON_VALUE
 from .times import Clock
 
-__all__ = ["LONGEST", "bytes_text", "cells", "clean"]
+__all__ = ["MAX_CHARACTERS", "bytes_text", "cells", "clean"]
 
 #: How bytes and texts of one value are shortened before anything else is done with them.
-LONGEST = 4096
+MAX_CHARACTERS = 4096
 MAX_HEX = 64  # bytes: nobody reads more of them in a table
 
 
@@ -67,9 +67,9 @@ def _shown(value: object) -> str:
 
 def bytes_text(value: bytes) -> str:
     """Text where it is text, otherwise hex."""
-    start = value[:LONGEST]
+    start = value[:MAX_CHARACTERS]
     # A character may have been cut in two.
-    for excess in range(4 if len(value) > LONGEST else 1):
+    for excess in range(4 if len(value) > MAX_CHARACTERS else 1):
         try:
             text = start[: len(start) - excess].decode()
         except UnicodeDecodeError:
@@ -81,4 +81,4 @@ def bytes_text(value: bytes) -> str:
 
 def clean(text: str) -> str:
     """One line of text that moves no cursor."""
-    return escaped(text[:LONGEST])
+    return escaped(text[:MAX_CHARACTERS])

@@ -23,12 +23,12 @@ from . import UsageError
 __all__ = ["Cancelled", "Follow", "Interface", "Pipe", "is_live"]
 
 #: How often a file is looked at that may have grown, in seconds.
-PAUSE = 0.05
+POLL_SECONDS = 0.05
 #: Bytes at the beginning and end of what was read that are compared: a file may be written anew
 #: between two looks. A recording has the time of its first packet there.
-CHECKED = 64
+COMPARED_BYTES = 64
 #: The smallest header of a recording: so much is needed to tell what it is.
-FIRST = 24
+MIN_HEADER_BYTES = 24
 
 
 class Cancelled:
@@ -104,7 +104,7 @@ class Pipe:
     def read(self, size: int = -1) -> bytes:
         """What is there, at least one byte of it; nothing at the end."""
         chunk = self._some(size)
-        while not self.begun and chunk and len(chunk) < FIRST:
+        while not self.begun and chunk and len(chunk) < MIN_HEADER_BYTES:
             more = self._some(size)
             if not more:
                 break
@@ -145,13 +145,13 @@ class Follow(Pipe):
             return b""
         data = super()._some(size)
         self._offset += len(data)
-        self._first += data[: CHECKED - len(self._first)]
-        self._last = (self._last + data[-CHECKED:])[-CHECKED:]
+        self._first += data[: COMPARED_BYTES - len(self._first)]
+        self._last = (self._last + data[-COMPARED_BYTES:])[-COMPARED_BYTES:]
         return data
 
     def ended(self) -> bool:
         """Whether nothing follows; it may grow until Ctrl-C."""
-        if not self.stop.wait(None, PAUSE):
+        if not self.stop.wait(None, POLL_SECONDS):
             return True
         return self._is_truncated() or self._is_renamed()
 

@@ -13,7 +13,7 @@ from .naming import extract_part, split
 __all__ = ["Ordering", "sort_keys"]
 
 #: Rows that are held beyond --limit before they are sorted and cut.
-SLACK = 65536
+SORT_BUFFER_ROWS = 65536
 
 
 def sort_keys(names: list[str]) -> list[tuple[str, str]]:
@@ -55,7 +55,7 @@ class Ordering:
             return
         self.batches.append(batch)
         self.row_count += batch.num_rows
-        if self.limit is not None and self.row_count > self.limit + SLACK:
+        if self.limit is not None and self.row_count > self.limit + SORT_BUFFER_ROWS:
             self._sort()
 
     def remaining_rows(self) -> Iterator[pa.RecordBatch]:

@@ -16,7 +16,7 @@ HEADER = re.compile(
     rb"AMQP(?:\x00\x00\x09\x01|\x01\x01[\x00\x08\x09][\x00-\x0a]|[\x00\x02\x03]\x01\x00\x00)"
 )
 #: Bytes before a header that are looked at: the longest TCP header, and IPv4's without options.
-BEFORE = 80
+TCP_IP_HEADER_BYTES = 80
 
 
 def header_ports(
@@ -43,7 +43,7 @@ def header_ports(
                     if direction[::-1] not in header_directions:
                         header_directions.add(direction)
                         counts[direction[1]] += 1
-                overlap = raw[-BEFORE:]
+                overlap = raw[-TCP_IP_HEADER_BYTES:]
         except OSError:
             continue
     return {port: n for port, n in sorted(counts.items()) if port not in set(ports)}

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["DEEPEST", "TermError", "parse"]
+__all__ = ["MAX_DEPTH", "TermError", "parse"]
 
 #: Terms within each other, at most.
-DEEPEST = 100
+MAX_DEPTH = 100
 
 _TOKEN = re.compile(
     rb'\s*(?:(<<"(?:[^"\\]|\\.)*+"(?:/utf8)?>>)|(<<[0-9,\s]*+>>)|"((?:[^"\\]|\\.)*+)"'
@@ -32,7 +32,7 @@ def parse(text: bytes) -> Any:
     """The term that all of a text is.
 
     Raises:
-        TermError: it is none, it is cut, or more terms stand within each other than DEEPEST.
+        TermError: it is none, it is cut, or more terms stand within each other than MAX_DEPTH.
     """
     open_: list[tuple[bytes, list[Any]]] = [(b"", [])]
     at, wants_comma = 0, False
@@ -57,8 +57,8 @@ def parse(text: bytes) -> Any:
         elif wants_comma:
             raise TermError(f"a comma is missing before byte {at}")
         elif sign is not None:
-            if len(open_) > DEEPEST:
-                raise TermError(f"more than {DEEPEST} terms within each other")
+            if len(open_) > MAX_DEPTH:
+                raise TermError(f"more than {MAX_DEPTH} terms within each other")
             open_.append((sign, []))
             continue
         else:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["PendingMessages"]
 
 #: How far a returned message is looked for.
-FAR = 1000
+MAX_SEARCH_MESSAGES = 1000
 
 
 class PendingMessages:
@@ -80,7 +80,7 @@ class PendingMessages:
 
     def find(self, fits: Callable[[Message], bool]) -> Message | None:
         """The first that fits, among those that have waited longest; it goes on waiting."""
-        for _, message in zip(range(FAR), self.messages.values(), strict=False):
+        for _, message in zip(range(MAX_SEARCH_MESSAGES), self.messages.values(), strict=False):
             if fits(message):
                 return message
         return None

@@ -14,7 +14,7 @@ from .player import Player
 __all__ = ["ReplayBar"]
 
 #: Seconds between two looks of the bar at the counts.
-EVERY = 0.1
+REFRESH_SECONDS = 0.1
 
 
 class ReplayBar(Bar):
@@ -41,6 +41,6 @@ class ReplayBar(Bar):
         now = time.monotonic()
         if self.bars is None or now < self._next:
             return
-        self._next = now + EVERY
+        self._next = now + REFRESH_SECONDS
         rate = player.confirmed / max(now - self._begin, 0.001)
         self.bars.update(self._task, completed=player.confirmed, sent=player.sent, rate=rate)

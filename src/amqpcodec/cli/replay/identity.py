@@ -22,7 +22,7 @@ from .target import Target
 __all__ = ["CANNOT_CHANGE_MESSAGES", "PARTS", "can_be_read_again", "identity_of"]
 
 #: Bytes that are read at once.
-STEP = 1 << 20
+CHUNK_BYTES = 1 << 20
 #: Columns of --where whose values depend on what the files are called.
 OF_NAMES = {"file", "connection"}
 
@@ -120,7 +120,7 @@ def _digest(file: Path | Uri) -> str:
     digest = hashlib.sha256()
     try:
         with _open_source(file) as opened:
-            while data := opened.read(STEP):
+            while data := opened.read(CHUNK_BYTES):
                 digest.update(data)
     except OSError as error:
         raise UsageError(f"{file}: {error.strerror or error}") from None

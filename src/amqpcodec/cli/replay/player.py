@@ -36,7 +36,7 @@ __all__ = ["Pace", "Player"]
 #: published.
 HIGH_WATER, MAX_UNCONFIRMED = 4 << 20, 64 << 20
 #: Seconds between looks at Ctrl-C.
-STEP = 0.1
+POLL_SECONDS = 0.1
 #: Reply codes of a closed channel that are about the target and no message: a permission, an
 #: exchange that is gone, a resource that is locked. What is sent again then fails again.
 TARGET_FAULTS = (403, 404, 405)
@@ -129,7 +129,7 @@ class Player:
         while not is_over():
             if time.monotonic() > deadline:
                 raise ConnectionLost(f"{self.wire.target}: no answer")
-            self._pump(STEP)
+            self._pump(POLL_SECONDS)
 
     def _open_channel(self) -> None:
         self._is_ready, self._flow = False, True
@@ -228,7 +228,7 @@ class Player:
             if wait <= 0 and not must_wait:
                 break
             self._send_again()
-            self._pump(STEP if must_wait else min(wait, STEP))
+            self._pump(POLL_SECONDS if must_wait else min(wait, POLL_SECONDS))
         if outgoing.is_suspect and not self._settle_all():
             return False
         self.sent += self._send(outgoing, outgoing.is_suspect)
@@ -258,7 +258,7 @@ class Player:
             if self.stopped():
                 return False
             self._send_again()
-            self._pump(STEP)
+            self._pump(POLL_SECONDS)
         return True
 
     def _send(self, outgoing: Outgoing, is_alone: bool) -> bool:
@@ -293,7 +293,7 @@ class Player:
             self.wire.session.close()
         deadline = time.monotonic() + 5
         while not self.wire.session.closed and time.monotonic() < deadline:
-            for event in self.wire.pump(STEP):
+            for event in self.wire.pump(POLL_SECONDS):
                 self._settled(event)
 
     # --- events

@@ -19,7 +19,7 @@ __all__ = ["charts", "safe"]
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8CD9", "#B5A000")
 #: Curves of one figure; bars; connections.
 MAX_CURVES, MAX_BARS, MAX_LINES = 8, 15, 150
-LONGEST = 40
+MAX_NAME_CHARACTERS = 40
 
 
 def safe(text: object, longest: int = 400) -> str:
@@ -95,7 +95,7 @@ def _curves(series: Series, names: list[str] | None) -> go.Figure:
     others = [] if names is not None else [name for name in busiest if name not in shown]
     for name in shown:
         if name in series.counts:
-            _curve(figure, series, safe(name, LONGEST), [name])
+            _curve(figure, series, safe(name, MAX_NAME_CHARACTERS), [name])
     if others:
         _curve(figure, series, f"{len(others)} others", others)
     return figure

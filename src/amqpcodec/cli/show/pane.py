@@ -20,7 +20,7 @@ WIDE, DUMP = 150, 74
 #: Bytes that are dumped: nobody reads more of them.
 MAX_BYTES = 4096
 #: Characters of a value.
-LONGEST = 300
+MAX_CHARACTERS = 300
 COLOURS = ("cyan", "green", "yellow", "magenta", "blue", "red")
 
 
@@ -78,7 +78,7 @@ def _tree(rows: list[dict[str, object]]) -> Iterator[Text]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+    return text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + "…"
 
 
 def _colours(rows: list[dict[str, object]], size: int) -> list[str]:
