@@ -42,7 +42,7 @@ class Broker:
         self.declared: list[Any] = []
         self.passive: list[str] = []
         self.logins: list[tuple[str | None, str | None, str]] = []
-        self.taken: list[Any] = []
+        self.publications: list[Any] = []
         self.times: list[float] = []
         self.die_after: int | None = None
         self.block_after: int | None = None
@@ -73,7 +73,7 @@ class Broker:
         link.close()
 
     def _unblock(self, session: Any, link: Any) -> None:
-        self.while_blocked = len(self.taken)
+        self.while_blocked = len(self.publications)
         session.send(amqp.Connection.Unblocked())
         link.sendall(session.data_to_send())
 
@@ -96,11 +96,11 @@ class Broker:
                 request.respond(request.method.RESPONSES[0]())
             case Published(channel=channel, message=message, tag=tag) if channel.is_open:
                 self._published(channel, message, tag)
-                if self.block_after is not None and len(self.taken) >= self.block_after:
+                if self.block_after is not None and len(self.publications) >= self.block_after:
                     self.block_after = None
                     session.send(amqp.Connection.Blocked("low on \x1bmemory"))
                     threading.Timer(0.3, self._unblock, (session, link)).start()
-                if self.die_after is not None and len(self.taken) >= self.die_after:
+                if self.die_after is not None and len(self.publications) >= self.die_after:
                     self.die_after = None
                     return False
         return True
@@ -138,7 +138,7 @@ class Broker:
         if method.routing_key in self.faults:
             channel.connection.close(*self.faults[method.routing_key], amqp.Basic.Publish)
             return
-        self.taken.append(message)
+        self.publications.append(message)
         self.times.append(time.monotonic())
         if method.routing_key in self.unroutable and method.mandatory:
             back = amqp.Basic.Return(312, "NO_ROUTE", method.exchange, method.routing_key)

@@ -44,11 +44,11 @@ class Reader:
     """Lines of a pipe or terminal, and how long each took."""
 
     def __init__(self, fd: int) -> None:
-        self.fd, self.rest = fd, b""
+        self.fd, self.remainder = fd, b""
 
     def lines(self, count: int, seconds: float) -> tuple[list[str], float]:
         begun = time.monotonic()
-        while self.rest.count(b"\n") < count:
+        while self.remainder.count(b"\n") < count:
             remaining_seconds = begun + seconds - time.monotonic()
             if remaining_seconds <= 0 or not select.select([self.fd], [], [], remaining_seconds)[0]:
                 break
@@ -58,9 +58,9 @@ class Reader:
                 break
             if not more:
                 break
-            self.rest += more
+            self.remainder += more
         took = time.monotonic() - begun
-        *lines, self.rest = self.rest.split(b"\n", count)
+        *lines, self.remainder = self.remainder.split(b"\n", count)
         return [line.decode().rstrip("\r") for line in lines], took
 
 

@@ -65,7 +65,7 @@ def replay(run: Any, recording: Path, broker: Broker, journal: Path, *more: obje
 
 
 def bodies(broker: Broker) -> list[int]:
-    return [int(bytes(published.body)) for published in broker.taken]
+    return [int(bytes(published.body)) for published in broker.publications]
 
 
 # --- files that are no journal --------------------------------------------------------------------
@@ -216,7 +216,7 @@ def test_two_replays_with_one_journal_at_once(run, recording, broker, tmp_path):
     command = ["replay", recording, "--to", target, "--fast", "--journal", path, *words]
     thread = threading.Thread(target=lambda: first.append(started(*command)))
     thread.start()
-    while len(broker.taken) < 5:
+    while len(broker.publications) < 5:
         assert thread.is_alive()
     second = replay(run, recording, broker, path, *words)
     thread.join(60)
@@ -343,7 +343,7 @@ def test_a_journal_of_another_selection_is_refused(run, recording, broker, tmp_p
         assert result.status == 2
         assert f"is of another replay, with other values of {options}: " in result.err
         assert path.read_bytes() == before
-    assert len(broker.taken) == 60
+    assert len(broker.publications) == 60
 
 
 def test_a_journal_names_nobody(run, recording, broker, tmp_path):

@@ -88,7 +88,7 @@ def test_rules_for_keys_are_rules_for_cc_and_bcc(run, tmp_path, broker):
     plan = run("replay", path, "--to", HOST, "--dry-run", *rules)
     assert plan.lines[1].endswith("'test.a', CC 'test.b', BCC 'test.b', BCC 'test.c'")
     assert run("replay", path, "--to", target(broker), "--fast", *rules).status == 0
-    [publication] = broker.taken
+    [publication] = broker.publications
     assert publication.method.routing_key == "test.a"
     assert publication.properties.headers == {
         "CC": ["test.b"],
@@ -104,7 +104,7 @@ def test_a_rule_is_applied_once(run, tmp_path, broker):
     path = of_messages(tmp_path, published("", "a", headers={"CC": ["a", "b"]}))
     rules = ("--map", "key:a=b", "--map", "key:b=a")
     assert run("replay", path, "--to", target(broker), "--fast", *rules).status == 0
-    [publication] = broker.taken
+    [publication] = broker.publications
     assert publication.properties.headers == {"CC": ["b", "a"]}
 
 
@@ -125,7 +125,7 @@ def test_a_copy_that_no_rule_fits_is_refused_before_anything_is_sent(
     assert f"{header} 'vic" in plan.out
     allowed = (*rules, "--map", "key:*=*")
     assert run("replay", path, "--to", target(broker), "--fast", *allowed).status == 0
-    assert [bytes(publication.body) for publication in broker.taken] == [b"x", b"x"]
+    assert [bytes(publication.body) for publication in broker.publications] == [b"x", b"x"]
 
 
 def test_rules_for_exchanges_alone_need_none_for_copies(run, tmp_path, broker):
@@ -133,7 +133,7 @@ def test_rules_for_exchanges_alone_need_none_for_copies(run, tmp_path, broker):
     path = of_messages(tmp_path, published("old", "a", headers={"CC": ["b"]}))
     result = run("replay", path, "--to", target(broker), "--fast", "--map", "old=orders")
     assert result.status == 0
-    assert broker.taken[0].properties.headers == {"CC": ["b"]}
+    assert broker.publications[0].properties.headers == {"CC": ["b"]}
 
 
 @pytest.mark.parametrize("header", [b"CC", b"BCC"])
@@ -146,9 +146,9 @@ def test_a_header_that_stands_twice_is_not_sent(run, tmp_path, broker, header):
     assert result.status == 1
     assert result.out == "2 sent, 2 confirmed, 1 left out, as CC or BCC stands twice\n"
     assert f"message 1 cannot be sent: its headers name {header.decode()} 2 times" in result.err
-    assert [publication.properties.headers[header.decode()] for publication in broker.taken] == [
-        ["safe"]
-    ] * 2
+    assert [
+        publication.properties.headers[header.decode()] for publication in broker.publications
+    ] == [["safe"]] * 2
     plan = run("replay", path, "--to", HOST, "--dry-run", "--map", "key:a=safe")
     assert plan.status == 1
     assert "victim" not in plan.out
@@ -169,7 +169,7 @@ def test_copies_of_a_pipe_are_refused_too(tmp_path, broker):
     )
     assert ended.returncode == 2
     assert b"BCC send messages to 'victim'" in ended.stderr
-    assert broker.taken == []
+    assert broker.publications == []
 
 
 def test_keys_that_are_not_utf_8_are_mapped(tmp_path):
@@ -202,7 +202,7 @@ def test_no_message_is_sent_before_all_exchanges_are_there(run, tmp_path, broker
     assert result.status == 2
     assert "no such exchange: 'gone' (404 " in result.err
     assert "'gone too' (404 " in result.err
-    assert broker.taken == []
+    assert broker.publications == []
     assert broker.passive == ["orders", "gone", "gone too"]
     only = run("replay", path, "--to", target(broker), "--fast", "--where", "exchange == orders")
     assert only.out == "300 sent, 300 confirmed\n"
@@ -229,7 +229,7 @@ def test_a_pipe_is_checked_message_by_message(tmp_path, broker):
     )
     assert ended.returncode == 2
     assert b"no such exchange: 'gone'" in ended.stderr
-    assert len(broker.taken) <= 1
+    assert len(broker.publications) <= 1
 
 
 def test_more_routes_than_a_plan_tells_apart(run, tmp_path, broker, monkeypatch):
@@ -350,7 +350,7 @@ def test_declare_creates_it(run, tmp_path, broker):
     }  # fmt: skip
     bind = broker.declared[3]
     assert (bind.queue, bind.exchange, bind.routing_key) == ("eu", "t-shop", "eu.#")
-    assert len(broker.taken) == 2
+    assert len(broker.publications) == 2
 
 
 def test_what_is_there_with_other_properties_ends_it(run, tmp_path, broker):
@@ -358,7 +358,7 @@ def test_what_is_there_with_other_properties_ends_it(run, tmp_path, broker):
     result = run("replay", declaring(tmp_path), "--to", target(broker), "--fast", "--declare")
     assert result.status == 2
     assert "queue 'eu', durable cannot be declared: 406 PRECONDITION_FAILED" in result.err
-    assert broker.taken == []
+    assert broker.publications == []
 
 
 def test_declare_from_a_table_of_all_methods(run, tmp_path, broker):
@@ -369,7 +369,7 @@ def test_declare_from_a_table_of_all_methods(run, tmp_path, broker):
     result = run("replay", table, "--to", target(broker), "--fast", "--declare")
     assert (result.status, result.err) == (0, "")
     assert len(broker.declared) == 5
-    assert len(broker.taken) == 2
+    assert len(broker.publications) == 2
 
 
 def test_declare_from_what_declares_nothing(run, tmp_path, broker):

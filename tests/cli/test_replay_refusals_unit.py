@@ -44,7 +44,7 @@ def replay(run: Any, path: Path, broker: Broker, *more: object) -> Any:
 
 
 def numbers(broker: Broker) -> list[int]:
-    return [int(bytes(message.body)) for message in broker.taken]
+    return [int(bytes(message.body)) for message in broker.publications]
 
 
 @pytest.mark.parametrize("window", [1, 2, 10, 1000])

@@ -53,7 +53,7 @@ def url(broker: Broker, login: str = "", path: str = "/") -> str:
 
 
 def bodies(broker: Broker) -> list[bytes]:
-    return [bytes(publication.body) for publication in broker.taken]
+    return [bytes(publication.body) for publication in broker.publications]
 
 
 # --- what is sent ---------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def test_publications_of_a_capture(run, good, broker):
     assert (result.status, result.err) == (0, "")
     assert result.out == "2 sent, 2 confirmed\n"
     assert bodies(broker) == [b"first", b"\x00\xff\x1b[2J"]
-    first = broker.taken[0]
+    first = broker.publications[0]
     assert (first.method.exchange, first.method.routing_key) == ("orders", "eu.de")
     assert first.method.mandatory
     assert first.properties == PROPERTIES
@@ -97,10 +97,10 @@ def test_a_broker_that_was_recorded_is_refused(run, tmp_path, broker):
     result = run(*common)
     assert result.status == 2
     assert "--to-recorded-broker" in result.err
-    assert broker.taken == []
+    assert broker.publications == []
     assert broker.logins == []
     assert run(*common, "--to-recorded-broker").status == 0
-    assert len(broker.taken) == 2
+    assert len(broker.publications) == 2
 
 
 def test_where_and_map(run, many, broker):
@@ -110,15 +110,15 @@ def test_where_and_map(run, many, broker):
         *("--map", "orders=copy", "--map", "key:k.1*=new.*.1", "--map", "key:*=never"),
     )
     assert result.out == "11 sent, 11 confirmed\n"
-    keys = [publication.method.routing_key for publication in broker.taken]
+    keys = [publication.method.routing_key for publication in broker.publications]
     assert keys == ["new..1", *(f"new.{n}.1" for n in range(10))]
-    assert {publication.method.exchange for publication in broker.taken} == {"copy"}
+    assert {publication.method.exchange for publication in broker.publications} == {"copy"}
 
 
 def test_bad_rows_are_left_out_and_said(run, bad, broker):
     result = run("replay", bad, "--to", url(broker), "--fast")
     assert result.status == 1
-    assert len(broker.taken) == 2
+    assert len(broker.publications) == 2
     assert BAD not in b"".join(bodies(broker))
 
 
@@ -127,7 +127,7 @@ def test_a_table_that_dissect_wrote(run, good, tmp_path, broker):
     assert run("dissect", good, "--level", "message", "-o", table).status == 0
     result = run("replay", table, "--to", url(broker), "--fast", "--where", "routing_key == us")
     assert (result.status, result.out) == (0, "1 sent, 1 confirmed\n")
-    (only,) = broker.taken
+    (only,) = broker.publications
     assert (only.body, only.method.routing_key) == (b"\x00\xff\x1b[2J", "us")
     assert dict(only.properties.headers) == {"n": 5, "who": "eve"}
     assert only.properties.content_type == "text/plain"
@@ -146,7 +146,7 @@ def test_a_table_of_ones_own(run, tmp_path, broker):
     result = run("replay", table, "--to", url(broker), "--fast", "--window", 7)
     assert (result.status, result.out) == (0, "3,000 sent, 3,000 confirmed\n")
     assert bodies(broker) == [b"%d" % n for n in range(3000)]
-    assert broker.taken[2999].properties.message_id == "m2999"
+    assert broker.publications[2999].properties.message_id == "m2999"
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_table_without_messages(run, tmp_path, broker, columns, status):
     result = run("replay", table, "--to", url(broker), "--fast")
     assert result.status == status
     assert "exchange" in result.err
-    assert broker.taken == []
+    assert broker.publications == []
 
 
 def test_user_id_of_somebody_else(run, tmp_path, broker):
@@ -167,7 +167,10 @@ def test_user_id_of_somebody_else(run, tmp_path, broker):
     columns = {"exchange": ["orders"] * 2, "routing_key": ["k"] * 2}
     pq.write_table(pa.table({**columns, "properties.user_id": ["eve", "guest"]}), table)
     result = run("replay", table, "--to", url(broker), "--fast")
-    assert [publication.properties.user_id for publication in broker.taken] == [None, "guest"]
+    assert [publication.properties.user_id for publication in broker.publications] == [
+        None,
+        "guest",
+    ]
     assert "user-id was taken off 1 messages" in result.err
 
 
@@ -196,7 +199,7 @@ def test_a_missing_exchange_is_named(run, many, broker):
     assert result.status == 2
     assert "no such exchange: 'gone' (404 NOT_FOUND - no exchange 'gone'" in result.err
     assert "--declare" in result.err
-    assert broker.taken == []
+    assert broker.publications == []
     assert result.out == ""
 
 
@@ -236,7 +239,7 @@ def test_over_tls(run, good, tmp_path):
             result = run("replay", good, "--to", target, "--fast", *more)
             assert result.status == 2
             assert "its certificate is not trusted" in result.err
-    assert len(broker.taken) == 2
+    assert len(broker.publications) == 2
 
 
 def test_tls_to_a_broker_without(run, good, broker):
@@ -319,7 +322,7 @@ def test_as_recorded(run, tmp_path, broker):
     columns = {"exchange": ["orders"] * 4, "routing_key": list("abcd"), "timestamp": times}
     pq.write_table(pa.table(columns), table)
     assert run("replay", table, "--to", url(broker)).status == 0
-    assert [publication.method.routing_key for publication in broker.taken] == list("abcd")
+    assert [publication.method.routing_key for publication in broker.publications] == list("abcd")
     at = [publication - broker.times[0] for publication in broker.times]
     assert at[1] == pytest.approx(0.3, abs=0.15)
     assert at[2] == pytest.approx(at[1], abs=0.15), "a time that runs back is no wait"
@@ -376,16 +379,16 @@ def test_a_broken_replay_goes_on(run, many, broker, tmp_path):
     assert "goes on from here" in first.err
     confirmed = int(first.out.split(", ")[1].split()[0])
     assert 0 < confirmed <= 37
-    assert len(broker.taken) == 37
-    del broker.taken[:]
+    assert len(broker.publications) == 37
+    del broker.publications[:]
     second = run(*common)
     assert second.status == 0
     assert f"{confirmed} skipped, as confirmed before" in second.out
     assert bodies(broker) == [b"%d" % n for n in range(confirmed, 100)]
-    del broker.taken[:]
+    del broker.publications[:]
     third = run(*common)
     assert third.out == "0 sent, 0 confirmed, 100 skipped, as confirmed before\n"
-    assert broker.taken == []
+    assert broker.publications == []
     assert "100" in run(*common, "--dry-run").lines[-1]
 
 
@@ -393,7 +396,7 @@ def test_what_was_refused_is_tried_again(run, many, broker, tmp_path):
     common = ("replay", many, "--to", url(broker), "--fast", "--journal", tmp_path / "journal")
     broker.nacks = {"k.5", "k.6", "k.50"}
     assert run(*common).status == 1
-    del broker.taken[:]
+    del broker.publications[:]
     broker.nacks = set()
     assert run(*common).status == 0
     assert bodies(broker) == [b"5", b"6", b"50"]

@@ -74,10 +74,10 @@ class _Records(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.found: list[tuple[str, int]] = []
+        self.records: list[tuple[str, int]] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.found.append((record.name, record.levelno))
+        self.records.append((record.name, record.levelno))
 
 
 _RECORDS = _Records()
@@ -89,7 +89,7 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
     A MemoryError is left to end the run: it says something about the machine or a real defect.
     """
     root = logging.getLogger()
-    _RECORDS.found.clear()
+    _RECORDS.records.clear()
     root.addHandler(_RECORDS)
     try:
         with warnings.catch_warnings(record=True) as warned:
@@ -108,7 +108,7 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
     finally:
         root.removeHandler(_RECORDS)
     categories = [warning.category.__name__ for warning in warned]
-    return (*result, tuple(_RECORDS.found), tuple(categories))
+    return (*result, tuple(_RECORDS.records), tuple(categories))
 
 
 def shown(result: tuple[Any, ...], most: int = 300) -> str:

@@ -93,7 +93,7 @@ class Difference:
 
 
 @dataclass
-class Found:
+class Totals:
     """What a run of many cases gave."""
 
     cases: int = 0
@@ -136,10 +136,10 @@ def compare_many(
     cases: int,
     seed: int,
     most: int,
-    tell: Callable[[Found], None] | None = None,
-) -> Found:
+    tell: Callable[[Totals], None] | None = None,
+) -> Totals:
     """Compare many cases; stops when so many differed."""
-    totals = Found()
+    totals = Totals()
     stock, live = sides
     for number in range(seed, seed + cases):
         case = make(stock.package, number)
@@ -157,8 +157,12 @@ def compare_many(
 
 
 def run(
-    package: str, cases: int, seed: int, most: int = 50, tell: Callable[[Found], None] | None = None
-) -> Found:
+    package: str,
+    cases: int,
+    seed: int,
+    most: int = 50,
+    tell: Callable[[Totals], None] | None = None,
+) -> Totals:
     """Compare many cases with the drop-in installed, and count the calls into it."""
     module = dropin(package)
     with installed(package) as sides:

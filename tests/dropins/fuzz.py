@@ -11,11 +11,11 @@ import argparse
 import sys
 import time
 
-from tests.dropins.case import USES, V1_USES, Found, compare, make, run
+from tests.dropins.case import USES, V1_USES, Totals, compare, make, run
 from tests.dropins.stock import installed
 
 
-def report(package: str, totals: Found, seconds: float) -> None:
+def report(package: str, totals: Totals, seconds: float) -> None:
     """What was done and what differed."""
     rate = totals.cases / seconds if seconds else 0
     print(
@@ -45,7 +45,7 @@ def main() -> int:
     for package in options.packages:
         begin = time.monotonic()
 
-        def tell(totals: Found, begin: float = begin, package: str = package) -> None:
+        def tell(totals: Totals, begin: float = begin, package: str = package) -> None:
             rate = totals.cases / (time.monotonic() - begin)
             text = f"{package}: {totals.cases:,} cases, {rate:,.0f}/s, "
             print(f"\r{text}{len(totals.differences)} differ ", end="", file=sys.stderr, flush=True)

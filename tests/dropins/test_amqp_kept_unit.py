@@ -220,13 +220,13 @@ class Pipe(OctetPipe):
 
     def __init__(self, name: str, octets: bytes) -> None:
         self.name = name
-        self.left = octets
+        self.remaining_bytes = octets
         self.readers: list[Any] = []
         super().__init__()
 
     def receive(self, size: int) -> bytes:
         self.readers.append(self.name)
-        piece, self.left = self.left[:size], self.left[size:]
+        piece, self.remaining_bytes = self.remaining_bytes[:size], self.remaining_bytes[size:]
         return piece
 
 

@@ -327,10 +327,10 @@ def transport_of(side: Side, data: bytes) -> Any:
             self.raise_on_initial_eintr = True
             self.connected = True
             self.sock = None
-            self.left = data
+            self.remaining_bytes = data
 
         def receive(self, size: int) -> bytes:
-            chunk, self.left = self.left[:size], self.left[size:]
+            chunk, self.remaining_bytes = self.remaining_bytes[:size], self.remaining_bytes[size:]
             return chunk
 
     return Memory()

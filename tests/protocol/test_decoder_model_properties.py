@@ -37,7 +37,7 @@ class Play:
         self.model = Model()
         self.decoder = amqp.Decoder(0, copy=copy)
         self.open: list[Iterator[Any]] = []
-        self.kept: list[tuple[Any, Any]] = []
+        self.frames_with_keys: list[tuple[Any, Any]] = []
         self.unsent = b""
 
     def piece(self) -> bytes:
@@ -83,7 +83,7 @@ class Play:
                 self.open.remove(frames)
                 return
             assert (item[0], key_of(item[1])) == expected
-            self.kept.append((item[1], expected[1]))
+            self.frames_with_keys.append((item[1], expected[1]))
 
     def reset(self) -> None:
         """Starts over at a frame's first byte, for both."""
@@ -103,7 +103,7 @@ class Play:
         for channel, frame in self.decoder.feed(b""):
             assert (channel, key_of(frame)) == self.model.take()
         assert self.model.take() is None
-        for frame, key in self.kept:  # what was given out never changes
+        for frame, key in self.frames_with_keys:  # what was given out never changes
             assert key_of(frame) == key
 
 

@@ -32,15 +32,15 @@ class Pair:
         self.client: Any = Connection("client", protocol=protocol, **(client or {}))
         self.server: Any = Connection("server", protocol=protocol, **(server or {}))
         self.amqp = self.client.model.module
-        self.told: dict[str, list[Event]] = {"client": [], "server": []}
+        self.events: dict[str, list[Event]] = {"client": [], "server": []}
 
     def pump(self) -> Pair:
         """Carry bytes until nothing waits."""
         while self.client.bytes_to_send or self.server.bytes_to_send:
             for event in self.server.receive_data(self.client.data_to_send()):
-                self.told["server"].append(event)
+                self.events["server"].append(event)
                 self.react(event)
-            self.told["client"] += self.client.receive_data(self.server.data_to_send())
+            self.events["client"] += self.client.receive_data(self.server.data_to_send())
         return self
 
     def react(self, event: Event) -> None:
@@ -73,8 +73,8 @@ class Pair:
 
     def take(self, side: str) -> list[Event]:
         """What one end was told since the last look."""
-        events = self.told[side]
-        self.told[side] = []
+        events = self.events[side]
+        self.events[side] = []
         return events
 
 

@@ -23,9 +23,9 @@ from tests.session.pair import Pair, names, opened
 @pytest.mark.parametrize("protocol", ["0-9-1", "0-9", "0-8", amqp])
 def test_handshake_opens_both_ends(protocol):
     pair = Pair(protocol, client={"virtual_host": "v", "heartbeat": 7}).pump()
-    assert names(pair.told["server"]) == ["LoginRequested", "OpenRequested"]
-    assert pair.told["server"][1] == OpenRequested("v")
-    (event,) = pair.told["client"]
+    assert names(pair.events["server"]) == ["LoginRequested", "OpenRequested"]
+    assert pair.events["server"][1] == OpenRequested("v")
+    (event,) = pair.events["client"]
     match event:
         case ConnectionOpened("v", _, channel_max, frame_max, heartbeat):
             assert (channel_max, frame_max, heartbeat) == (2047, 131072, 7)
@@ -48,7 +48,7 @@ def test_a_nul_would_move_the_parts_of_plain(place):
 def test_server_reads_the_credentials(mechanism):
     options = {"username": "jürgen", "password": "päss", "mechanism": mechanism}
     pair = Pair(client=options).pump()
-    login = pair.told["server"][0]
+    login = pair.events["server"][0]
     assert isinstance(login, LoginRequested)
     assert (login.mechanism, login.username, login.password) == (mechanism, "jürgen", "päss")
     assert "päss" not in repr(login)
@@ -56,7 +56,7 @@ def test_server_reads_the_credentials(mechanism):
 
 def test_amqplain_is_a_field_table_without_its_length():
     client = {"username": "me", "password": "secret", "mechanism": "AMQPLAIN"}
-    login = Pair(client=client).pump().told["server"][0]
+    login = Pair(client=client).pump().events["server"][0]
     assert login.response == b"\x05LOGINS\0\0\0\x02me\x08PASSWORDS\0\0\0\x06secret"
 
 
@@ -64,7 +64,7 @@ def test_external_takes_the_name_only():
     pair = Pair(
         client={"mechanism": "EXTERNAL", "username": "cn"}, server={"mechanisms": ("EXTERNAL",)}
     ).pump()
-    login = pair.told["server"][0]
+    login = pair.events["server"][0]
     assert (login.username, login.password, login.response) == ("cn", None, b"cn")
 
 
@@ -74,7 +74,7 @@ def test_external_takes_the_name_only():
 @pytest.mark.parametrize("mechanism", ["PLAIN", "AMQPLAIN"])
 def test_unreadable_credentials_are_none(mechanism, response):
     client = {"mechanism": mechanism, "sasl": lambda challenge: response}
-    login = Pair(client=client).pump().told["server"][0]
+    login = Pair(client=client).pump().events["server"][0]
     assert (login.username, login.password) == (None, None)
     assert login.response == response
 
@@ -94,20 +94,20 @@ def test_a_challenge_is_answered():
     responses = {None: b"first", b"who?": b"me"}
     client = {"mechanism": "CR", "sasl": responses.__getitem__}
     pair = Challenging(client=client, server={"mechanisms": ["CR"]}).pump()
-    assert names(pair.told["server"]) == ["LoginRequested", "LoginContinued", "OpenRequested"]
+    assert names(pair.events["server"]) == ["LoginRequested", "LoginContinued", "OpenRequested"]
     assert pair.client.is_open
 
 
 def test_plain_has_no_answer_to_a_challenge():
     pair = Challenging().pump()
-    (event,) = pair.told["client"]
+    (event,) = pair.events["client"]
     assert (event.stage, event.closed_by) == ("login", "local")
     assert pair.client.closed
 
 
 def test_mechanism_that_is_not_offered_ends_it():
     pair = Pair(server={"mechanisms": ["EXTERNAL"]}).pump()
-    (event,) = pair.told["client"]
+    (event,) = pair.events["client"]
     assert isinstance(event, ConnectionClosed)
     assert "EXTERNAL" in event.reply_text
     assert pair.client.closed
@@ -128,7 +128,7 @@ class Refusing(Pair):
 
 def test_login_refused_with_its_reason():
     pair = Refusing().pump()
-    (event,) = pair.told["client"]
+    (event,) = pair.events["client"]
     match event:
         case ConnectionClosed(403, "ACCESS_REFUSED - no such user", None, "remote", "login"):
             pass
@@ -162,7 +162,7 @@ class NoHost(Pair):
 
 def test_virtual_host_refused():
     pair = NoHost().pump()
-    (event,) = pair.told["client"]
+    (event,) = pair.events["client"]
     assert event == ConnectionClosed(
         530, "NOT_ALLOWED - no vhost", "connection.open", "remote", "open"
     )

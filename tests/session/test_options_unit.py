@@ -23,9 +23,9 @@ class Recorded(Pair):
             data = self.client.data_to_send()
             self.sent += data
             for event in self.server.receive_data(data):
-                self.told["server"].append(event)
+                self.events["server"].append(event)
                 self.react(event)
-            self.told["client"] += self.client.receive_data(self.server.data_to_send())
+            self.events["client"] += self.client.receive_data(self.server.data_to_send())
         return self
 
     def methods(self):

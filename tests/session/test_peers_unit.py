@@ -187,7 +187,7 @@ def test_a_server_checks_the_locale(locale):
 def test_locales_of_both_ends_meet():
     pair = Pair(client={"locale": "nn_NO"}, server={"locales": ["de_DE", "fr_FR"]}).pump()
     assert pair.client.is_open
-    assert pair.told["server"][0].locale == "de_DE"
+    assert pair.events["server"][0].locale == "de_DE"
 
 
 # ---- other protocols ----

@@ -42,13 +42,13 @@ class Talk(RuleBasedStateMachine):
     def start(self) -> None:
         self.pair = opened(client={"frame_max": 4096}, answer=False)
         self.line = {"client": b"", "server": b""}
-        self.said: dict[int, list[Any]] = {}
+        self.published: dict[int, list[Any]] = {}
         self.heard: dict[int, list[Any]] = {}
         self.confirmed: dict[int, list[int]] = {}
-        self.asked: list[Any] = []
+        self.requests: list[Any] = []
         self.answered: list[Any] = []
         self.delivered: dict[int, list[bytes]] = {}
-        self.taken: dict[int, list[bytes]] = {}
+        self.received: dict[int, list[bytes]] = {}
         self.settled: dict[int, set[int]] = {}
         self.ended: list[Any] = []
         self.generation = 0
@@ -92,7 +92,7 @@ class Talk(RuleBasedStateMachine):
                 assert request not in self.ended
                 self.ended.append(request)
             case Delivered(consumer, message):
-                self.taken.setdefault(consumer.channel.context, []).append(message.body)
+                self.received.setdefault(consumer.channel.context, []).append(message.body)
             case ChannelClosed(channel, 200, unconfirmed=unconfirmed):
                 confirmed = self.confirmed.get(channel.context, [])
                 numbers = sorted([*unconfirmed, *confirmed])
@@ -115,14 +115,14 @@ class Talk(RuleBasedStateMachine):
 
     def ask(self, request: Any) -> None:
         if request is not None:
-            self.asked.append(request)
+            self.requests.append(request)
 
     @precondition(lambda self: self.open_channels("client"))
     @rule(data=st.data(), body=BODIES)
     def publish(self, data: Any, body: bytes) -> None:
         channel = data.draw(st.sampled_from(self.open_channels("client")))
         tag = channel.publish("", "q", body)
-        self.said.setdefault(channel.context, []).append((tag, body))
+        self.published.setdefault(channel.context, []).append((tag, body))
 
     @precondition(lambda self: self.open_channels("client"))
     @rule(data=st.data(), what=st.sampled_from(["consume", "get", "qos", "declare_queue"]))
@@ -189,8 +189,8 @@ class Talk(RuleBasedStateMachine):
     @invariant()
     def told_in_order(self) -> None:
         for context, heard in getattr(self, "heard", {}).items():
-            assert heard == self.said[context][: len(heard)]
-        for context, bodies in getattr(self, "taken", {}).items():
+            assert heard == self.published[context][: len(heard)]
+        for context, bodies in getattr(self, "received", {}).items():
             assert bodies == self.delivered[context][: len(bodies)]
 
     def teardown(self) -> None:
@@ -203,8 +203,8 @@ class Talk(RuleBasedStateMachine):
         assert self.pair.client.closed
         assert self.pair.server.closed
         self.told_in_order()
-        assert sorted(map(id, self.ended)) == sorted(map(id, self.asked))
-        assert all(request.done for request in self.asked)
+        assert sorted(map(id, self.ended)) == sorted(map(id, self.requests))
+        assert all(request.done for request in self.requests)
 
 
 TestTalk = Talk.TestCase

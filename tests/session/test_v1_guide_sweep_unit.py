@@ -73,15 +73,15 @@ class Talk(Wire):
         super().__init__([])
         self.engine: Any = Connection("server", protocol="1.0", container_id="peer", **options)
         self.react = react
-        self.said: list[bytes] = []
+        self.chunks: list[bytes] = []
 
     def recv(self, _: int) -> bytes:
         data = bytes(self.sent)
         self.sent.clear()
         for event in self.engine.receive_data(data):
             self.react(self.engine, event)
-        self.said.append(self.engine.data_to_send())
-        return self.said[-1]
+        self.chunks.append(self.engine.data_to_send())
+        return self.chunks[-1]
 
 
 def run(name: str, wire: Wire, *arguments: Any) -> Any:
@@ -126,7 +126,7 @@ def gives_messages(engine: Any, event: Any) -> None:
 def record(name: str, react: Any, *arguments: Any, **options: Any) -> tuple[list[bytes], Any]:
     talk = Talk(react, **options)
     result = run(name, talk, *arguments)
-    return [data for data in talk.said if data], result
+    return [data for data in talk.chunks if data], result
 
 
 def places(reads: list[bytes]) -> Iterator[tuple[list[bytes], bytes]]:

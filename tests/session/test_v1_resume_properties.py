@@ -25,7 +25,7 @@ class Ends:
             b"%d" % number: amqp.Message(rng.randbytes(rng.choice((0, 5, 700, 2000))), to="q")
             for number in range(COUNT)
         }
-        self.waiting = list(self.messages)
+        self.unsent_tags = list(self.messages)
         self.settled: dict[bytes, Any] = {}  # tag -> what the sender heard
         self.processed: list[bytes] = []  # messages, each as the receiver dealt with it
         self.sender: Any = None
@@ -97,8 +97,8 @@ class Ends:
             sent = link.resume(tag, self.messages[tag])
             if sent is not None and sent.settled:
                 self.settled[tag] = plan.state
-        while self.waiting and link.credit:
-            tag = self.waiting.pop(0)
+        while self.unsent_tags and link.credit:
+            tag = self.unsent_tags.pop(0)
             link.send(self.messages[tag], tag=tag)
 
 

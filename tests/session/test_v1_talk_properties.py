@@ -40,7 +40,7 @@ class End:
         self.aborted: dict[str, int] = defaultdict(int)
         self.told_aborted: dict[str, int] = defaultdict(int)
         self.decided: dict[tuple[str, bytes], Any] = {}
-        self.told: dict[tuple[str, bytes], Any] = {}
+        self.reported_outcomes: dict[tuple[str, bytes], Any] = {}
         self.ends: list[Any] = []
 
     # --- what it is told
@@ -56,8 +56,8 @@ class End:
                     self.told_aborted[link.name] += 1
                 case v1.DeliveryUpdated(link, delivery, state, settled):
                     if isinstance(delivery, v1.OutgoingDelivery):
-                        assert (link.name, delivery.tag) not in self.told, "told twice"
-                        self.told[link.name, delivery.tag] = (state, settled)
+                        assert (link.name, delivery.tag) not in self.reported_outcomes, "told twice"
+                        self.reported_outcomes[link.name, delivery.tag] = (state, settled)
                         if not settled:
                             with contextlib.suppress(LocalProtocolError):  # the link is gone
                                 delivery.settle()
@@ -223,11 +223,11 @@ def test_two_engines_understand_each_other(seed: int) -> None:
                 assert got == sent
         for name, count in other.told_aborted.items():
             assert count <= one.aborted[name]
-        for key, outcome in one.told.items():
+        for key, outcome in one.reported_outcomes.items():
             assert other.decided[key] == outcome
         for key, outcome in other.decided.items():
             if key[0] not in closed:
-                assert one.told[key] == outcome
+                assert one.reported_outcomes[key] == outcome
         # Credit is the same at both ends, where nothing waits.
         for link in one.links(v1.Sender):
             if link.name in closed | blocked or link.state != "ATTACHED":
@@ -253,7 +253,7 @@ def test_the_talk_is_about_something() -> None:
     for seed in range(200):
         for end in converse(random.Random(seed)):
             counts["deliveries"] += sum(map(len, end.received.values()))
-            counts["outcomes"] += len(end.told)
+            counts["outcomes"] += len(end.reported_outcomes)
             counts["aborted"] += sum(end.told_aborted.values())
             counts["ends"] += len(end.ends)
     assert counts["deliveries"] > 100, counts
