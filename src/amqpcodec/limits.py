@@ -7,8 +7,11 @@ docs/limits.md lists these and all others.
     128
 """
 
-from amqpcodec import _v1
 from amqpcodec._interpreter import _codec
+from amqpcodec._v1 import get_max_empty_elements as _get_max_empty_elements
+from amqpcodec._v1 import get_max_int_keys as _get_max_int_keys
+from amqpcodec._v1 import set_max_empty_elements as _set_max_empty_elements
+from amqpcodec._v1 import set_max_int_keys as _set_max_int_keys
 
 from ._public import listing
 
@@ -26,7 +29,7 @@ __dir__ = listing(__name__)
 
 def get_max_empty_elements() -> int:
     """The limit that `set_max_empty_elements` sets; 65,536 by default."""
-    return _v1.get_max_empty_elements()
+    return _get_max_empty_elements()
 
 
 def set_max_empty_elements(limit: int) -> None:
@@ -44,12 +47,12 @@ def set_max_empty_elements(limit: int) -> None:
     Raises:
         ValueError: the limit is no number from 0 to 4,294,967,295.
     """
-    _v1.set_max_empty_elements(limit)
+    _set_max_empty_elements(limit)
 
 
 def get_max_int_keys() -> int:
     """The limit that `set_max_int_keys` sets; 256 by default."""
-    return _v1.get_max_int_keys()
+    return _get_max_int_keys()
 
 
 def set_max_int_keys(limit: int) -> None:
@@ -65,7 +68,7 @@ def set_max_int_keys(limit: int) -> None:
     Raises:
         ValueError: the limit is no number from 0 to 4,294,967,295.
     """
-    _v1.set_max_int_keys(limit)
+    _set_max_int_keys(limit)
 
 
 def get_max_nesting() -> int:

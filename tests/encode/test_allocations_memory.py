@@ -44,12 +44,14 @@ CHOICES: dict[str, list[str] | None] = {
     " headers": [*PLAIN, "headers.n:long", "headers.text", "mandatory"],
 }
 CASES: dict[str, Callable[[], Callable[[], Any]]] = {
-    f"0-9-1 {to} {tables}{name}": partial(encode, legacy, "0-9-1", to, tables=tables, fields=fields)
+    f"0-9-1 {to} {tables}{name}": partial(
+        encode, legacy, "0-9-1", to, field_tables=tables, fields=fields
+    )
     for to in ("columns", "stream", "dictionaries")
     for tables in ("json", "map")
     for name, fields in CHOICES.items()
 } | {
-    f"1.0 {to} {tables}{name}": partial(encode, new, "1.0", to, tables=tables, fields=fields)
+    f"1.0 {to} {tables}{name}": partial(encode, new, "1.0", to, field_tables=tables, fields=fields)
     for to in ("columns", "stream")
     for tables in ("json", "map")
     for name, fields in {"": None, " asked for": ASKED}.items()
