@@ -278,7 +278,7 @@ try:
 except (CompatError, UserWarning) as error:
     print("refused", type(error).__name__)
 print([one.installed() for one in (pika_dropin, amqp_dropin, pamqp_dropin)])
-print([getattr(one._DROP_IN._built and one._DROP_IN._built.codec, "lenient", None)
+print([getattr(one._DROP_IN._patch and one._DROP_IN._patch.codec, "lenient", None)
        for one in (pika_dropin, amqp_dropin, pamqp_dropin)])
 print([type(one).__name__ for one in (pika.frame.decode_frame, amqp.serialization.loads)])
 """.replace(
