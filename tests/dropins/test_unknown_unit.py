@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -55,6 +56,25 @@ def test_a_known_client_is_no_error(package: str) -> None:
         assert module._DROP_IN.report().is_known
         module.uninstall()
         assert module._DROP_IN.report() is None
+
+
+def test_deprecations_of_an_old_client_are_no_errors(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With -W error, a tag of times would be none that pamqp 3.2 reads on Python 3.12 and newer."""
+    module = dropin(package)
+    build = module._DROP_IN.build
+
+    def build_with_warning(strict: bool) -> Any:
+        warnings.warn("utcfromtimestamp() is deprecated", DeprecationWarning, stacklevel=1)
+        return build(strict)
+
+    monkeypatch.setattr(module._DROP_IN, "build", build_with_warning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        module.install()
+    assert module.installed()
+    module.uninstall()
 
 
 def test_another_word_is_refused(package: str) -> None:

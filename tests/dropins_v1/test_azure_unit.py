@@ -227,12 +227,25 @@ def test_a_known_version_is_not_warned_of() -> None:
         dropin(EVENTHUB).uninstall()
 
 
+def distribution(package: str) -> str:
+    """The name by which the drop-in knows a package."""
+    clients = dropin(package).CLIENTS
+    return next(name for name, root in clients.items() if package == f"{root}._pyamqp")
+
+
+def unknown_client(package: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The distribution of a package, which is version 77.8.9 from now on."""
+    module, name = dropin(package), distribution(package)
+    monkeypatch.setattr(importlib.import_module(module.CLIENTS[name]), "__version__", "77.8.9")
+    monkeypatch.setattr(module._DROP_INS[name], "version", lambda: "77.8.9")
+    return name
+
+
 def test_an_unknown_version_is_compared_first(
     package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = dropin(package)
-    [name] = [n for n, root in module.CLIENTS.items() if package == f"{root}._pyamqp"]
-    monkeypatch.setattr(module._DROP_INS[name], "version", lambda: "77.8.9")
+    name = unknown_client(package, monkeypatch)
     with pytest.warns(CompatWarning, match=r"77\.8\.9"):
         module.install(clients=[name])
     module.uninstall()
@@ -260,8 +273,7 @@ def test_a_number_without_its_sign_is_refused_by_name(
 ) -> None:
     """A version that reads a signed format as the unsigned one of the same width."""
     module = dropin(package)
-    [name] = [n for n, root in module.CLIENTS.items() if package == f"{root}._pyamqp"]
-    monkeypatch.setattr(module._DROP_INS[name], "version", lambda: "77.8.9")
+    name = unknown_client(package, monkeypatch)
     table = live(package)._decode._DECODE_BY_CONSTRUCTOR
     unsigned = {0x51: 0x50, 0x54: 0x52, 0x55: 0x53, 0x61: 0x60, 0x71: 0x70, 0x81: 0x80}[code]
     was = table[code]
@@ -272,6 +284,23 @@ def test_a_number_without_its_sign_is_refused_by_name(
     finally:
         table[code] = was
     assert not module.installed()
+
+
+def test_a_reader_that_somebody_replaced_before_is_used(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of a list; a version that is known is not compared with the drop-in."""
+    module = dropin(package)
+    decode = live(package)._decode
+    replaced = list(decode._DECODE_BY_CONSTRUCTOR)
+    replaced[0x54] = lambda raw: (raw[1:], "replaced")
+    monkeypatch.setattr(decode, "_DECODE_BY_CONSTRUCTOR", replaced)
+    with pytest.warns(CompatWarning, match=r"_DECODE_BY_CONSTRUCTOR is not .* own: what rests"):
+        module.install(clients=[distribution(package)])
+    try:
+        assert decode.decode_payload(memoryview(b"\0\x53\x77\x54\xff")).value == "replaced"
+    finally:
+        module.uninstall()
 
 
 HUGE = {

@@ -159,6 +159,9 @@ class GuardRegistry:
             self._refuse(guard, names, [name], module.__name__)
             if type(value) is dict:
                 self._refuse(guard, value, value, f"{module.__name__}.{name}")
+            elif type(value) is list and not all(map(self.is_own, value)):
+                guard.expect(names, name, object())
+                self.theirs.append((names, name, f"{module.__name__}.{name}"))
 
     def _add(
         self, guard: Any, members: dict[str, Any], but: Collection[str], counted: bool = False

@@ -201,7 +201,10 @@ class DropIn:
                 warnings.warn(f"{text}: it is left as it is", CompatWarning, stacklevel=3)
                 return
             try:
-                patch = self.build(strict)
+                with warnings.catch_warnings():
+                    # Those of an old client would be errors, and so differences, with -W error.
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    patch = self.build(strict)
                 theirs = [point for point in patch.points if not point.untouched(self.client)]
                 unpatched = self._unpatchable(
                     [point for point in patch.points if point not in theirs]
