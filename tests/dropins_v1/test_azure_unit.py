@@ -229,7 +229,7 @@ def test_a_known_version_is_not_warned_of() -> None:
 
 def distribution(package: str) -> str:
     """The name by which the drop-in knows a package."""
-    clients = dropin(package).CLIENTS
+    clients: dict[str, str] = dropin(package).CLIENTS
     return next(name for name, root in clients.items() if package == f"{root}._pyamqp")
 
 
