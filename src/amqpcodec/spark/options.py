@@ -78,7 +78,7 @@ class Options:
         for name in self._texts:
             if name in names or name.startswith(prefixes):
                 continue
-            close = difflib.get_close_matches(name, names, 1)
+            close = difflib.get_close_matches(name, names, 1, cutoff=0.7)
             hint = f"did you mean {names[close[0]]}? There is" if close else "there is"
             raise ValueError(f"no option {name!r}; {hint} {', '.join(names.values())}")
 

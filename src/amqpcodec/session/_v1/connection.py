@@ -87,7 +87,8 @@ class V1Connection(Connection):
         self.role: Role = role
         self.limits = limits or Limits()
         self.hostname = hostname
-        self.max_frame_size = max_frame_size = as_int(max_frame_size)
+        max_frame_size = as_int(max_frame_size)
+        self.max_frame_size: int = max_frame_size
         self.remote_open: amqp.Open | None = None
         self.open_sent = self.close_sent = self.close_received = False
         self.frame_size = amqp.MIN_MAX_FRAME_SIZE  # of outgoing frames

@@ -177,8 +177,8 @@ class Unsettled(Ascending[D]):
     def __init__(self) -> None:
         super().__init__()
         self._undecided: Ascending[D] | None = None  # until it is asked for
-        self.clock = 0
-        self.has_ranges = False
+        self.clock: int = 0
+        self.has_ranges: bool = False
         # Disjoint ranges of positions, ascending, both ends included; (clock, state) of each.
         self._starts: list[int] = []
         self._ends: list[int] = []
