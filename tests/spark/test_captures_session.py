@@ -46,7 +46,7 @@ def test_columns_rows_and_paths(spark: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "schema", "problem"),
     [
-        ({"fiels": "taps"}, None, "did you mean files"),
+        ({"filez": "taps"}, None, "did you mean files"),
         ({"mode": "STRICT"}, None, "mode is"),
         (None, "chanel int", "no column 'chanel'"),
         (None, "array<string>", "schema is a struct, not ArrayType"),
