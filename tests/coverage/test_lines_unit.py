@@ -137,3 +137,21 @@ def test_random_inputs_run_untraced(tmp_path: Path) -> None:
     assert 11 not in lines["test_a_fuzz.py"]
     assert 13 not in lines["test_c_memory.py"]
     assert len(files) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_ends_after_many_untraced_tests(tmp_path: Path) -> None:
+    """coverage wraps os._exit at each start, and what it wrapped would be called in turn."""
+    many = "import pytest\n@pytest.mark.parametrize('n', range(1200))\ndef test_it(n): pass\n"
+    (tmp_path / "test_a_fuzz.py").write_text(many)
+    fork = "    child = os.fork()\n    if not child: os._exit(0)\n"
+    wait = "    assert os.waitpid(child, 0)[1] == 0\n"
+    (tmp_path / "test_b_unit.py").write_text(f"import os\ndef test_it():\n{fork}{wait}")
+    (tmp_path / "s.ini").write_text(
+        "[run]\nparallel = True\npatch = subprocess, _exit\ndata_file = data\n"
+    )
+    command = [sys.executable, "-m", "coverage", "run", "--rcfile=s.ini", "-m", "pytest", "-q"]
+    command += ["-p", "tests.coverage.untraced", "-p", "no:cacheprovider"]
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(REPO)])}
+    paths.pop("COVERAGE_PROCESS_CONFIG", None)
+    subprocess.run([*command, str(tmp_path)], cwd=tmp_path, env=paths, check=True)

@@ -38,5 +38,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     try:
         return (yield)
     finally:
+        # Each start wraps os._exit once more, and each child of a fork would run all of them.
+        leave = os._exit
         tracer.start()
+        os._exit = leave  # type: ignore[assignment]
         os.environ[VARIABLE] = settings
