@@ -109,6 +109,16 @@ def test_python_that_is_left_out_does_not_count(
     assert row.split() == ["cli", "7", "1", "2", "85.7%"]
 
 
+def run_traced(folder: Path, patches: str) -> None:
+    """Run the folder's tests under coverage with those patches, and with the plugin."""
+    (folder / "s.ini").write_text(f"[run]\nparallel = True\npatch = {patches}\ndata_file = data\n")
+    command = [sys.executable, "-m", "coverage", "run", "--rcfile=s.ini", "-m", "pytest", "-q"]
+    command += ["-p", "tests.coverage.untraced", "-p", "no:cacheprovider"]
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(REPO)])}
+    paths.pop("COVERAGE_PROCESS_CONFIG", None)
+    subprocess.run([*command, str(folder)], cwd=folder, env=paths, check=True)
+
+
 def test_random_inputs_run_untraced(tmp_path: Path) -> None:
     """Tests of many inputs, before and after one of an example; subprocesses of theirs too."""
     (tmp_path / "called.py").write_text("def f(x):\n    return x\n")
@@ -117,14 +127,7 @@ def test_random_inputs_run_untraced(tmp_path: Path) -> None:
     for name, line in (("a_fuzz", 7), ("b_unit", 8), ("c_memory", 9)):
         text = f"{run}def test_it():\n    f(1)\n{other}"
         (tmp_path / f"test_{name}.py").write_text("\n" * line + text)
-    (tmp_path / "s.ini").write_text(
-        "[run]\nparallel = True\npatch = subprocess\ndata_file = data\n"
-    )
-    command = [sys.executable, "-m", "coverage", "run", "--rcfile=s.ini", "-m", "pytest", "-q"]
-    command += ["-p", "tests.coverage.untraced", "-p", "no:cacheprovider"]
-    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(REPO)])}
-    paths.pop("COVERAGE_PROCESS_CONFIG", None)
-    subprocess.run([*command, str(tmp_path)], cwd=tmp_path, env=paths, check=True)
+    run_traced(tmp_path, "subprocess")
     files = list(tmp_path.glob("data.*"))
     lines: dict[str, set[int]] = {}
     for path in files:
@@ -147,11 +150,4 @@ def test_a_child_ends_after_many_untraced_tests(tmp_path: Path) -> None:
     fork = "    child = os.fork()\n    if not child: os._exit(0)\n"
     wait = "    assert os.waitpid(child, 0)[1] == 0\n"
     (tmp_path / "test_b_unit.py").write_text(f"import os\ndef test_it():\n{fork}{wait}")
-    (tmp_path / "s.ini").write_text(
-        "[run]\nparallel = True\npatch = subprocess, _exit\ndata_file = data\n"
-    )
-    command = [sys.executable, "-m", "coverage", "run", "--rcfile=s.ini", "-m", "pytest", "-q"]
-    command += ["-p", "tests.coverage.untraced", "-p", "no:cacheprovider"]
-    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(REPO)])}
-    paths.pop("COVERAGE_PROCESS_CONFIG", None)
-    subprocess.run([*command, str(tmp_path)], cwd=tmp_path, env=paths, check=True)
+    run_traced(tmp_path, "subprocess, _exit")
