@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: How columns of AMQP 1.0 are named, whose timestamps are milliseconds on the wire.
+#: Columns of AMQP 1.0 with timestamps, which are milliseconds on the wire.
 V1_TIMES = ("creation_time", "absolute_expiry_time")
 OF_V1 = "application_properties."
 

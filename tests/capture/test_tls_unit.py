@@ -552,7 +552,7 @@ def test_bad_lines_are_told_by_number_alone():
     octets = make.pcap(packets(talker.talk(TALK)))
     secret = "c0ffee" * 11
     lines = ["# a comment", "", f"CLIENT_RANDOM {secret}", "EXPORTER_SECRET 1 2", "NONE_SUCH 1 2"]
-    with pytest.warns(capture.CaptureWarning, match=r"left out: 3, 5$") as warning_list:
+    with pytest.warns(capture.CaptureWarning, match=r"that are no secrets: 3, 5$") as warning_list:
         captured_frames = frames(octets, keylog=[*lines, *talker.keys.decode().splitlines()])
     assert captured_frames == EXPECTED
     assert "c0ffee" not in str(warning_list[0].message)

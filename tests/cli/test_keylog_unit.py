@@ -57,7 +57,7 @@ def test_a_key_log_of_other_connections(run, recorded, tmp_path):
     keys = tmp_path / "other.log"
     keys.write_bytes(b"what is this?\n" + other.keys)
     result = run("dissect", recorded[0], "--keylog", keys)
-    assert f"{keys}: lines that are no secrets are left out: 1" in result.err
+    assert f"{keys}: the reader skips lines that are no secrets: 1" in result.err
     assert "(no key in the key log)" in result.err
 
 

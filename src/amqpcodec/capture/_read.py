@@ -787,7 +787,7 @@ def _keys(source: KeyLog | KeyLogSource) -> KeyLog:
     if keys.bad_lines:
         lines = ", ".join(map(str, keys.bad_lines[:10]))
         more = " and more" if len(keys.bad_lines) > 10 else ""
-        text = f"lines of the key log that are no secrets are left out: {lines}{more}"
+        text = f"the reader skips lines of the key log that are no secrets: {lines}{more}"
         warnings.warn(text, CaptureWarning, stacklevel=4)
     return keys
 

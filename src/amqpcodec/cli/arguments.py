@@ -509,7 +509,7 @@ def keylog(text: str) -> KeyLog:
         raise argparse.ArgumentTypeError(f"{text}: {error.strerror or error}") from None
     if key_log.bad_lines:
         lines = ", ".join(map(str, key_log.bad_lines))
-        print_error(f"{text}: lines that are no secrets are left out: {lines}")
+        print_error(f"{text}: the reader skips lines that are no secrets: {lines}")
     return key_log
 
 

@@ -299,7 +299,7 @@ class Topology(Analyzer):
     def warnings(self) -> Iterator[str]:
         """What there was no room for."""
         if self.left_out:
-            yield f"more than {MAX_ENTITIES:,} things: {self.left_out:,} mentions are left out"
+            yield f"more than {MAX_ENTITIES:,} things: the answer lacks {self.left_out:,} mentions"
 
 
 def _arguments(fields: dict[str, Any]) -> str | None:
