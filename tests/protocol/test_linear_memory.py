@@ -47,8 +47,9 @@ def counter(log: Path, program: Path = PROGRAM) -> Iterator[Counter]:
     path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
     path += os.pathsep + sysconfig.get_path("platlib")  # of lxml: -S leaves it out
     with subprocess.Popen(
-        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--log-file={log}",
-         sys.executable, "-S", str(program)],
+        # cachegrind without its caches counts as callgrind does, in half the time.
+        ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
+         f"--log-file={log}", sys.executable, "-S", str(program)],
         env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "PYTHONMALLOC": "malloc"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -64,9 +65,9 @@ def counter(log: Path, program: Path = PROGRAM) -> Iterator[Counter]:
             assert answer, f"valgrind ended: {log.read_text()[-2000:]}"
             process, status = answer.split()
             assert status == "0", f"{construct} of {parts} parts ended with status {status}"
-            line = re.search(rf"^=={process}== Collected *: *(\d+)", log.read_text(), re.MULTILINE)
+            line = re.search(rf"^=={process}== I +refs: +([\d,]+)", log.read_text(), re.MULTILINE)
             assert line is not None
-            return int(line[1])
+            return int(line[1].replace(",", ""))
 
         yield count
 
