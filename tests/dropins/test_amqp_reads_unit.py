@@ -108,16 +108,16 @@ def test_as_without(kind: type[Any], initial: bool, buffered: bytes) -> None:
     names = itertools.cycle(itertools.product(EVENTS, repeat=2))
     single = [{at: event} for at in places for event in EVENTS]
     double = [dict(zip(pair, next(names), strict=True)) for pair in pairs for _ in range(3)]
-    for events in single + double:
-        drop_in.uninstall()
-        want = run(kind, events, initial, buffered)
-        drop_in.install()
-        try:
+    drop_in.uninstall()
+    expected = [run(kind, events, initial, buffered) for events in single + double]
+    drop_in.install()
+    try:
+        for events, results in zip(single + double, expected, strict=True):
             before = drop_in.calls()
-            assert run(kind, events, initial, buffered) == want, events
+            assert run(kind, events, initial, buffered) == results, events
             assert drop_in.calls() > before
-        finally:
-            drop_in.uninstall()
+    finally:
+        drop_in.uninstall()
 
 
 @pytest.mark.parametrize(
