@@ -52,7 +52,7 @@ def test_digits(run, shop, form):
 
 @pytest.mark.parametrize(
     ("condition", "count"),
-    [("> 1", 1), ("<= 0.0000001", 2), ("== 1.5", 1), ("", 3), ("> 1E+30", 0)],
+    [("> 1", 1), ("<= 0.0000001", 2), ("== 1.5", 1), ("", 3), ("> 1E+30", 0), ("!= 1.5", 6)],
 )
 def test_conditions(run, shop, condition, count):
     words = ("--level", "message", "--fields", f"method,{PRICE}", "--format", "json")
@@ -91,3 +91,29 @@ def test_parquet(run, shop, tmp_path):
 )
 def test_commas_of_types(text, names):
     assert split_names(text) == names
+
+
+@pytest.mark.parametrize("digits", [38, 76])
+def test_conditions_on_the_widest_columns(run, shop, digits):
+    name = f"headers.price:decimal({digits},{digits})"
+    words = ("--level", "message", "--fields", name, "--format", "json")
+    result = run("dissect", shop, *words, "--where", f"'{name}' < 1")
+    assert [json.loads(line)[name][:9] for line in result.lines] == ["0.0000001", "0.0000000"]
+
+
+@pytest.mark.parametrize("option", ["--fields", "--where", "--sort"])
+@pytest.mark.parametrize(
+    ("protocol", "name", "reason"),
+    [
+        ("0-9-1", "headers.x:nonsense", "no type 'nonsense'; there is json"),
+        ("0-9-1", "headers.x:decimal(99,2)", "a decimal has 1 to 76 digits"),
+        ("0-9-1", "headers.x:decimal(10)", "no type 'decimal(10)'"),
+        ("1.0", "application_properties.x:nonsense", "no type 'nonsense'"),
+    ],
+)
+def test_types_that_do_not_exist(run, shop, option, protocol, name, reason):
+    text = f"'{name}' == 1" if option == "--where" else name
+    result = run("dissect", shop, "--level", "message", "--protocol", protocol, option, text)
+    assert result.status == 2
+    assert result.out == ""
+    assert f"{option}: {name!r}: {reason}" in result.err

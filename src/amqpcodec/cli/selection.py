@@ -16,6 +16,8 @@ __all__ = ["OPTIONAL_COLUMNS", "Selection", "columns_of", "filter_rows", "parse_
 
 #: Columns of capture.read() that come where they are asked for.
 OPTIONAL_COLUMNS = ("timestamp_ns", "packet", "file_index", "peer")
+#: What names of columns begin with that end in a type: of 0-x, of AMQP 1.0.
+TYPED = ("headers.", "application_properties.")
 
 
 def columns_of(level: str, protocol: str | None) -> dict[str, pa.DataType]:
@@ -106,20 +108,26 @@ class Selection:
             self.read.add(ALIASES[name])
         elif name in COMPUTED_COLUMNS and name in self.types:
             self.read.update(needs(name, self.level, self.is_v1))
-        elif self._is_read(name):
+        elif self._is_read(name, option):
             self.read.add(name)
         elif (parts := split(name, self.types)) is not None:
             self.read.add(parts[0])
         else:
             raise no_column(name, self.types, option)
 
-    def _is_read(self, name: str) -> bool:
-        """Whether capture.read() knows it, be it a column, an argument, a property or a header."""
+    def _is_read(self, name: str, option: str) -> bool:
+        """Whether capture.read() knows it, be it a column, an argument, a property or a header.
+
+        Raises:
+            UsageError: it is a header with a type that does not exist.
+        """
         if name in ("row", "payload") and name not in self.types:
             return False
         try:
             capture.schema(self.level, [name], self.protocol)
-        except ValueError:
+        except ValueError as error:
+            if name.startswith(TYPED[self.is_v1]) and ":" in name and split(name, self.types):
+                raise UsageError(f"{option}: {error}") from None
             return False
         return True
 

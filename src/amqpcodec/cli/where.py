@@ -283,6 +283,12 @@ def _compare(comparison: Comparison, column: pa.Array, path: list[str]) -> pa.Bo
             )
         return mask if comparison.sign == "~" else pc.invert(mask)
     value = _value_for(kind, comparison)
+    if pa.types.is_decimal(kind):
+        # Not in Arrow: a type for both may need more digits than it has.
+        compare = COMPARE[comparison.sign]
+        missing = comparison.sign == "!="
+        number = value.as_py()
+        return _each_distinct(column, lambda d: missing if d is None else compare(d, number))
     mask = pc.call_function(ARROW[comparison.sign], [column, value])
     return pc.fill_null(mask, comparison.sign == "!=")
 
@@ -362,7 +368,7 @@ def _list_fits(comparison: Comparison, column: pa.Array) -> pa.BooleanArray:
     return pa.array([(row in parents) != turned for row in range(len(column))], pa.bool_())
 
 
-def _each_distinct(column: pa.Array, fits: Callable[[str | None], bool]) -> pa.BooleanArray:
+def _each_distinct(column: pa.Array, fits: Callable[[Any], bool]) -> pa.BooleanArray:
     """Looks at every different text once: frames repeat themselves."""
     coded = column.dictionary_encode() if not pa.types.is_dictionary(column.type) else column
     distinct_results = [fits(text) for text in coded.dictionary.to_pylist()]
