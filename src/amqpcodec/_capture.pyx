@@ -17,25 +17,25 @@ from amqpcodec._gen.v1_constants cimport (
     V1_BINARY, V1_DESCRIBED, V1_LIST, V1_MAP, V1_MIN_MAX_FRAME, V1_NULL, V1_SYMBOL, V1_UNKNOWN,
 )
 from amqpcodec._codec cimport (
-    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, CONNECTION_SECURE, CONNECTION_SECURE_OK, CONNECTION_START_OK,
-    CONNECTION_TUNE_OK, CONNECTION_UPDATE_SECRET, Cursor, DEPTH_LIMIT, Desc, ERROR, Fault, FOREIGN_BYTES,
-    FOREIGN_LEAST, foreign_protocol, FRAME_BODY, FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD,
-    is_known_type, load16, load32, load64, MAX_FIELDS, MAX_U32, OK, PLAIN, Protocol, RABBITMQ, read_arguments,
-    read_properties, reading_mode, SHAPE_LONG, SHAPE_TABLE, SHAPE_UNKNOWN, SHAPES, Slot, slot_index, store16,
-    store64, use_begin, use_end,
+    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, Block, block_give, block_room, CONNECTION_SECURE,
+    CONNECTION_SECURE_OK, CONNECTION_START_OK, CONNECTION_TUNE_OK, CONNECTION_UPDATE_SECRET, Cursor,
+    DEPTH_LIMIT, Desc, ERROR, Fault, FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, FRAME_BODY,
+    FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, is_known_type, load16, load32, load64,
+    MAX_FIELDS, MAX_U32, NO_MEMORY, OK, PLAIN, pool_use, Protocol, RABBITMQ, read_arguments,
+    read_properties, reading_mode, SHAPE_LONG, SHAPE_TABLE, SHAPE_UNKNOWN, SHAPES, Slot, slot_index,
+    store16, store64, use_begin, use_end,
 )
 from amqpcodec._v1 cimport (
     V1_AMQP_FRAME, v1_begin, v1_check, v1_check_begin, v1_content, V1_FRAME_AMQP, V1_FRAME_SASL, v1_inside, v1_known,
     V1_MAX_FIELDS, v1_read, V1_SASL_FRAME, v1_verify_begin, v1_verify_fields, V1Check, V1Core, V1Desc, V1Types,
     V1Value,
 )
-from amqpcodec._columns cimport pool_use, shared_pool
 from amqpcodec._columns cimport (
-    append_i64, append_bytes, ArrowArray, AS_TEXT, begin_array, Block, block_give, block_room,
+    append_i64, append_bytes, ArrowArray, AS_TEXT, begin_array,
     COL_ERROR, COL_FRAME, Column, column_grow, COLUMN_KINDS, Columns, copy_16, data_grow, data_promise,
     export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan,
-    free_array_capsule, LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, NO_MEMORY, Node, PERMISSIVE,
-    Request, Schema, schema_capsule, stream_capsule, Table, table_drop, table_finish, table_new,
+    free_array_capsule, LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, PERMISSIVE,
+    Request, Schema, schema_capsule, shared_pool, stream_capsule, Table, table_drop, table_finish, table_new,
     type_number, unknown_column, v1_is_unidentified, v1_true, Values,
 )
 

@@ -6,6 +6,7 @@
 include "_core/wire/python.pxd"
 
 include "_core/wire/wire.pxd"
+include "_core/wire/buffer.pxd"
 include "_core/wire/value.pxd"
 include "_gen/constants.pxd"
 include "_core/wire/errors.pxd"

@@ -22,17 +22,17 @@ from amqpcodec._gen.v1_constants cimport (
     V1_UNKNOWN, V1_USHORT, V1_UUID,
 )
 from amqpcodec._codec cimport (
-    atomic_add_, atomic_get_, atomic_set_, BAD_CAPTURE, BAD_CHANNEL, BAD_COLUMN, BAD_DIGITS,
-    BAD_HEADER_CLASS, BAD_HEARTBEAT, BAD_INCOMPLETE, BAD_METHOD, BAD_ORDER, BAD_RANGE, BAD_TEXT, BAD_TRAILING,
-    BAD_TRUNCATED, bits_to_double, bits_to_float, check_pairs, check_value, copy_bytes, DescTable,
-    double_to_bits, ERROR, fail, fault_error, fault_text, FAULT_TEXT_SIZE, FIELD_RESERVED,
-    FRAME_BODY, FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, HIGHEST_INT64,
-    HIGHEST_SECOND, is_ascii, is_known_type, is_utf8, load16, load64, MAX_U32, MODE_LETTER, OK, Op,
-    place_fault, PLAIN, PROPERTY_ALIASES, Protocol, read_arguments, read_one, read_properties,
-    reading_mode, SCAN_BAD, SCAN_FRAME, scan_frame, SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION,
-    SCOPE_FRAME, SHAPE_SHORT, SHAPE_UNKNOWN, SHAPES, SIGNED_RANGE, slot_index, store32, store64, W_BIT, W_CONTENT,
-    W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT, W_SHORTSTR, W_TABLE, W_TIMESTAMP, WIRE_NAMES,
-    WireFrame,
+    atomic_add_, atomic_get_, atomic_set_, BAD_CAPTURE, BAD_CHANNEL, BAD_COLUMN, BAD_DIGITS, BAD_HEADER_CLASS,
+    BAD_HEARTBEAT, BAD_INCOMPLETE, BAD_METHOD, BAD_ORDER, BAD_RANGE, BAD_TEXT, BAD_TRAILING, BAD_TRUNCATED,
+    bits_to_double, bits_to_float, block_check, block_give, block_room, buffer_commit, buffer_ensure,
+    buffer_in_block, buffer_put, buffer_put_byte, buffer_size, buffer_truncate, check_pairs, check_value, copy_bytes, DescTable, double_to_bits,
+    ERROR, fail, fault_error, fault_text, FAULT_TEXT_SIZE, FIELD_RESERVED, FRAME_BODY, FRAME_END, FRAME_HEADER,
+    FRAME_HEARTBEAT, FRAME_METHOD, HIGHEST_INT64, HIGHEST_SECOND, is_ascii, is_known_type, is_utf8, load16,
+    load64, MAX_U32, MODE_LETTER, OK, Op, place_fault, PLAIN, pool_bytes, pool_clear, pool_place, pool_set_limit,
+    PROPERTY_ALIASES, Protocol, read_arguments, read_one, read_properties, reading_mode, SCAN_BAD, SCAN_FRAME,
+    scan_frame, SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SHAPE_SHORT, SHAPE_UNKNOWN, SHAPES,
+    SIGNED_RANGE, slot_index, store32, store64, W_BIT, W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT,
+    W_SHORTSTR, W_TABLE, W_TIMESTAMP, WIRE_NAMES, WireFrame,
 )
 from amqpcodec._v1 cimport (
     V1_AMQP_FRAME, v1_bad_descriptor, V1_BAD_FIELD, V1_BAD_ORDER, v1_check, v1_check_begin,

@@ -22,27 +22,26 @@ from amqpcodec._gen.v1_constants cimport (
     V1_UINT, V1_ULONG, V1_USHORT,
 )
 from amqpcodec._codec cimport (
-    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, atomic_add_, bits_to_double, copy_bytes, Cursor, DEPTH_LIMIT, Desc,
-    double_to_bits, EncodeError, Fault, FAULT_TEXT_SIZE, float_to_bits, FRAME_BODY, FRAME_END,
-    FRAME_HEADER, FRAME_METHOD, HIGHEST_INT64, is_ascii, is_utf8, load16, load32, load64,
-    MAX_FIELDS, MAX_U32, MODE_0_8, MODE_LETTER, MODE_NO_X, mode_of, MODE_OLD, PROPERTY_ALIASES,
-    Protocol, put_envelope, SHAPES, store16, store32, store64, parse_frame_max, values_room, W_BIT,
-    W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT, W_SHORTSTR, W_TABLE, W_TIMESTAMP,
-    WIRE_NAMES, write_arguments, write_properties,
+    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, atomic_add_, bits_to_double, Block, block_give, block_room, Buffer,
+    buffer_bytes, buffer_commit, buffer_ensure, buffer_in_block, buffer_leave, buffer_put_byte, buffer_put_int,
+    buffer_size, buffer_truncate, copy_bytes, Cursor, DEPTH_LIMIT, Desc, double_to_bits, EncodeError, Fault,
+    FAULT_TEXT_SIZE, float_to_bits, FRAME_BODY, FRAME_END, FRAME_HEADER, FRAME_METHOD, HIGHEST_INT64, is_ascii,
+    is_utf8, load16, load32, load64, MAX_FIELDS, MAX_U32, MODE_0_8, MODE_LETTER, MODE_NO_X, mode_of, MODE_OLD,
+    NO_MEMORY, pool_use, PROPERTY_ALIASES, Protocol, put_bytes, put_envelope, SHAPES, store16, store32, store64,
+    parse_frame_max, store_uint, values_room, W_BIT, W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT,
+    W_SHORTSTR, W_TABLE, W_TIMESTAMP, WIRE_NAMES, write_arguments, write_properties,
 )
 from amqpcodec._v1 cimport (
-    v1_begin, v1_check, V1_EMPTY_LIMIT, V1_FRAME_AMQP, V1_FRAME_SASL, v1_known, V1_MAX_FIELDS, v1_narrow,
-    V1_NO_FRAME, v1_put_head, v1_read, V1_SASL_FRAME, V1Check, V1Core,
-    V1Desc, V1Op, V1Types, V1Value,
+    v1_begin, v1_check, V1_DESCRIPTOR_BYTES, V1_EMPTY_LIMIT, V1_FRAME_AMQP, V1_FRAME_SASL, V1_HEAD_BYTES,
+    v1_known, V1_MAX_FIELDS, v1_narrow, V1_NO_FRAME, V1_NUMBER_BYTES, v1_put_head, v1_read, V1_SASL_FRAME,
+    v1_store_number, v1_store_small_descriptor, V1Check, V1Core, V1Desc, V1Op, V1Types, V1Value,
 )
-from amqpcodec._columns cimport pool_use, shared_pool
 from amqpcodec._columns cimport (
-    any_twice, append_bytes, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT,
-    BAD_OFFSETS, Block, block_give, block_room, Column, column_fill, COLUMN_FULL, column_grow,
-    COPY_SLACK, data_grow, data_promise, export_column, export_schema, FAILED, free_array_capsule,
-    free_schema_capsule, FALLS_BACK, has_twice, KEYS_ON_STACK, mark_rows, NO_MEMORY, NO_BYTES,
-    now_present, read_once_32, read_once_64, stream_capsule, Table, table_drop, table_finish, table_new,
-    Text, text_room, v1_key, v1_key_order, wanted_type,
+    any_twice, append_bytes, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT, BAD_OFFSETS, Column, column_fill,
+    COLUMN_FULL, column_grow, COPY_SLACK, data_grow, data_promise, export_column, export_schema, FAILED,
+    free_array_capsule, free_schema_capsule, FALLS_BACK, has_twice, KEYS_ON_STACK, mark_rows, NO_BYTES,
+    now_present, read_once_32, read_once_64, shared_pool, stream_capsule, Table, table_drop, table_finish,
+    table_new, v1_key, v1_key_order, wanted_type,
 )
 
 pool_use(shared_pool())

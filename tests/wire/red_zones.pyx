@@ -1,13 +1,14 @@
 # cython: language_level=3
-# Stores into each kind of growing memory of the core, by its own functions: within what was
-# reserved, and one byte after it. test_red_zones_unit.py compiles this against a sanitized core.
+# Stores into growing memory of the core, wherever it comes from, by its own functions: within what
+# was reserved, and one byte after it. test_red_zones_unit.py compiles this against a sanitized core.
 
 from libc.stdint cimport uint8_t
 from libc.string cimport memset
-from amqpcodec._codec cimport Buffer, buffer_commit, buffer_extend, buffer_free, buffer_init, buffer_reserve
-from amqpcodec._columns cimport (
-    AS_TEXT, Block, block_give, data_room, SLACK, Table, table_drop, table_new, Text, text_room,
+from amqpcodec._codec cimport (
+    Block, block_give, Buffer, buffer_commit, buffer_ensure, buffer_extend, buffer_free, buffer_in_block,
+    buffer_init, buffer_reserve,
 )
+from amqpcodec._columns cimport AS_TEXT, data_begin, data_room, SLACK, Table, table_drop, table_new
 
 
 def stack(size_t past):
@@ -56,28 +57,37 @@ def committed(size_t past):
         buffer_free(&b)
 
 
-def text(size_t past):
-    """A Text, at the end of its block."""
-    cdef Block block
-    cdef Text t
-    memset(&block, 0, sizeof(block))
-    memset(&t, 0, sizeof(t))
-    t.block = &block
-    assert text_room(&t, 100) == 0
-    memset(t.w, 1, 100 + past)
-    block_give(&block)
+def block(size_t past):
+    """A Buffer in a block, at its end."""
+    cdef Block memory
+    cdef Buffer b
+    memset(&memory, 0, sizeof(memory))
+    buffer_in_block(&b, &memory, 0)
+    assert buffer_ensure(&b, 100) == 0
+    memset(b.p, 1, 100 + past)
+    block_give(&memory)
 
 
-def text_inside(size_t past):
-    """A Text, with room after what was reserved."""
-    cdef Block block
-    cdef Text t
-    memset(&block, 0, sizeof(block))
-    memset(&t, 0, sizeof(t))
-    t.block = &block
-    assert text_room(&t, 100) == 0 and text_room(&t, 8) == 0
-    memset(t.w, 1, 8 + past)
-    block_give(&block)
+def block_inside(size_t past):
+    """A Buffer in a block, with room after what was reserved."""
+    cdef Block memory
+    cdef Buffer b
+    memset(&memory, 0, sizeof(memory))
+    buffer_in_block(&b, &memory, 0)
+    assert buffer_ensure(&b, 100) == 0 and buffer_ensure(&b, 8) == 0
+    memset(b.p, 1, 8 + past)
+    block_give(&memory)
+
+
+def block_first(size_t past):
+    """A Buffer in the data of a column, of which nothing was reserved."""
+    cdef Buffer b
+    cdef Table* t = table_new(1, 1 << 30)
+    assert t != NULL
+    t.column[0].arrow_type = AS_TEXT
+    assert data_begin(&b, &t.column[0]) == 0
+    memset(b.p, 1, past)
+    table_drop(t)
 
 
 def column(size_t past):

@@ -16,9 +16,18 @@ from tests.paths import REPO
 
 PACKAGE = REPO / "src" / "amqpcodec"
 SOURCE = Path(__file__).with_name("red_zones.pyx")
-MEMORIES = ("stack", "stack_first", "heap", "committed", "text", "text_inside", "column")
+MEMORIES = (
+    "stack",
+    "stack_first",
+    "heap",
+    "committed",
+    "block",
+    "block_inside",
+    "block_first",
+    "column",
+)
 #: What lies after a block of the pool is the sanitizer's own red zone, not ours.
-REPORTS = {"text": "heap-buffer-overflow"}
+REPORTS = {"block": "heap-buffer-overflow"}
 
 pytestmark = pytest.mark.skipif(
     "asan" not in os.environ.get("LD_PRELOAD", ""), reason="for a sanitized core: make sanitize"

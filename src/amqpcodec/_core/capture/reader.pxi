@@ -5,7 +5,7 @@ cdef enum:
     PIECE_PART = 1 << 12           # bytes of a piece that are looked at for the end of a record
 
 
-cdef extern from "columns/arrow.h" nogil:
+cdef extern from "wire/block.h" nogil:
     void pool_ease(size_t limit)
 
 

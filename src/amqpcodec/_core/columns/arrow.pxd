@@ -1,20 +1,6 @@
 # What other files use of arrow.pxi.
 
 cdef extern from "columns/arrow.h" nogil:
-    ctypedef struct Block:
-        uint8_t* p
-        size_t room
-    int block_room(Block* b, size_t used, size_t n)
-    void block_promise(Block* b, uint8_t* at, size_t n)
-    void block_check(Block* b, uint8_t* at)
-    void block_give(Block* b)
-    size_t pool_bytes()
-    size_t pool_set_limit(size_t limit)
-    ctypedef struct Pool:
-        pass
-    Pool* pool_place()
-    void pool_use(Pool* place)
-    void pool_clear()
     uint8_t* NO_VALUES
     size_t NO_VALUES_ROOM
     int32_t read_once_32(const void* p)
@@ -33,26 +19,8 @@ cdef extern from "columns/copy.h" nogil:
     uint8_t* copy_piece(uint8_t* w, const char* piece, size_t n)
     int count_bits(uint64_t x)
 
-# Text that grows in a block; `input_end`: where bytes to read certainly end.
-cdef struct Text:
-    uint8_t* w
-    uint8_t* end
-    Block* block
-    const uint8_t* input_end
-
 cdef enum:
-    NO_MEMORY = -1
     NOT_UTF8 = 1
-
-cdef int text_grow(Text* t, size_t n) noexcept nogil
-
-cdef inline int text_room(Text* t, size_t n) noexcept nogil:
-    """Reserve n bytes: the caller stores these at most, and moves t.w after them, before anybody reserves again."""
-    if AMQP_UNLIKELY(<size_t>(t.end - t.w) < n):
-        if text_grow(t, n) < 0:
-            return NO_MEMORY
-    block_promise(t.block, t.w, n)
-    return 0
 
 # How a column lies in memory.
 cdef enum:
@@ -149,6 +117,8 @@ cdef inline int data_room(Table* t, Column* c, size_t n) noexcept nogil:
     data_promise(c, c.used, n)
     return 0
 
+cdef int data_begin(Buffer* b, Column* c) noexcept nogil
+cdef int data_commit(Table* t, Buffer* b, Column* c, int64_t row) noexcept nogil
 cdef int append_bytes(Table* t, Column* c, int64_t row, const void* p, size_t n) noexcept nogil
 cdef int table_finish(Table* t, int64_t rows) noexcept nogil
 cdef uint8_t NO_BYTES

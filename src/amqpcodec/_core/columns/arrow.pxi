@@ -13,15 +13,6 @@ cdef extern from "Python.h":
     bint Py_IsInitialized() nogil
     const char* PyUnicode_AsUTF8AndSize(object s, Py_ssize_t* n) except NULL
 
-cdef int text_grow(Text* t, size_t n) noexcept nogil:
-    cdef size_t used = <size_t>(t.w - t.block.p) if t.block.p != NULL else 0
-    if block_room(t.block, used, max(used + n, 2 * t.block.room)) < 0:
-        return NO_MEMORY
-    t.w = t.block.p + used
-    t.end = t.block.p + t.block.room
-    return 0
-
-
 # What a table becomes.
 cdef enum:
     FORM_JSON
@@ -307,22 +298,18 @@ cdef int commit_bytes(Column* c, int64_t row, size_t n) noexcept nogil:
     return 0
 
 
-cdef int text_begin(Text* out, Column* c, const uint8_t* input_end) noexcept nogil:
-    """Write into the data of a column; text_commit makes a row of it."""
+cdef int data_begin(Buffer* b, Column* c) noexcept nogil:
+    """Write into the data of a column, after the bytes used; data_commit makes a row of it."""
     if AMQP_UNLIKELY(c.data.room < c.used + 64):
         if block_room(&c.data, c.used, max(c.used + 64, c.data_hint)) < 0:
             return NO_MEMORY
-    out.block = &c.data
-    out.w = c.data.p + c.used
-    out.end = c.data.p + c.data.room
-    out.input_end = input_end
-    block_promise(out.block, out.w, 0)      # nothing, before text_room
+    buffer_in_block(b, &c.data, c.used)
     return 0
 
 
-cdef int text_commit(Table* t, Text* out, Column* c, int64_t row) noexcept nogil:
-    cdef size_t used = <size_t>(out.w - c.data.p)
-    block_check(out.block, out.w)
+cdef int data_commit(Table* t, Buffer* b, Column* c, int64_t row) noexcept nogil:
+    cdef size_t used = buffer_size(b)
+    buffer_commit(b, b.p)
     if used > <size_t>t.limit:
         t.full = <int>(c - t.column)
         return COLUMN_FULL

@@ -13,7 +13,7 @@ cdef int fast_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef const Desc* d
     cdef const MethodPlan* m
     cdef RowPlace at = place_of(row)
-    cdef Text text
+    cdef JsonText text
     cdef uint32_t key
     cdef int status
     cdef bint picked
@@ -38,7 +38,7 @@ cdef int fast_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         if AMQP_LIKELY(status == 0):
             status = fast_arguments(s, m, p, end, &text)
         if AMQP_LIKELY(status == 0):
-            status = fast_commit(s.table, s.arguments, at, text.w)
+            status = fast_commit(s.table, s.arguments, at, text.out.p)
         if AMQP_UNLIKELY(status != 0):
             if picked:
                 table_rewind(s.table, s.picks, s.wants, row)
@@ -49,7 +49,7 @@ cdef int fast_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
 
 
 cdef inline int fast_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
-                               Text* text) noexcept nogil:
+                               JsonText* text) noexcept nogil:
     """Arguments as JSON; 0, FALLS_BACK or NO_MEMORY."""
     cdef const FieldPlan* f = m.field
     cdef const FieldPlan* last = f + m.n
@@ -58,10 +58,10 @@ cdef inline int fast_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, c
     cdef size_t size, start
     cdef int status
     # What strings and numbers take at most; tables and long strings ask for their own room.
-    if text_room(text, m.room + <size_t>(end - p)) < 0:
+    if buffer_ensure(&text.out, m.room + <size_t>(end - p)) < 0:
         return NO_MEMORY
-    w = text.w
-    start = <size_t>(w - text.block.p)
+    w = text.out.p
+    start = <size_t>(w - text.out.start)
     while f < last:
         # The most frequent ones by branches that can be predicted.
         if AMQP_LIKELY(f.op == FAST_TEXT):
@@ -99,7 +99,7 @@ cdef inline int fast_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, c
             p += 4
             if AMQP_UNLIKELY(<size_t>(end - p) < size):
                 return FALLS_BACK
-            text.w = copy_piece(w, f.piece, f.piece_n)
+            buffer_commit(&text.out, copy_piece(w, f.piece, f.piece_n))
             if f.op == FAST_TABLE:
                 status = fast_pairs(text, p, p + size, s.shapes, 1)
             else:
@@ -107,19 +107,19 @@ cdef inline int fast_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, c
             if status != 0:
                 return status
             p += size
-            if text_room(text, m.room + <size_t>(end - p)) < 0:
+            if buffer_ensure(&text.out, m.room + <size_t>(end - p)) < 0:
                 return NO_MEMORY
-            w = text.w
+            w = text.out.p
         else:
             return FALLS_BACK
         f += 1
     w[0] = c'"'
     w += m.quoted
-    if w == text.block.p + start:
+    if w == text.out.start + start:
         w += 1
-    text.block.p[start] = c'{'      # for the first comma
+    text.out.start[start] = c'{'      # for the first comma
     w[0] = c'}'
-    text.w = w + 1
+    buffer_commit(&text.out, w + 1)
     return 0 if AMQP_LIKELY(p == end) else FALLS_BACK
 
 
@@ -229,7 +229,7 @@ cdef int fast_long(Sink* s, uint8_t wire_type, int k, const uint8_t* p, size_t n
 
 cdef inline int fast_table(Sink* s, Column* c, const uint8_t* p, size_t n, RowPlace at) noexcept nogil:
     """A table, not checked yet, into a column of tables."""
-    cdef Text text
+    cdef JsonText text
     cdef int status
     if AMQP_UNLIKELY(c.form != FORM_JSON):
         if not fast_check(s, p, n):
@@ -240,14 +240,14 @@ cdef inline int fast_table(Sink* s, Column* c, const uint8_t* p, size_t n, RowPl
     status = template_pairs(&text, &s.headers, p, p + n, s.shapes)
     if AMQP_LIKELY(status == 0):
         s.headers.misses = 0
-        return fast_commit(s.table, c, at, text.w)
-    text.w = c.data.p + c.used
+        return fast_commit(s.table, c, at, text.out.p)
+    buffer_truncate(&text.out, c.used)
     if status == FALLS_BACK:
         status = fast_pairs(&text, p, p + n, s.shapes, 1)
     if AMQP_UNLIKELY(status != 0):
         return status
     template_learn(&s.headers, p, p + n, s.shapes)
-    return fast_commit(s.table, c, at, text.w)
+    return fast_commit(s.table, c, at, text.out.p)
 
 
 cdef bint fast_check(Sink* s, const uint8_t* p, size_t n) noexcept nogil:

@@ -4,7 +4,7 @@ cdef enum:
     FAST_DEPTH = 8
 
 
-cdef int fast_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes,
+cdef int fast_pairs(JsonText* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes,
                     int depth) noexcept nogil:
     """A table, checked while it is written; 0, FALLS_BACK or NO_MEMORY."""
     cdef uint64_t marks[FAST_KEYS]
@@ -15,9 +15,9 @@ cdef int fast_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t*
     cdef uint8_t tag
     cdef int count = 0, i, status
     # Text takes in JSON what it takes on the wire, a number little more.
-    if text_room(t, <size_t>(end - p) + FAST_KEYS * FAST_ENTRY) < 0:
+    if buffer_ensure(&t.out, <size_t>(end - p) + FAST_KEYS * FAST_ENTRY) < 0:
         return NO_MEMORY
-    w = t.w
+    w = t.out.p
     w[0] = c'{'
     w += 1
     while p < end:
@@ -68,24 +68,24 @@ cdef int fast_pairs(Text* t, const uint8_t* p, const uint8_t* end, const int8_t*
             w = fast_bool(w, p[0] != 0)
             p += 1
         else:
-            t.w = w
+            buffer_commit(&t.out, w)
             p -= 1
             status = fast_value(t, &p, end, shapes, depth)
             if status != 0:
                 return status
-            if text_room(t, <size_t>(end - p) + FAST_KEYS * FAST_ENTRY) < 0:
+            if buffer_ensure(&t.out, <size_t>(end - p) + FAST_KEYS * FAST_ENTRY) < 0:
                 return NO_MEMORY
-            w = t.w
+            w = t.out.p
         w[0] = c','
         w += 1
     if count:
         w -= 1              # no comma after the last
     w[0] = c'}'
-    t.w = w + 1
+    buffer_commit(&t.out, w + 1)
     return 0
 
 
-cdef int fast_value(Text* t, const uint8_t** at, const uint8_t* end, const int8_t* shapes, int depth) noexcept nogil:
+cdef int fast_value(JsonText* t, const uint8_t** at, const uint8_t* end, const int8_t* shapes, int depth) noexcept nogil:
     """A tag and its value; `at` moves after it. 0, FALLS_BACK or NO_MEMORY."""
     cdef const uint8_t* p = at[0] + 1
     cdef uint8_t tag = at[0][0]
@@ -109,7 +109,7 @@ cdef int fast_value(Text* t, const uint8_t** at, const uint8_t* end, const int8_
     return json_value(t, at, shapes)
 
 
-cdef int fast_items(Text* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
+cdef int fast_items(JsonText* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:
     """An array: checked, then written."""
     cdef Fault fault
     cdef Cursor c
@@ -127,7 +127,7 @@ cdef int fast_items(Text* t, const uint8_t* p, const uint8_t* end, const int8_t*
 
 # ---- tables with the names and types of the ones before ----
 
-cdef int template_pairs(Text* t, const TableTemplate* known, const uint8_t* p, const uint8_t* end,
+cdef int template_pairs(JsonText* t, const TableTemplate* known, const uint8_t* p, const uint8_t* end,
                         const int8_t* shapes) noexcept nogil:
     """A table with the entries of a template, or the first ones of them; 0, FALLS_BACK or NO_MEMORY."""
     cdef const TemplateEntry* e = <const TemplateEntry*>known.entry
@@ -135,10 +135,10 @@ cdef int template_pairs(Text* t, const TableTemplate* known, const uint8_t* p, c
     cdef size_t start, n
     cdef uint8_t* w
     cdef int status
-    if text_room(t, <size_t>(end - p) + TEMPLATE_ROOM) < 0:
+    if buffer_ensure(&t.out, <size_t>(end - p) + TEMPLATE_ROOM) < 0:
         return NO_MEMORY
-    w = t.w
-    start = <size_t>(w - t.block.p)
+    w = t.out.p
+    start = <size_t>(w - t.out.start)
     if AMQP_UNLIKELY(p == end):
         return FALLS_BACK
     while p < end:
@@ -168,18 +168,18 @@ cdef int template_pairs(Text* t, const TableTemplate* known, const uint8_t* p, c
             w = fast_bool(w, p[0] != 0)
             p += 1
         else:
-            t.w = w
+            buffer_commit(&t.out, w)
             p -= 1
             status = fast_value(t, &p, end, shapes, 1)
             if AMQP_UNLIKELY(status != 0):
                 return status
-            if text_room(t, <size_t>(end - p) + TEMPLATE_ROOM) < 0:
+            if buffer_ensure(&t.out, <size_t>(end - p) + TEMPLATE_ROOM) < 0:
                 return NO_MEMORY
-            w = t.w
+            w = t.out.p
         e += 1
-    t.block.p[start] = c'{'     # for the first comma
+    t.out.start[start] = c'{'     # for the first comma
     w[0] = c'}'
-    t.w = w + 1
+    buffer_commit(&t.out, w + 1)
     return 0
 
 

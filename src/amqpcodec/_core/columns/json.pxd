@@ -3,6 +3,11 @@
 cdef enum:
     KEYS_ON_STACK = 24
 
+# JSON text that is written.
+cdef struct JsonText:
+    Buffer out
+    const uint8_t* input_end    # where bytes to read certainly end
+
 # How two keys of one kind follow each other: below 0, 0 where they are the same, or above.
 ctypedef int (*KeyOrder)(const uint8_t* a, const uint8_t* b) noexcept nogil
 

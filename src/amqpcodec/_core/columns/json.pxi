@@ -43,12 +43,14 @@ cdef int powers_ready() except -1:
 
 powers_ready()
 
-cdef inline int json_literal(Text* t, const char* s, size_t n) noexcept nogil:
-    if text_room(t, n) < 0:
-        return NO_MEMORY
-    memcpy(t.w, s, n)
-    t.w += n
-    return 0
+cdef inline int text_begin(JsonText* t, Column* c, const uint8_t* input_end) noexcept nogil:
+    """Write JSON text into the data of a column; data_commit makes a row of it."""
+    t.input_end = input_end
+    return data_begin(&t.out, c)
+
+
+cdef inline int json_literal(JsonText* t, const char* s, size_t n) noexcept nogil:
+    return buffer_put(&t.out, s, n)
 
 
 cdef inline uint8_t* escape_byte(uint8_t* w, uint8_t c) noexcept nogil:
@@ -78,75 +80,72 @@ cdef inline uint8_t* escape_byte(uint8_t* w, uint8_t c) noexcept nogil:
     return w + 2
 
 
-cdef int json_escaped(Text* t, const uint8_t* p, size_t n) noexcept nogil:
+cdef int json_escaped(JsonText* t, const uint8_t* p, size_t n) noexcept nogil:
     """The inside of a JSON string whose bytes need a closer look; 0, NOT_UTF8 or NO_MEMORY."""
     cdef size_t i
+    cdef uint8_t* w
     if not is_utf8(p, n):
         return NOT_UTF8
     # Six bytes for each at worst, taken piece by piece so that plain text does not ask for them.
     while n:
-        if text_room(t, 6 * min(n, <size_t>64) + 8) < 0:
+        if buffer_ensure(&t.out, 6 * min(n, <size_t>64)) < 0:
             return NO_MEMORY
+        w = t.out.p
         for i in range(min(n, <size_t>64)):
-            t.w = escape_byte(t.w, p[i])
+            w = escape_byte(w, p[i])
+        buffer_commit(&t.out, w)
         p += min(n, <size_t>64)
         n -= min(n, <size_t>64)
     return 0
 
 
-cdef inline int json_inside(Text* t, const uint8_t* p, size_t n) noexcept nogil:
+cdef inline int json_inside(JsonText* t, const uint8_t* p, size_t n) noexcept nogil:
     """The inside of a JSON string; 0, NOT_UTF8 (some of it may be written) or NO_MEMORY."""
     cdef size_t i
-    if text_room(t, n + COPY_SLACK) < 0:
+    if buffer_ensure(&t.out, n + COPY_SLACK) < 0:
         return NO_MEMORY
     if AMQP_LIKELY(<size_t>(t.input_end - p) >= n + COPY_SLACK):
-        if AMQP_UNLIKELY(not copy_plain(t.w, p, n)):
+        if AMQP_UNLIKELY(not copy_plain(t.out.p, p, n)):
             return json_escaped(t, p, n)
     else:
         for i in range(n):
             if p[i] < 0x20 or p[i] >= 0x80 or p[i] == c'"' or p[i] == c'\\':
                 return json_escaped(t, p, n)
-            t.w[i] = p[i]
-    t.w += n
+            t.out.p[i] = p[i]
+    buffer_commit(&t.out, t.out.p + n)
     return 0
 
 
-cdef inline int json_string(Text* t, const uint8_t* p, size_t n) noexcept nogil:
+cdef inline int json_string(JsonText* t, const uint8_t* p, size_t n) noexcept nogil:
     """A JSON string. NOT_UTF8: nothing is written."""
-    cdef int status
-    cdef size_t at
-    if text_room(t, n + 18) < 0:
-        return NO_MEMORY
-    at = <size_t>(t.w - t.block.p)
-    t.w[0] = c'"'
-    t.w += 1
-    status = json_inside(t, p, n)
-    if AMQP_UNLIKELY(status != 0):
-        t.w = t.block.p + at
-        return status
-    if text_room(t, 1) < 0:
-        return NO_MEMORY
-    t.w[0] = c'"'
-    t.w += 1
-    return 0
+    cdef size_t at = buffer_size(&t.out)
+    cdef int status = buffer_put_byte(&t.out, c'"')
+    if AMQP_LIKELY(status == 0):
+        status = json_inside(t, p, n)
+    if AMQP_LIKELY(status == 0):
+        return buffer_put_byte(&t.out, c'"')
+    buffer_truncate(&t.out, at)
+    return status
 
 
-cdef int json_base64(Text* t, const uint8_t* p, size_t n, const char* before, size_t before_n,
+cdef int json_base64(JsonText* t, const uint8_t* p, size_t n, const char* before, size_t before_n,
                      const char* after, size_t after_n) noexcept nogil:
-    if text_room(t, before_n + (n + 2) // 3 * 4 + after_n) < 0:
+    cdef uint8_t* w
+    if buffer_ensure(&t.out, before_n + (n + 2) // 3 * 4 + after_n) < 0:
         return NO_MEMORY
-    memcpy(t.w, before, before_n)
-    t.w = put_base64(t.w + before_n, p, n)
-    memcpy(t.w, after, after_n)
-    t.w += after_n
+    w = t.out.p
+    memcpy(w, before, before_n)
+    w = put_base64(w + before_n, p, n)
+    memcpy(w, after, after_n)
+    buffer_commit(&t.out, w + after_n)
     return 0
 
 
-cdef int json_binary(Text* t, const uint8_t* p, size_t n) noexcept nogil:
+cdef int json_binary(JsonText* t, const uint8_t* p, size_t n) noexcept nogil:
     return json_base64(t, p, n, b'{"$binary":"', 12, b'"}', 2)
 
 
-cdef inline int json_bytes(Text* t, const uint8_t* p, size_t n) noexcept nogil:
+cdef inline int json_bytes(JsonText* t, const uint8_t* p, size_t n) noexcept nogil:
     """Text where the bytes are UTF-8, or else {"$binary": ...}."""
     cdef int status = json_string(t, p, n)
     if AMQP_UNLIKELY(status == NOT_UTF8):
@@ -154,7 +153,7 @@ cdef inline int json_bytes(Text* t, const uint8_t* p, size_t n) noexcept nogil:
     return status
 
 
-cdef inline int json_key(Text* t, const uint8_t* p, size_t n) noexcept nogil:
+cdef inline int json_key(JsonText* t, const uint8_t* p, size_t n) noexcept nogil:
     """The key of a table as a JSON string."""
     cdef int status
     if AMQP_UNLIKELY(n != 0 and p[0] == c'$'):
@@ -165,7 +164,7 @@ cdef inline int json_key(Text* t, const uint8_t* p, size_t n) noexcept nogil:
     return status
 
 
-cdef int json_dollar_key(Text* t, const uint8_t* p, size_t n) noexcept nogil:
+cdef int json_dollar_key(JsonText* t, const uint8_t* p, size_t n) noexcept nogil:
     cdef int status
     if not is_utf8(p, n):
         return json_base64(t, p, n, b'"$key:', 6, b'"', 1)
@@ -175,40 +174,41 @@ cdef int json_dollar_key(Text* t, const uint8_t* p, size_t n) noexcept nogil:
     return json_literal(t, b'"', 1) if status == 0 else status
 
 
-cdef int json_double(Text* t, double d) noexcept nogil:
-    if text_room(t, 32) < 0:
-        return NO_MEMORY
+cdef int json_double(JsonText* t, double d) noexcept nogil:
     if d != d:
         return json_literal(t, b'{"$double":"NaN"}', 17)
     if d - d != 0:
         if d > 0:
             return json_literal(t, b'{"$double":"Infinity"}', 22)
         return json_literal(t, b'{"$double":"-Infinity"}', 23)
-    t.w = put_double(t.w, d)
+    if buffer_ensure(&t.out, 32) < 0:
+        return NO_MEMORY
+    buffer_commit(&t.out, put_double(t.out.p, d))
     return 0
 
 
-cdef int json_timestamp(Text* t, uint64_t seconds) noexcept nogil:
-    if text_room(t, 40) < 0:
+cdef int json_timestamp(JsonText* t, uint64_t seconds) noexcept nogil:
+    cdef uint8_t* w
+    if buffer_ensure(&t.out, 40) < 0:
         return NO_MEMORY
-    memcpy(t.w, <const char*>b'{"$timestamp":', 14)
-    t.w = put_u64(t.w + 14, seconds)
-    t.w[0] = c'}'
-    t.w += 1
+    memcpy(t.out.p, <const char*>b'{"$timestamp":', 14)
+    w = put_u64(t.out.p + 14, seconds)
+    w[0] = c'}'
+    buffer_commit(&t.out, w + 1)
     return 0
 
 
-cdef inline int json_u64(Text* t, uint64_t v) noexcept nogil:
-    if text_room(t, 24) < 0:
+cdef inline int json_u64(JsonText* t, uint64_t v) noexcept nogil:
+    if buffer_ensure(&t.out, 24) < 0:
         return NO_MEMORY
-    t.w = put_u64(t.w, v)
+    buffer_commit(&t.out, put_u64(t.out.p, v))
     return 0
 
 
-cdef inline int json_i64(Text* t, int64_t v) noexcept nogil:
-    if text_room(t, 24) < 0:
+cdef inline int json_i64(JsonText* t, int64_t v) noexcept nogil:
+    if buffer_ensure(&t.out, 24) < 0:
         return NO_MEMORY
-    t.w = put_i64(t.w, v)
+    buffer_commit(&t.out, put_i64(t.out.p, v))
     return 0
 
 

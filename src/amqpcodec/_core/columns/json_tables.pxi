@@ -1,12 +1,13 @@
 # Field tables as JSON text. Only tables that check_table has passed come here.
 
-cdef int json_decimal(Text* t, const uint8_t* p) noexcept nogil:
-    if text_room(t, 280) < 0:
+cdef int json_decimal(JsonText* t, const uint8_t* p) noexcept nogil:
+    cdef uint8_t* w
+    if buffer_ensure(&t.out, 280) < 0:
         return NO_MEMORY
-    memcpy(t.w, <const char*>b'{"$decimal":"', 13)
-    t.w = put_decimal(t.w + 13, <int32_t>load32(p + 1), p[0])
-    memcpy(t.w, <const char*>b'"}', 2)
-    t.w += 2
+    memcpy(t.out.p, <const char*>b'{"$decimal":"', 13)
+    w = put_decimal(t.out.p + 13, <int32_t>load32(p + 1), p[0])
+    memcpy(w, <const char*>b'"}', 2)
+    buffer_commit(&t.out, w + 2)
     return 0
 
 
@@ -20,7 +21,7 @@ cdef inline size_t value_bytes(const uint8_t* p, const int8_t* shapes) noexcept 
     return 5 + <size_t>load32(p + 1)
 
 
-cdef int json_value(Text* t, const uint8_t** at, const int8_t* shapes) noexcept nogil:
+cdef int json_value(JsonText* t, const uint8_t** at, const int8_t* shapes) noexcept nogil:
     """One tag and its value; `at` moves after it."""
     cdef const uint8_t* p = at[0] + 1
     cdef uint8_t tag = at[0][0]
@@ -70,7 +71,7 @@ cdef int json_value(Text* t, const uint8_t** at, const int8_t* shapes) noexcept 
     return json_binary(t, p + 4, load32(p))     # x
 
 
-cdef int json_items(Text* t, const uint8_t* p, uint32_t n, const int8_t* shapes) noexcept nogil:
+cdef int json_items(JsonText* t, const uint8_t* p, uint32_t n, const int8_t* shapes) noexcept nogil:
     """A field array."""
     cdef const uint8_t* end = p + n
     cdef int status
@@ -85,7 +86,7 @@ cdef int json_items(Text* t, const uint8_t* p, uint32_t n, const int8_t* shapes)
     return json_literal(t, b"]", 1)
 
 
-cdef int json_pair_list(Text* t, const uint8_t* p, const uint8_t* end,
+cdef int json_pair_list(JsonText* t, const uint8_t* p, const uint8_t* end,
                         const int8_t* shapes) noexcept nogil:
     """The pairs of a field table as a list of lists."""
     cdef size_t key
@@ -101,7 +102,7 @@ cdef int json_pair_list(Text* t, const uint8_t* p, const uint8_t* end,
     return json_literal(t, b"]", 1)
 
 
-cdef int json_pairs(Text* t, const uint8_t* p, uint32_t n, const int8_t* shapes) noexcept nogil:
+cdef int json_pairs(JsonText* t, const uint8_t* p, uint32_t n, const int8_t* shapes) noexcept nogil:
     """A field table: an object, or {"$table": [...]} where a key comes twice."""
     cdef const uint8_t* end = p + n
     cdef size_t key
@@ -122,7 +123,7 @@ cdef int json_pairs(Text* t, const uint8_t* p, uint32_t n, const int8_t* shapes)
     return json_literal(t, b"}", 1)
 
 
-cdef inline int json_table(Text* t, const uint8_t* p, uint32_t n, uintptr_t mode) noexcept nogil:
+cdef inline int json_table(JsonText* t, const uint8_t* p, uint32_t n, uintptr_t mode) noexcept nogil:
     if n == 0:
         return json_literal(t, b"{}", 2)
     return json_pairs(t, p, n, SHAPES[mode & MODE_LETTER])

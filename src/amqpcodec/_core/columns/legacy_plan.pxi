@@ -126,10 +126,10 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
             f.piece_n = f.key_n + <uint32_t>quoted + (f.op == FAST_TEXT)
             if f.op != FAST_ZEROS:
                 quoted = f.op == FAST_TEXT
-            plan.method[i].fixed += f.key_n
+            plan.method[i].room += f.key_n
             n += 1
         plan.method[i].quoted = quoted
-        plan.method[i].room = plan.method[i].fixed + 24 * <uint32_t>d.n + 3 * COPY_SLACK
+        plan.method[i].room += 24 * <uint32_t>d.n + 3 * COPY_SLACK
     return plan
 
 

@@ -70,7 +70,6 @@ cdef struct MethodPlan:
     const char* name        # padded
     uint32_t name_n
     int quoted              # whether the last value on the fast path is text
-    uint32_t fixed          # bytes that all keys take
     uint32_t room           # bytes that JSON takes without tables and the inside of strings
     int n
     int first               # number of the first field among all fields of the protocol

@@ -12,7 +12,7 @@ cdef inline bint is_zero(const AmqpValue* v) noexcept nogil:
     return v.u == 0
 
 
-cdef int json_content(Text* t, const AmqpValue* v) noexcept nogil:
+cdef int json_content(JsonText* t, const AmqpValue* v) noexcept nogil:
     """As a longstr; a reference is {"$reference": the same}."""
     cdef int status
     if not v.u:
@@ -23,24 +23,19 @@ cdef int json_content(Text* t, const AmqpValue* v) noexcept nogil:
     return json_literal(t, b"}", 1) if status == 0 else status
 
 
-cdef int write_arguments_json(Sink* s, const Desc* d, const FieldPlan* field, uint32_t fixed,
-                              Text* t) noexcept nogil:
+cdef int write_arguments_json(Sink* s, const Desc* d, const FieldPlan* field, JsonText* t) noexcept nogil:
     """A JSON object of all arguments; reserved ones only where they are not zero."""
     cdef int i, status
     cdef bint first = True
     cdef const AmqpValue* v
-    if text_room(t, fixed + 24 * <size_t>d.n + 2) < 0:
+    if json_literal(t, b"{", 1) < 0:
         return NO_MEMORY
-    t.w[0] = c'{'
-    t.w += 1
     for i in range(d.n):
         v = &s.v[i]
         if field[i].reserved and is_zero(v):
             continue
-        if text_room(t, field[i].key_n + 24) < 0:
+        if json_literal(t, field[i].key + first, field[i].key_n - first) < 0:
             return NO_MEMORY
-        memcpy(t.w, field[i].key + first, field[i].key_n - first)
-        t.w += field[i].key_n - first
         first = False
         status = write_value_json(s, d, i, t)
         if status < 0:
@@ -48,8 +43,8 @@ cdef int write_arguments_json(Sink* s, const Desc* d, const FieldPlan* field, ui
     return json_literal(t, b"}", 1)
 
 
-cdef int write_value_json(Sink* s, const Desc* d, int i, Text* t) noexcept nogil:
-    """One argument or property; there is room for a number."""
+cdef int write_value_json(Sink* s, const Desc* d, int i, JsonText* t) noexcept nogil:
+    """One argument or property."""
     cdef const AmqpValue* v = &s.v[i]
     cdef int status
     if v.wire_type == W_SHORTSTR:
@@ -68,8 +63,7 @@ cdef int write_value_json(Sink* s, const Desc* d, int i, Text* t) noexcept nogil
         return json_timestamp(t, v.u)
     if v.wire_type == W_CONTENT:
         return json_content(t, v)
-    t.w = put_u64(t.w, v.u)
-    return 0
+    return json_u64(t, v.u)
 
 
 cdef int check_text(Sink* s, const Desc* d) noexcept nogil:
@@ -93,7 +87,7 @@ cdef inline const Desc* find_method(const Sink* s, uint32_t key) noexcept nogil:
 cdef int append_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef const Desc* d
     cdef const MethodPlan* m
-    cdef Text text
+    cdef JsonText text
     cdef int status
     cdef bint unusual, picked
     if AMQP_UNLIKELY(e.total < 12):
@@ -125,9 +119,9 @@ cdef int append_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if s.arguments != NULL:
         status = text_begin(&text, s.arguments, s.input_end)
         if status == 0:
-            status = write_arguments_json(s, d, m.field, m.fixed, &text)
+            status = write_arguments_json(s, d, m.field, &text)
         if status == 0:
-            status = text_commit(s.table, &text, s.arguments, row)
+            status = data_commit(s.table, &text.out, s.arguments, row)
         if status < 0:
             return status
     return BAD_FRAME if s.fault.code != OK else 0
@@ -201,14 +195,14 @@ cdef size_t arguments_from(const Sink* s, const Desc* d, int i) noexcept nogil:
 
 cdef int put_table(Sink* s, Column* c, const AmqpValue* v, int64_t row) noexcept nogil:
     """A checked table into a column of tables."""
-    cdef Text text
+    cdef JsonText text
     cdef int status
     if c.form != FORM_JSON:
         return append_table(s.table, c, row, v.p, v.n, s.variants, s.reading, s.input_end)
     status = text_begin(&text, c, s.input_end)
     if status == 0:
         status = json_table(&text, v.p, v.n, s.reading)
-    return text_commit(s.table, &text, c, row) if status == 0 else status
+    return data_commit(s.table, &text.out, c, row) if status == 0 else status
 
 
 cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* c,
@@ -216,7 +210,7 @@ cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* 
     """A value that is there, into its column. c: NULL to check it only. start: of the property list,
     or NULL: an argument."""
     cdef const AmqpValue* v = &s.v[i]
-    cdef Text text
+    cdef JsonText text
     cdef int status
     if v.wire_type == W_SHORTSTR:
         if c == NULL:
@@ -240,7 +234,7 @@ cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* 
         status = text_begin(&text, c, s.input_end)
         if status == 0:
             status = json_content(&text, v)
-        return text_commit(s.table, &text, c, row) if status == 0 else status
+        return data_commit(s.table, &text.out, c, row) if status == 0 else status
     if v.wire_type == W_BIT:
         return append_bool(c, row, v.u != 0)
     if v.wire_type == W_LONGSTR or v.wire_type == W_CONTENT:
@@ -252,7 +246,7 @@ cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* 
 
 cdef int write_properties_json(Sink* s, const Desc* d, const FieldPlan* field, int64_t row) noexcept nogil:
     """A JSON object of the properties that are there."""
-    cdef Text text
+    cdef JsonText text
     cdef bint first = True
     cdef int i, status = text_begin(&text, s.properties_json, s.input_end)
     if status < 0 or json_literal(&text, b"{", 1) < 0:
@@ -260,17 +254,15 @@ cdef int write_properties_json(Sink* s, const Desc* d, const FieldPlan* field, i
     for i in range(d.n):
         if not s.v[i].present:
             continue
-        if text_room(&text, field[i].key_n + 24) < 0:
+        if json_literal(&text, field[i].key + first, field[i].key_n - first) < 0:
             return NO_MEMORY
-        memcpy(text.w, field[i].key + first, field[i].key_n - first)
-        text.w += field[i].key_n - first
         first = False
         status = write_value_json(s, d, i, &text)
         if status < 0:
             return status
     if json_literal(&text, b"}", 1) < 0:
         return NO_MEMORY
-    return text_commit(s.table, &text, s.properties_json, row)
+    return data_commit(s.table, &text.out, s.properties_json, row)
 
 
 cdef int append_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:

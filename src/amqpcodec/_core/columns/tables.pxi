@@ -4,7 +4,7 @@
 
 cdef int append_variant(Table* t, Column* c, int64_t row, const uint8_t* p, uint32_t n,
                         Variants* v, uintptr_t mode) noexcept nogil:
-    cdef Text value, names
+    cdef Buffer value, names
     cdef int status = variant_begin(t, c, &value, &names)
     if status == 0:
         status = variant_table(v, &value, &names, p, n, mode)
@@ -25,14 +25,14 @@ cdef int map_key(Table* items, const uint8_t* key) noexcept nogil:
 
 cdef int map_text(Table* items, const uint8_t* p, size_t n, const uint8_t* input_end) noexcept nogil:
     cdef Column* c = &items.column[1]
-    cdef Text text
+    cdef JsonText text
     cdef int status = append_utf8(items, c, items.rows, p, n, input_end)
     if AMQP_LIKELY(status != NOT_UTF8):
         return status
     status = text_begin(&text, c, input_end)
     if status == 0:
         status = json_binary(&text, p, n)
-    return text_commit(items, &text, c, items.rows) if status == 0 else status
+    return data_commit(items, &text.out, c, items.rows) if status == 0 else status
 
 
 cdef int map_value(Table* items, const uint8_t** at, const int8_t* shapes,
@@ -41,7 +41,7 @@ cdef int map_value(Table* items, const uint8_t** at, const int8_t* shapes,
     cdef const uint8_t* p = at[0] + 1
     cdef uint8_t tag = at[0][0]
     cdef Column* c = &items.column[1]
-    cdef Text text
+    cdef JsonText text
     cdef int status
     if tag == c'S' or tag == c's' and shapes[tag] == SHAPE_SHORT:
         at[0] += value_bytes(at[0], shapes)
@@ -54,20 +54,20 @@ cdef int map_value(Table* items, const uint8_t** at, const int8_t* shapes,
     status = text_begin(&text, c, input_end)
     if status == 0:
         status = json_value(&text, at, shapes)
-    return text_commit(items, &text, c, items.rows) if status == 0 else status
+    return data_commit(items, &text.out, c, items.rows) if status == 0 else status
 
 
 cdef int map_all_pairs(Table* items, const uint8_t* p, const uint8_t* end, const int8_t* shapes,
                        const uint8_t* input_end) noexcept nogil:
     """One entry of a table that has a key twice."""
     cdef Column* c = &items.column[1]
-    cdef Text text
+    cdef JsonText text
     cdef int status = append_bytes(items, &items.column[0], items.rows, b"$table", 6)
     if status == 0:
         status = text_begin(&text, c, input_end)
     if status == 0:
         status = json_pair_list(&text, p, end, shapes)
-    return text_commit(items, &text, c, items.rows) if status == 0 else status
+    return data_commit(items, &text.out, c, items.rows) if status == 0 else status
 
 
 cdef int append_map(Table* t, Column* c, int64_t row, const uint8_t* p, uint32_t n,

@@ -239,7 +239,7 @@ cdef int fast_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil
     cdef uint64_t seen = 0, mark, bit
     cdef const uint8_t* p = c.p
     cdef const uint8_t* end
-    cdef Text text
+    cdef JsonText text
     cdef V1Check k
     cdef Cursor f
     cdef uint8_t* w
@@ -262,10 +262,10 @@ cdef int fast_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil
         return FALLS_BACK
     end = p + size
     # As in fast_pairs: text takes in JSON what it takes on the wire, a number little more.
-    if text_begin(&text, to, s.input_end) < 0 or text_room(&text, <size_t>size + FAST_KEYS * FAST_ENTRY) < 0:
+    if text_begin(&text, to, s.input_end) < 0 or buffer_ensure(&text.out, <size_t>size + FAST_KEYS * FAST_ENTRY) < 0:
         return NO_MEMORY
     k.types = NULL
-    w = text.w
+    w = text.out.p
     w[0] = c'{'
     w += 1
     for i in range(count >> 1):
@@ -328,13 +328,13 @@ cdef int fast_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil
             if v1_check(&f, &k, 2) < 0:
                 return FALLS_BACK
             f.p = p
-            text.w = w
+            buffer_commit(&text.out, w)
             status = json_v1(&text, s.v1, &f)
             if status == 0:
-                status = text_room(&text, <size_t>(end - f.p) + FAST_KEYS * FAST_ENTRY)
+                status = buffer_ensure(&text.out, <size_t>(end - f.p) + FAST_KEYS * FAST_ENTRY)
             if status != 0:
                 return min(status, <int>FALLS_BACK)
-            w = text.w
+            w = text.out.p
             p = f.p
         w[0] = c','
         w += 1

@@ -39,7 +39,7 @@ cdef uint8_t* put_v1_decimal(uint8_t* w, const V1Value* v) noexcept nogil:
     return v1_put_bid(w, memory, 4)
 
 
-cdef int json_v1_marked(Text* t, const V1Value* v) noexcept nogil:
+cdef int json_v1_marked(JsonText* t, const V1Value* v) noexcept nogil:
     """Scalars that JSON has no form for."""
     cdef const char* name = (
         b'{"$decimal":"' if v.wire_type <= V1_DECIMAL128 else b'{"$char":"' if v.wire_type == V1_CHAR
@@ -47,25 +47,30 @@ cdef int json_v1_marked(Text* t, const V1Value* v) noexcept nogil:
     cdef uint8_t[4] raw
     cdef size_t n = strlen(name)
     cdef uint32_t u = <uint32_t>v.u
-    if text_room(t, n + 72) < 0:
+    cdef uint8_t* w
+    if buffer_ensure(&t.out, n + 64 + 2) < 0:
         return NO_MEMORY
-    memcpy(t.w, name, n)
-    t.w += n
+    memcpy(t.out.p, name, n)
+    w = t.out.p + n
     if v.wire_type == V1_TIMESTAMP:
-        t.w = put_i64(t.w, <int64_t>v.u)
-        return json_literal(t, b"}", 1)
+        w = put_i64(w, <int64_t>v.u)
+        w[0] = c'}'
+        buffer_commit(&t.out, w + 1)
+        return 0
     if v.wire_type == V1_UUID:
-        t.w = v1_put_uuid(t.w, v.p)
+        w = v1_put_uuid(w, v.p)
     elif v.wire_type == V1_CHAR:
         n = v1_put_utf8(raw, u)
         if n == 1:
-            t.w = escape_byte(t.w, raw[0])
+            w = escape_byte(w, raw[0])
         else:
-            memcpy(t.w, raw, n)
-            t.w += n
+            memcpy(w, raw, n)
+            w += n
     else:
-        t.w = put_v1_decimal(t.w, v)
-    return json_literal(t, b'"}', 2)
+        w = put_v1_decimal(w, v)
+    memcpy(w, <const char*>b'"}', 2)
+    buffer_commit(&t.out, w + 2)
+    return 0
 
 
 cdef size_t v1_put_utf8(uint8_t* w, uint32_t u) noexcept nogil:
@@ -89,7 +94,7 @@ cdef size_t v1_put_utf8(uint8_t* w, uint32_t u) noexcept nogil:
     return 4
 
 
-cdef int json_v1_scalar(Text* t, const V1Value* v) noexcept nogil:
+cdef int json_v1_scalar(JsonText* t, const V1Value* v) noexcept nogil:
     if v.wire_type == V1_STRING or v.wire_type == V1_SYMBOL:
         return json_string(t, v.p, v.n)
     if V1_UBYTE <= v.wire_type <= V1_ULONG:
@@ -111,7 +116,7 @@ cdef int json_v1_scalar(Text* t, const V1Value* v) noexcept nogil:
 
 # ---- compounds ----
 
-cdef int json_v1(Text* t, const V1Types* types, Cursor* c) noexcept nogil:
+cdef int json_v1(JsonText* t, const V1Types* types, Cursor* c) noexcept nogil:
     """The value at the cursor, which steps over it."""
     cdef V1Value v
     v1_again(c, &v)
@@ -122,7 +127,7 @@ cdef int json_v1(Text* t, const V1Types* types, Cursor* c) noexcept nogil:
     return json_v1_compound(t, types, c, &v)
 
 
-cdef int json_v1_compound(Text* t, const V1Types* types, const Cursor* c, const V1Value* v) noexcept nogil:
+cdef int json_v1_compound(JsonText* t, const V1Types* types, const Cursor* c, const V1Value* v) noexcept nogil:
     """A list, map or array whose head was read."""
     cdef Cursor inner = c[0]
     v1_inside(c, v, &inner)
@@ -133,7 +138,7 @@ cdef int json_v1_compound(Text* t, const V1Types* types, const Cursor* c, const 
     return json_v1_array(t, types, &inner, v.count)
 
 
-cdef int json_v1_items(Text* t, const V1Types* types, Cursor* c, uint32_t count, uint8_t code) noexcept nogil:
+cdef int json_v1_items(JsonText* t, const V1Types* types, Cursor* c, uint32_t count, uint8_t code) noexcept nogil:
     """Values as a list. code: the constructor of them all, or 0: each has its own."""
     cdef V1Value v
     cdef uint32_t i
@@ -155,7 +160,7 @@ cdef int json_v1_items(Text* t, const V1Types* types, Cursor* c, uint32_t count,
     return json_literal(t, b"]", 1)
 
 
-cdef int json_v1_array(Text* t, const V1Types* types, Cursor* c, uint32_t count) noexcept nogil:
+cdef int json_v1_array(JsonText* t, const V1Types* types, Cursor* c, uint32_t count) noexcept nogil:
     """A list of the elements; where these are described, their descriptor once."""
     cdef uint8_t code = c.p[0]
     cdef int status
@@ -172,7 +177,7 @@ cdef int json_v1_array(Text* t, const V1Types* types, Cursor* c, uint32_t count)
     return json_literal(t, b"]}", 2) if status == 0 else status
 
 
-cdef int json_v1_described(Text* t, const V1Types* types, Cursor* c) noexcept nogil:
+cdef int json_v1_described(JsonText* t, const V1Types* types, Cursor* c) noexcept nogil:
     """A descriptor and its value; the cursor is at the former."""
     cdef const V1Desc* d = v1_known(types, c)
     cdef int status
@@ -188,19 +193,19 @@ cdef int json_v1_described(Text* t, const V1Types* types, Cursor* c) noexcept no
     return json_literal(t, b"]}", 2) if status == 0 else status
 
 
-cdef int json_v1_known(Text* t, const V1Types* types, const V1Desc* d, Cursor* c) noexcept nogil:
+cdef int json_v1_known(JsonText* t, const V1Types* types, const V1Desc* d, Cursor* c) noexcept nogil:
     """A type of the protocol's own; the cursor is after the descriptor."""
     cdef V1Value v
     cdef Cursor inner = c[0]
     cdef uint32_t i, n = 1
     cdef size_t name_n = strlen(d.name)
     cdef int status
-    if text_room(t, name_n + 11) < 0:
+    if buffer_ensure(&t.out, name_n + 11) < 0:
         return NO_MEMORY
-    memcpy(t.w, <const char*>b'{"$type":"', 10)
-    memcpy(t.w + 10, d.name, name_n)
-    t.w[10 + name_n] = c'"'
-    t.w += 11 + name_n
+    memcpy(t.out.p, <const char*>b'{"$type":"', 10)
+    memcpy(t.out.p + 10, d.name, name_n)
+    t.out.p[10 + name_n] = c'"'
+    buffer_commit(&t.out, t.out.p + 11 + name_n)
     if d.composite:
         v1_again(c, &v)
         v1_inside(c, &v, &inner)
@@ -210,14 +215,14 @@ cdef int json_v1_known(Text* t, const V1Types* types, const V1Desc* d, Cursor* c
             inner.p += 1
             continue
         name_n = strlen(d.field[i])
-        if text_room(t, name_n + 4) < 0:
+        if buffer_ensure(&t.out, name_n + 4) < 0:
             return NO_MEMORY
-        t.w[0] = c','
-        t.w[1] = c'"'
-        memcpy(t.w + 2, d.field[i], name_n)
-        t.w[2 + name_n] = c'"'
-        t.w[3 + name_n] = c':'
-        t.w += 4 + name_n
+        t.out.p[0] = c','
+        t.out.p[1] = c'"'
+        memcpy(t.out.p + 2, d.field[i], name_n)
+        t.out.p[2 + name_n] = c'"'
+        t.out.p[3 + name_n] = c':'
+        buffer_commit(&t.out, t.out.p + 4 + name_n)
         status = json_v1_field(t, types, &d.op[i], &inner)
         if status != 0:
             return status
@@ -226,7 +231,7 @@ cdef int json_v1_known(Text* t, const V1Types* types, const V1Desc* d, Cursor* c
     return json_literal(t, b"}", 1)
 
 
-cdef int json_v1_field(Text* t, const V1Types* types, const V1Op* op, Cursor* c) noexcept nogil:
+cdef int json_v1_field(JsonText* t, const V1Types* types, const V1Op* op, Cursor* c) noexcept nogil:
     """A field of a composite: one value of a field of many is a list as well."""
     cdef bint alone = op.multiple and CTOR_WIRE_TYPE[c.p[0]] != V1_ARRAY
     cdef int status
@@ -296,7 +301,7 @@ cdef int v1_keys(const Cursor* map_, uint32_t count) noexcept nogil:
     return found
 
 
-cdef int json_v1_map(Text* t, const V1Types* types, Cursor* c, uint32_t count) noexcept nogil:
+cdef int json_v1_map(JsonText* t, const V1Types* types, Cursor* c, uint32_t count) noexcept nogil:
     """An object; or a list of pairs, where a key is no text or comes twice."""
     cdef int keys = v1_keys(c, count)
     cdef int status
@@ -313,7 +318,7 @@ cdef int json_v1_map(Text* t, const V1Types* types, Cursor* c, uint32_t count) n
     return json_literal(t, b"}", 1) if status == 0 else status
 
 
-cdef int json_v1_pairs(Text* t, const V1Types* types, Cursor* c, uint32_t count, int keys) noexcept nogil:
+cdef int json_v1_pairs(JsonText* t, const V1Types* types, Cursor* c, uint32_t count, int keys) noexcept nogil:
     """The pairs of a map: an object, or a list of lists."""
     cdef V1Value v
     cdef uint32_t i

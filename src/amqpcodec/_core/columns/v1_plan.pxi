@@ -197,7 +197,7 @@ cdef FramePlan make_v1_plan(V1Core protocol):
             f.key = PyBytes_AS_STRING(key)
             f.key_n = <uint32_t>len(key) - 2 * COPY_SLACK
             f.wire_type = <uint8_t>v1_column_type(&d.op[k])
-            m.fixed += f.key_n
+            m.room += f.key_n
             if d.frame != V1_NO_FRAME:
                 name = (<bytes>d.field[k]).decode()
                 full = f"{(<bytes>d.name).decode()}.{name}"
@@ -205,5 +205,5 @@ cdef FramePlan make_v1_plan(V1Core protocol):
                 plan.arguments.setdefault(name, []).append((n, f.wire_type, full))
             n += 1
         # Of a list of up to 255 bytes, as v1_json_fields writes it.
-        m.room = m.fixed + 64 * <uint32_t>d.n + 2 * 256 + 4 * COPY_SLACK
+        m.room += 64 * <uint32_t>d.n + 2 * 256 + 4 * COPY_SLACK
     return plan

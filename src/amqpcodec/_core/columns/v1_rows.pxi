@@ -100,14 +100,14 @@ cdef int note_v1_range(Sink* s, const V1Desc* d, int i, const V1Value* value, co
 
 
 cdef int put_v1_json(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64_t row) noexcept nogil:
-    cdef Text text
+    cdef JsonText text
     cdef int status = text_begin(&text, c, s.input_end)
     if status == 0:
         status = write_v1_json(s, op, v, &text)
-    return text_commit(s.table, &text, c, row) if status == 0 else status
+    return data_commit(s.table, &text.out, c, row) if status == 0 else status
 
 
-cdef int write_v1_json(Sink* s, const V1Op* op, const V1Value* v, Text* t) noexcept nogil:
+cdef int write_v1_json(Sink* s, const V1Op* op, const V1Value* v, JsonText* t) noexcept nogil:
     """A field that was read. op: NULL for a value by itself."""
     cdef Cursor c
     cdef bint alone = op != NULL and op.multiple and v.wire_type != V1_ARRAY
@@ -166,16 +166,16 @@ cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int6
 
 cdef int put_v1_short(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept nogil:
     """A decimal, char or uuid as text."""
-    cdef Text text
-    if text_begin(&text, c, s.input_end) < 0 or text_room(&text, 72) < 0:
+    cdef Buffer text
+    if data_begin(&text, c) < 0 or buffer_ensure(&text, 64) < 0:
         return NO_MEMORY
     if v.wire_type == V1_UUID:
-        text.w = v1_put_uuid(text.w, v.p)
+        buffer_commit(&text, v1_put_uuid(text.p, v.p))
     elif v.wire_type == V1_CHAR:
-        text.w += v1_put_utf8(text.w, <uint32_t>v.u)
+        buffer_commit(&text, text.p + v1_put_utf8(text.p, <uint32_t>v.u))
     else:
-        text.w = put_v1_decimal(text.w, v)
-    return text_commit(s.table, &text, c, row)
+        buffer_commit(&text, put_v1_decimal(text.p, v))
+    return data_commit(s.table, &text, c, row)
 
 
 cdef int put_v1_picks(Sink* s, const V1Desc* d, const MethodPlan* m, const uint8_t* list_,
@@ -202,25 +202,21 @@ cdef int put_v1_picks(Sink* s, const V1Desc* d, const MethodPlan* m, const uint8
 
 cdef int put_v1_arguments(Sink* s, const V1Desc* d, const MethodPlan* m, int64_t row) noexcept nogil:
     """A JSON object of the fields that are there."""
-    cdef Text text
+    cdef JsonText text
     cdef bint first = True
     cdef int i
     cdef int status = text_begin(&text, s.arguments, s.input_end)
-    if status < 0 or text_room(&text, m.fixed + 24 * <size_t>d.n + 2) < 0:
+    if status < 0 or json_literal(&text, b"{", 1) < 0:
         return NO_MEMORY
-    text.w[0] = c'{'
-    text.w += 1
     for i in range(d.n):
         if s.fields[i].wire_type == V1_NULL:
             continue
-        if text_room(&text, m.field[i].key_n + 24) < 0:
+        if json_literal(&text, m.field[i].key + first, m.field[i].key_n - first) < 0:
             return NO_MEMORY
-        memcpy(text.w, m.field[i].key + first, m.field[i].key_n - first)
-        text.w += m.field[i].key_n - first
         first = False
         status = write_v1_json(s, &d.op[i], &s.fields[i], &text)
         if status != 0:
             return status
     if json_literal(&text, b"}", 1) < 0:
         return NO_MEMORY
-    return text_commit(s.table, &text, s.arguments, row)
+    return data_commit(s.table, &text.out, s.arguments, row)

@@ -38,7 +38,7 @@ cdef const char** V1_ID_PREFIXES = [
 cdef int put_v1_id(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept nogil:
     """A message id or address as text, which says the type where that is no string; a value of a type that
     may not stand there as JSON text."""
-    cdef Text text
+    cdef JsonText text
     cdef int i, k, status
     cdef size_t n
     if v.wire_type == V1_STRING:
@@ -56,19 +56,19 @@ cdef int put_v1_id(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept n
     status = text_begin(&text, c, s.input_end)
     if status == 0:
         status = json_literal(&text, V1_ID_PREFIXES[k], strlen(V1_ID_PREFIXES[k]))
-    if status < 0 or text_room(&text, 2 * <size_t>v.n if k == 3 else 40) < 0:
+    if status < 0 or buffer_ensure(&text.out, 2 * <size_t>v.n if k == 3 else 40) < 0:
         return NO_MEMORY
     if k == 0:
         status = json_literal(&text, <const char*>v.p, v.n)
     elif k == 1:
-        text.w = put_u64(text.w, v.u)
+        buffer_commit(&text.out, put_u64(text.out.p, v.u))
     elif k == 2:
-        text.w = v1_put_uuid(text.w, v.p)
+        buffer_commit(&text.out, v1_put_uuid(text.out.p, v.p))
     elif k == 3:
-        text.w = v1_put_hex(text.w, v.p, v.n, True)
+        buffer_commit(&text.out, v1_put_hex(text.out.p, v.p, v.n, True))
     else:
         status = write_v1_json(s, NULL, v, &text)
-    return text_commit(s.table, &text, c, row) if status == 0 else status
+    return data_commit(s.table, &text.out, c, row) if status == 0 else status
 
 
 # ---- composites: header and properties ----
@@ -111,11 +111,11 @@ cdef int put_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole, in
 
 cdef int put_v1_text(Sink* s, Cursor* c, Column* to, int64_t row) noexcept nogil:
     """The verified value at the cursor as JSON text."""
-    cdef Text text
+    cdef JsonText text
     cdef int status = text_begin(&text, to, s.input_end)
     if status == 0:
         status = json_v1(&text, s.v1, c)
-    return text_commit(s.table, &text, to, row) if status == 0 else status
+    return data_commit(s.table, &text.out, to, row) if status == 0 else status
 
 
 cdef int put_v1_wanted(Sink* s, Cursor* c, const Wanted* w, Column* to, int64_t row) noexcept nogil:
@@ -273,25 +273,25 @@ cdef int append_v1_key(Table* items, const V1Value* v) noexcept nogil:
 
 cdef int append_v1_item(Sink* s, Table* items, Cursor* c) noexcept nogil:
     """A value that is no text as JSON text."""
-    cdef Text text
+    cdef JsonText text
     cdef Column* to = &items.column[1]
     cdef int status = text_begin(&text, to, s.input_end)
     if status == 0:
         status = json_v1(&text, s.v1, c)
-    return text_commit(items, &text, to, items.rows) if status == 0 else status
+    return data_commit(items, &text.out, to, items.rows) if status == 0 else status
 
 
 cdef int append_v1_pairs(Sink* s, Table* items, Cursor* c, uint32_t count, int keys) noexcept nogil:
-    cdef Text text
+    cdef JsonText text
     cdef Column* to = &items.column[1]
     cdef int status = text_begin(&text, to, s.input_end)
     if status == 0:
         status = json_v1_pairs(&text, s.v1, c, count, keys)
-    return text_commit(items, &text, to, items.rows) if status == 0 else status
+    return data_commit(items, &text.out, to, items.rows) if status == 0 else status
 
 
 cdef int append_v1_variant(Sink* s, Column* c, int64_t row, const Cursor* map_, uint32_t count) noexcept nogil:
-    cdef Text value, names
+    cdef Buffer value, names
     cdef int status = variant_begin(s.table, c, &value, &names)
     if status == 0:
         status = variant_v1(s.variants, &value, &names, map_, count)
@@ -349,7 +349,7 @@ cdef int put_v1_data(Sink* s, Cursor* c, uint64_t most, int64_t row) noexcept no
 
 cdef int put_v1_sequences(Sink* s, Cursor* c, int64_t row) noexcept nogil:
     """Verified amqp-sequence sections as a list of lists."""
-    cdef Text text
+    cdef JsonText text
     cdef Column* to = v1_asked(s, V1_COL_VALUE)
     cdef int status = text_begin(&text, to, s.input_end)
     cdef bint first = True
@@ -362,7 +362,7 @@ cdef int put_v1_sequences(Sink* s, Cursor* c, int64_t row) noexcept nogil:
             status = json_v1(&text, s.v1, c)
     if status == 0:
         status = json_literal(&text, b"]", 1)
-    return text_commit(s.table, &text, to, row) if status == 0 else status
+    return data_commit(s.table, &text.out, to, row) if status == 0 else status
 
 
 # ---- all of them ----

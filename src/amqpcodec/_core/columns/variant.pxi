@@ -2,66 +2,76 @@
 
 # ---- the first step: scalars, and what holds them ----
 
-cdef inline int leaf_string_head(Text* t, size_t n, bint is_text) noexcept nogil:
-    """What stands before n bytes of text, or others, for which there is room then."""
-    if text_room(t, n + 5) < 0:
+cdef inline int leaf_string_head(Buffer* b, size_t n, bint is_text) noexcept nogil:
+    """What stands before n bytes of text, or others."""
+    cdef uint8_t* w
+    if buffer_ensure(b, 5) < 0:
         return NO_MEMORY
+    w = b.p
     if is_text and n < SHORT_STRING:
-        t.w[0] = <uint8_t>(n << 2 | 1)
-        t.w += 1
+        w[0] = <uint8_t>(n << 2 | 1)
+        buffer_commit(b, w + 1)
     else:
-        t.w[0] = VARIANT_STRING if is_text else VARIANT_BINARY
-        put_little(t.w + 1, n, 4)
-        t.w += 5
+        w[0] = VARIANT_STRING if is_text else VARIANT_BINARY
+        put_little(w + 1, n, 4)
+        buffer_commit(b, w + 5)
     return 0
 
 
-cdef inline int leaf_string(Text* t, const uint8_t* p, size_t n, bint is_text) noexcept nogil:
+cdef inline int leaf_string(Buffer* b, const uint8_t* p, size_t n, bint is_text) noexcept nogil:
     """Text or bytes."""
-    if leaf_string_head(t, n, is_text) < 0:
+    if leaf_string_head(b, n, is_text) < 0:
         return NO_MEMORY
-    memcpy(t.w, p, n)
-    t.w += n
+    return buffer_put(b, p, n)
+
+
+cdef inline int leaf_fixed(Buffer* b, uint8_t header, uint64_t x, int width) noexcept nogil:
+    """A header and an int of this many bytes, at most 8, after it."""
+    if buffer_ensure(b, 9) < 0:
+        return NO_MEMORY
+    b.p[0] = header
+    put_little(b.p + 1, x, width)
+    buffer_commit(b, b.p + 1 + width)
     return 0
 
 
-cdef inline void leaf_integer(Text* t, int64_t x) noexcept nogil:
+cdef inline int leaf_integer(Buffer* b, int64_t x) noexcept nogil:
     """In the least bytes."""
-    cdef int width
     if <int8_t>x == x:
-        t.w[0], width = VARIANT_INT8, 1
-    elif <int16_t>x == x:
-        t.w[0], width = VARIANT_INT16, 2
-    elif <int32_t>x == x:
-        t.w[0], width = VARIANT_INT32, 4
-    else:
-        t.w[0], width = VARIANT_INT64, 8
-    put_little(t.w + 1, <uint64_t>x, width)
-    t.w += 1 + width
+        return leaf_fixed(b, VARIANT_INT8, <uint64_t>x, 1)
+    if <int16_t>x == x:
+        return leaf_fixed(b, VARIANT_INT16, <uint64_t>x, 2)
+    if <int32_t>x == x:
+        return leaf_fixed(b, VARIANT_INT32, <uint64_t>x, 4)
+    return leaf_fixed(b, VARIANT_INT64, <uint64_t>x, 8)
 
 
-cdef void leaf_decimal(Text* t, int64_t unscaled, uint64_t high, uint8_t scale) noexcept nogil:
+cdef int leaf_decimal(Buffer* b, int64_t unscaled, uint64_t high, uint8_t scale) noexcept nogil:
     """high: what stands above 64 bits. A decimal has 9, 18 or 38 digits, and no more places."""
+    cdef uint8_t* w
     cdef int width
+    if buffer_ensure(b, 18) < 0:
+        return NO_MEMORY
+    w = b.p
     if high + (unscaled < 0) == 0 and scale <= 9 and -1000000000 < unscaled < 1000000000:
-        t.w[0], width = VARIANT_DECIMAL4, 4
+        w[0], width = VARIANT_DECIMAL4, 4
     elif (high + (unscaled < 0) == 0 and scale <= 18
             and -<int64_t>1000000000000000000 < unscaled < <int64_t>1000000000000000000):
-        t.w[0], width = VARIANT_DECIMAL8, 8
+        w[0], width = VARIANT_DECIMAL8, 8
     else:
-        t.w[0], width = VARIANT_DECIMAL16, 16
-    t.w[1] = scale
-    put_little(t.w + 2, <uint64_t>unscaled, min(width, 8))
+        w[0], width = VARIANT_DECIMAL16, 16
+    w[1] = scale
+    put_little(w + 2, <uint64_t>unscaled, min(width, 8))
     if width == 16:
-        put_little(t.w + 10, high, 8)
-    t.w += 2 + width
+        put_little(w + 10, high, 8)
+    buffer_commit(b, w + 2 + width)
+    return 0
 
 
-cdef inline void leaf_u64(Text* t, uint64_t x) noexcept nogil:
+cdef inline int leaf_u64(Buffer* b, uint64_t x) noexcept nogil:
     if x >> 63:
-        leaf_decimal(t, <int64_t>x, 0, 0)
-    else:
-        leaf_integer(t, <int64_t>x)
+        return leaf_decimal(b, <int64_t>x, 0, 0)
+    return leaf_integer(b, <int64_t>x)
 
 
 cdef inline int note_size(Variants* v, uint32_t parent, size_t size) noexcept nogil:
@@ -105,9 +115,7 @@ cdef int survey_ours(Variants* v, uint32_t parent, int ours) noexcept nogil:
 
 
 cdef void survey_begin(Variants* v) noexcept nogil:
-    v.leaf.block = &v.leaves
-    v.leaf.w = v.leaves.p
-    v.leaf.end = v.leaves.p + v.leaves.room
+    buffer_in_block(&v.leaf, &v.leaves, 0)
     v.n_keys = v.n_sizes = v.n_nodes = 0
     v.heights = 0
 
@@ -225,34 +233,37 @@ cdef uint8_t* write_node(Variants* v, uint8_t* w) noexcept nogil:
     return w
 
 
-cdef int write_names(Variants* v, Text* t) noexcept nogil:
+cdef int write_names(Variants* v, Buffer* b) noexcept nogil:
     """The dictionary of all keys, in order."""
     cdef const VariantKey* key = <VariantKey*>v.keys.p
     cdef uint8_t[KEY_ROOM] buffer
     cdef const uint8_t* p
     cdef uint8_t* offsets
+    cdef uint8_t* w
     cdef int width = width_of(max(v.names, <uint64_t>v.n_names))
     cdef uint64_t offset = 0
     cdef uint32_t i
     cdef size_t n
-    if text_room(t, 1 + (<size_t>v.n_names + 2) * <size_t>width + v.names) < 0:
+    if buffer_ensure(b, 1 + (<size_t>v.n_names + 2) * <size_t>width + v.names) < 0:
         return NO_MEMORY
-    t.w[0] = <uint8_t>((width - 1) << 6 | 1 << 4 | 1)      # sorted; version 1
-    put_little(t.w + 1, v.n_names, width)
-    offsets = t.w + 1 + width
-    t.w = offsets + (<size_t>v.n_names + 1) * <size_t>width
+    w = b.p
+    w[0] = <uint8_t>((width - 1) << 6 | 1 << 4 | 1)      # sorted; version 1
+    put_little(w + 1, v.n_names, width)
+    offsets = w + 1 + width
+    w = offsets + (<size_t>v.n_names + 1) * <size_t>width
     for i in range(v.n_names):
         put_little(offsets, offset, width)
         offsets += width
         p = key_text(v, &key[i], buffer, &n)
-        memcpy(t.w, p, n)
-        t.w += n
+        memcpy(w, p, n)
+        w += n
         offset += n
     put_little(offsets, offset, width)
+    buffer_commit(b, w)
     return 0
 
 
-cdef int variant_write(Variants* v, Text* value, Text* names) noexcept nogil:
+cdef int variant_write(Variants* v, Buffer* value, Buffer* names) noexcept nogil:
     """What was surveyed: 0, NO_MEMORY, or COLUMN_FULL where no column could hold it."""
     cdef uint64_t size
     if number_keys(v) < 0:
@@ -260,29 +271,29 @@ cdef int variant_write(Variants* v, Text* value, Text* names) noexcept nogil:
     size = size_nodes(v)
     if size > MAX_TABLE or v.names > MAX_TABLE:
         return COLUMN_FULL
-    if (text_room(value, size) < 0 or write_names(v, names) < 0
-            or v.n_keys and block_room(&v.fields, 0, v.n_keys * sizeof(uint64_t)) < 0):
+    if (write_names(v, names) < 0 or v.n_keys and block_room(&v.fields, 0, v.n_keys * sizeof(uint64_t)) < 0
+            or buffer_ensure(value, size) < 0):
         return NO_MEMORY
     v.key = v.size = v.node = v.field = 0
     v.copied = v.leaves.p
-    value.w = write_node(v, value.w)
+    buffer_commit(value, write_node(v, value.p))
     return 0
 
 
 # ---- their two columns ----
 
-cdef int variant_begin(Table* t, const Column* c, Text* value, Text* names) noexcept nogil:
-    cdef int status = text_begin(value, &t.column[c.first], NULL)
-    return text_begin(names, &t.column[c.first + 1], NULL) if status == 0 else status
+cdef int variant_begin(Table* t, const Column* c, Buffer* value, Buffer* names) noexcept nogil:
+    cdef int status = data_begin(value, &t.column[c.first])
+    return data_begin(names, &t.column[c.first + 1]) if status == 0 else status
 
 
-cdef int variant_commit(Table* t, Column* c, int64_t row, Text* value, Text* names,
+cdef int variant_commit(Table* t, Column* c, int64_t row, Buffer* value, Buffer* names,
                         int status) noexcept nogil:
     """status: how writing both went."""
     if status == COLUMN_FULL:
         t.full = <int>(c - t.column)
     if status == 0:
-        status = text_commit(t, value, &t.column[c.first], row)
+        status = data_commit(t, value, &t.column[c.first], row)
     if status == 0:
-        status = text_commit(t, names, &t.column[c.first + 1], row)
+        status = data_commit(t, names, &t.column[c.first + 1], row)
     return column_at(c, row) if status == 0 else status

@@ -4,7 +4,7 @@
 cdef struct Variants:
     const int8_t* shapes
     const uint8_t* root
-    Text leaf               # scalars, one after the other
+    Buffer leaf             # scalars, one after the other
     Block leaves
     Block keys              # VariantKey
     Block ids               # of each key, by place: its number in the dictionary (uint32)

@@ -10,61 +10,49 @@ cdef int heights_within(const uint8_t* p, const uint8_t* end, const int8_t* shap
     return found
 
 
-cdef int leaf_value(Text* t, const uint8_t* p, uint8_t tag, const int8_t* shapes) noexcept nogil:
+cdef int leaf_value(Buffer* b, const uint8_t* p, uint8_t tag, const int8_t* shapes) noexcept nogil:
     """A scalar; p: after its tag."""
     if tag == c'S':
-        return leaf_string(t, p + 4, load32(p), is_utf8(p + 4, load32(p)))
+        return leaf_string(b, p + 4, load32(p), is_utf8(p + 4, load32(p)))
     if tag == c'x':
-        return leaf_string(t, p + 4, load32(p), False)
+        return leaf_string(b, p + 4, load32(p), False)
     if tag == c's' and shapes[tag] == SHAPE_SHORT:
-        return leaf_string(t, p + 1, p[0], is_utf8(p + 1, p[0]))
-    if text_room(t, 24) < 0:
-        return NO_MEMORY
+        return leaf_string(b, p + 1, p[0], is_utf8(p + 1, p[0]))
     if tag == c'I':
-        leaf_integer(t, <int32_t>load32(p))
-    elif tag == c'l' and shapes == SHAPES[MODE_LETTER]:
-        leaf_u64(t, load64(p))
-    elif tag == c'l' or tag == c'L':
-        leaf_integer(t, <int64_t>load64(p))
-    elif tag == c't':
-        t.w[0] = VARIANT_TRUE if p[0] else VARIANT_FALSE
-        t.w += 1
-    elif tag == c'd':
-        t.w[0] = VARIANT_DOUBLE
-        put_little(t.w + 1, load64(p), 8)
-        t.w += 9
-    elif tag == c'T':
-        t.w[0] = VARIANT_TIMESTAMP
-        put_little(t.w + 1, load64(p) * 1000000, 8)
-        t.w += 9
-    elif tag == c'b':
-        leaf_integer(t, <int8_t>p[0])
-    elif tag == c'B':
-        leaf_integer(t, p[0])
-    elif tag == c's' or tag == c'U':
-        leaf_integer(t, <int16_t>load16(p))
-    elif tag == c'u':
-        leaf_integer(t, load16(p))
-    elif tag == c'i':
-        leaf_integer(t, load32(p))
-    elif tag == c'f':
-        t.w[0] = VARIANT_FLOAT
-        put_little(t.w + 1, load32(p), 4)
-        t.w += 5
-    elif tag == c'D':
-        leaf_decimal(t, <int32_t>load32(p + 1), 0 if p[1] < 128 else ~<uint64_t>0, p[0])
-    else:       # V
-        t.w[0] = VARIANT_NULL
-        t.w += 1
-    return 0
+        return leaf_integer(b, <int32_t>load32(p))
+    if tag == c'l' and shapes == SHAPES[MODE_LETTER]:
+        return leaf_u64(b, load64(p))
+    if tag == c'l' or tag == c'L':
+        return leaf_integer(b, <int64_t>load64(p))
+    if tag == c't':
+        return buffer_put_byte(b, VARIANT_TRUE if p[0] else VARIANT_FALSE)
+    if tag == c'd':
+        return leaf_fixed(b, VARIANT_DOUBLE, load64(p), 8)
+    if tag == c'T':
+        return leaf_fixed(b, VARIANT_TIMESTAMP, load64(p) * 1000000, 8)
+    if tag == c'b':
+        return leaf_integer(b, <int8_t>p[0])
+    if tag == c'B':
+        return leaf_integer(b, p[0])
+    if tag == c's' or tag == c'U':
+        return leaf_integer(b, <int16_t>load16(p))
+    if tag == c'u':
+        return leaf_integer(b, load16(p))
+    if tag == c'i':
+        return leaf_integer(b, load32(p))
+    if tag == c'f':
+        return leaf_fixed(b, VARIANT_FLOAT, load32(p), 4)
+    if tag == c'D':
+        return leaf_decimal(b, <int32_t>load32(p + 1), 0 if p[1] < 128 else ~<uint64_t>0, p[0])
+    return buffer_put_byte(b, VARIANT_NULL)     # V
 
 
-cdef inline int leaf_key(Text* t, const uint8_t* key) noexcept nogil:
+cdef inline int leaf_key(Buffer* b, const uint8_t* key) noexcept nogil:
     """A key as a string, of a table that has one twice."""
     cdef uint8_t[KEY_ROOM] buffer
     if not key_is_escaped(key):
-        return leaf_string(t, key + 1, key[0], True)
-    return leaf_string(t, buffer, put_escaped_key(buffer, key), True)
+        return leaf_string(b, key + 1, key[0], True)
+    return leaf_string(b, buffer, put_escaped_key(buffer, key), True)
 
 
 cdef int survey_value(Variants* v, const uint8_t** at, uint32_t parent) noexcept nogil:
@@ -87,7 +75,7 @@ cdef int survey_value(Variants* v, const uint8_t** at, uint32_t parent) noexcept
             if survey_value(v, &p, parent) < 0:
                 return NO_MEMORY
         return 0
-    before = <size_t>(v.leaf.w - v.leaves.p)
+    before = buffer_size(&v.leaf)
     if AMQP_UNLIKELY(tag == c'D' and p[0] > DECIMAL_PLACES):
         if survey_ours(v, parent, OUR_DECIMAL) < 0:
             return NO_MEMORY
@@ -96,13 +84,12 @@ cdef int survey_value(Variants* v, const uint8_t** at, uint32_t parent) noexcept
                 put_decimal(digits, <int32_t>load32(p + 1), p[0]) - digits), True) < 0:
             return NO_MEMORY
     elif AMQP_UNLIKELY(tag == c'T' and load64(p) > <uint64_t>9223372036854):
-        if survey_ours(v, parent, OUR_TIMESTAMP) < 0 or text_room(&v.leaf, 24) < 0:
+        if survey_ours(v, parent, OUR_TIMESTAMP) < 0 or leaf_u64(&v.leaf, load64(p)) < 0:
             return NO_MEMORY
         parent = v.n_nodes - 1
-        leaf_u64(&v.leaf, load64(p))
     elif leaf_value(&v.leaf, p, tag, v.shapes) < 0:
         return NO_MEMORY
-    return note_size(v, parent, <size_t>(v.leaf.w - v.leaves.p) - before)
+    return note_size(v, parent, buffer_size(&v.leaf) - before)
 
 
 cdef int survey_pairs(Variants* v, const uint8_t* p, uint32_t n, uint32_t parent) noexcept nogil:
@@ -128,9 +115,9 @@ cdef int survey_pairs(Variants* v, const uint8_t* p, uint32_t n, uint32_t parent
             if note_within(v, parent, False) < 0:
                 return NO_MEMORY
             node = v.n_nodes - 1
-            before = <size_t>(v.leaf.w - v.leaves.p)
+            before = buffer_size(&v.leaf)
             if (leaf_key(&v.leaf, key) < 0
-                    or note_size(v, node, <size_t>(v.leaf.w - v.leaves.p) - before) < 0):
+                    or note_size(v, node, buffer_size(&v.leaf) - before) < 0):
                 return NO_MEMORY
         elif note_key(v, key, 0) < 0:
             return NO_MEMORY
@@ -144,7 +131,7 @@ cdef int survey(Variants* v, uint32_t n) noexcept nogil:
     return survey_pairs(v, v.root, n, 0)
 
 
-cdef int variant_table(Variants* v, Text* value, Text* names, const uint8_t* p, uint32_t n,
+cdef int variant_table(Variants* v, Buffer* value, Buffer* names, const uint8_t* p, uint32_t n,
                        uintptr_t mode) noexcept nogil:
     """A table as a Variant: as variant_write."""
     if n > MAX_TABLE:

@@ -50,24 +50,20 @@ cdef bint v1_plain_decimal(const uint8_t* p, const uint8_t* end, uint64_t* low, 
 
 cdef int survey_v1_marked(Variants* v, uint32_t parent, const V1Value* x) noexcept nogil:
     """A scalar that is an object with one of OUR_KEYS, or a number where a Variant has it."""
-    cdef Text* t = &v.leaf
-    cdef size_t before = <size_t>(t.w - v.leaves.p)
+    cdef Buffer* b = &v.leaf
+    cdef size_t before = buffer_size(b)
     cdef uint8_t[72] text
     cdef uint64_t low, high
     cdef size_t n
     cdef int scale, ours = OUR_DECIMAL
-    if text_room(t, 24) < 0:
-        return NO_MEMORY
     if x.wire_type == V1_TIMESTAMP:
         if v1_in_us(<int64_t>x.u):
-            t.w[0] = VARIANT_TIMESTAMP
-            put_little(t.w + 1, x.u * 1000, 8)
-            t.w += 9
+            if leaf_fixed(b, VARIANT_TIMESTAMP, x.u * 1000, 8) < 0:
+                return NO_MEMORY
             return note_size(v, parent, 9)
-        if survey_ours(v, parent, OUR_TIMESTAMP_MS) < 0:
+        if survey_ours(v, parent, OUR_TIMESTAMP_MS) < 0 or leaf_integer(b, <int64_t>x.u) < 0:
             return NO_MEMORY
-        leaf_integer(t, <int64_t>x.u)
-        return note_size(v, v.n_nodes - 1, <size_t>(t.w - v.leaves.p) - before)
+        return note_size(v, v.n_nodes - 1, buffer_size(b) - before)
     if x.wire_type == V1_UUID:
         ours = OUR_UUID
         n = <size_t>(v1_put_uuid(text, x.p) - text)
@@ -77,40 +73,35 @@ cdef int survey_v1_marked(Variants* v, uint32_t parent, const V1Value* x) noexce
     else:
         n = <size_t>(put_v1_decimal(text, x) - text)
         if v1_plain_decimal(text, text + n, &low, &high, &scale):
-            leaf_decimal(t, <int64_t>low, high, <uint8_t>scale)
-            return note_size(v, parent, <size_t>(t.w - v.leaves.p) - before)
-    if survey_ours(v, parent, ours) < 0 or leaf_string(t, text, n, True) < 0:
+            if leaf_decimal(b, <int64_t>low, high, <uint8_t>scale) < 0:
+                return NO_MEMORY
+            return note_size(v, parent, buffer_size(b) - before)
+    if survey_ours(v, parent, ours) < 0 or leaf_string(b, text, n, True) < 0:
         return NO_MEMORY
-    return note_size(v, v.n_nodes - 1, <size_t>(t.w - v.leaves.p) - before)
+    return note_size(v, v.n_nodes - 1, buffer_size(b) - before)
 
 
 cdef int survey_v1_scalar(Variants* v, uint32_t parent, const V1Value* x) noexcept nogil:
-    cdef Text* t = &v.leaf
-    cdef size_t before = <size_t>(t.w - v.leaves.p)
+    cdef Buffer* b = &v.leaf
+    cdef size_t before = buffer_size(b)
+    cdef int status
     if V1_STRING <= x.wire_type <= V1_SYMBOL or x.wire_type == V1_BINARY:
-        if leaf_string(t, x.p, x.n, x.wire_type != V1_BINARY) < 0:
-            return NO_MEMORY
-        return note_size(v, parent, <size_t>(t.w - v.leaves.p) - before)
-    if text_room(t, 24) < 0:
-        return NO_MEMORY
-    if V1_UBYTE <= x.wire_type <= V1_ULONG:
-        leaf_u64(t, x.u)
+        status = leaf_string(b, x.p, x.n, x.wire_type != V1_BINARY)
+    elif V1_UBYTE <= x.wire_type <= V1_ULONG:
+        status = leaf_u64(b, x.u)
     elif V1_BYTE <= x.wire_type <= V1_LONG:
-        leaf_integer(t, <int64_t>x.u)
+        status = leaf_integer(b, <int64_t>x.u)
     elif x.wire_type == V1_DOUBLE:
-        t.w[0] = VARIANT_DOUBLE
-        put_little(t.w + 1, x.u, 8)
-        t.w += 9
+        status = leaf_fixed(b, VARIANT_DOUBLE, x.u, 8)
     elif x.wire_type == V1_FLOAT:
-        t.w[0] = VARIANT_FLOAT
-        put_little(t.w + 1, x.u, 4)
-        t.w += 5
-    elif x.wire_type == V1_BOOLEAN or x.wire_type == V1_NULL:
-        t.w[0] = VARIANT_NULL if x.wire_type == V1_NULL else VARIANT_TRUE if x.u else VARIANT_FALSE
-        t.w += 1
+        status = leaf_fixed(b, VARIANT_FLOAT, x.u, 4)
+    elif x.wire_type == V1_NULL:
+        status = buffer_put_byte(b, VARIANT_NULL)
+    elif x.wire_type == V1_BOOLEAN:
+        status = buffer_put_byte(b, VARIANT_TRUE if x.u else VARIANT_FALSE)
     else:
         return survey_v1_marked(v, parent, x)
-    return note_size(v, parent, <size_t>(t.w - v.leaves.p) - before)
+    return note_size(v, parent, buffer_size(b) - before) if status == 0 else status
 
 
 # ---- what holds others ----
@@ -224,19 +215,16 @@ cdef int survey_v1_map(Variants* v, Cursor* c, uint32_t count, uint32_t parent) 
 
 cdef int survey_v1_name(Variants* v, uint32_t parent, Cursor* c) noexcept nogil:
     """A key of a $table: one more $ in front of one."""
-    cdef Text* t = &v.leaf
-    cdef size_t before = <size_t>(t.w - v.leaves.p), n
+    cdef Buffer* b = &v.leaf
+    cdef size_t before = buffer_size(b), n
     cdef V1Value x
     v1_again(c, &x)
     if x.n == 0 or x.p[0] != c'$':
         return survey_v1_scalar(v, parent, &x)
     n = <size_t>x.n + 1
-    if leaf_string_head(t, n, True) < 0:
+    if leaf_string_head(b, n, True) < 0 or buffer_put_byte(b, c'$') < 0 or buffer_put(b, x.p, x.n) < 0:
         return NO_MEMORY
-    t.w[0] = c'$'
-    memcpy(t.w + 1, x.p, x.n)
-    t.w += n
-    return note_size(v, parent, <size_t>(t.w - v.leaves.p) - before)
+    return note_size(v, parent, buffer_size(b) - before)
 
 
 cdef int survey_v1_root(Variants* v, Cursor c, uint32_t count) noexcept nogil:
@@ -244,7 +232,7 @@ cdef int survey_v1_root(Variants* v, Cursor c, uint32_t count) noexcept nogil:
     return survey_v1_map(v, &c, count, 0)
 
 
-cdef int variant_v1(Variants* v, Text* value, Text* names, const Cursor* c, uint32_t count) noexcept nogil:
+cdef int variant_v1(Variants* v, Buffer* value, Buffer* names, const Cursor* c, uint32_t count) noexcept nogil:
     """A map of so many pairs as a Variant: 0, NO_MEMORY, or COLUMN_FULL where no column could hold it."""
     if c.end - c.p > MAX_TABLE:
         return COLUMN_FULL

@@ -90,7 +90,8 @@ cdef int put_wanted(Sink* s, const uint8_t* p, const Wanted* w, Column* c, int64
     is of that type, and the column cannot hold it."""
     cdef uint8_t type_ = w.type
     cdef uint8_t tag = p[0]
-    cdef Text text
+    cdef JsonText text
+    cdef Buffer digits
     cdef int64_t number
     cdef uint64_t u
     cdef size_t n
@@ -100,14 +101,13 @@ cdef int put_wanted(Sink* s, const uint8_t* p, const Wanted* w, Column* c, int64
         status = text_begin(&text, c, s.input_end)
         if status == 0:
             status = json_value(&text, &p, s.shapes)
-        return text_commit(s.table, &text, c, row) if status == 0 else status
+        return data_commit(s.table, &text.out, c, row) if status == 0 else status
     p += 1
     if tag == c'D' and type_ == AS_WANTED_STRING:
-        status = text_begin(&text, c, s.input_end)
-        if status < 0 or text_room(&text, 258) < 0:
+        if data_begin(&digits, c) < 0 or buffer_ensure(&digits, 258) < 0:
             return NO_MEMORY
-        text.w = put_decimal(text.w, <int32_t>load32(p + 1), p[0])
-        return text_commit(s.table, &text, c, row)
+        buffer_commit(&digits, put_decimal(digits.p, <int32_t>load32(p + 1), p[0]))
+        return data_commit(s.table, &digits, c, row)
     if tag == c'D' and type_ == AS_WANTED_DECIMAL:
         number = <int32_t>load32(p + 1)
         return append_wanted_integer(c, row, w, number < 0, <uint64_t>(-number if number < 0 else number), -<int>p[0])

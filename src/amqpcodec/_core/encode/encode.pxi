@@ -13,9 +13,7 @@ cdef int begin_encoder(Encoder* e, object plan, Table* t, object frame_max, uint
     e.frame_max = <uint64_t>parse_frame_max(frame_max)
     e.mode = mode
     e.fail_fast = fail_fast
-    e.text.block = &e.scratch
-    e.text.w = e.scratch.p
-    e.text.end = e.scratch.p + e.scratch.room
+    buffer_truncate(&e.scratch, 0)
     if isinstance(plan, EncodePlan):
         begin_legacy(e, <EncodePlan>plan)
     else:
@@ -59,7 +57,7 @@ cdef int end_legacy(Encoder* e, EncodePlan plan) except -1:
     return return_plan(plan)
 
 
-cdef object encode_plan(object protocol, Block* scratch, const ArrowSchema* schema, object given):
+cdef object encode_plan(object protocol, Buffer* scratch, const ArrowSchema* schema, object given):
     """Which column is what."""
     if isinstance(protocol, Protocol):
         return borrow_plan(<Protocol>protocol, scratch, schema, given)
@@ -160,8 +158,9 @@ def encode_columns(protocol not None, columns, frame_max, str mode not None, dia
     if e == NULL:
         raise MemoryError
     try:
-        if block_room(&e.scratch, 0, 1024) < 0:
+        if block_room(&e.memory, 0, 1024) < 0:
             raise MemoryError
+        buffer_in_block(&e.scratch, &e.memory, 0)
         if hasattr(columns, "__arrow_c_array__"):
             schema_capsule_, array_capsule = columns.__arrow_c_array__()
             if (not PyCapsule_IsValid(schema_capsule_, "arrow_schema")
@@ -198,7 +197,7 @@ def encode_columns(protocol not None, columns, frame_max, str mode not None, dia
         if isinstance(plan, EncodePlan):
             end_legacy(e, <EncodePlan>plan)
     finally:
-        block_give(&e.scratch)
+        block_give(&e.memory)
         free(e.fast_plan)
         free(e)
     return out

@@ -43,8 +43,8 @@ cdef struct Encoder:
     bint fast               # try the fast path
     FastPlan* fast_plan      # or NULL
     int64_t fast_rows        # that took the fast path
-    Block scratch           # of tables and texts of JSON
-    Text text
+    Buffer scratch          # tables and texts of JSON
+    Block memory            # of scratch
     AmqpValue[MAX_FIELDS] v
     AmqpValue[MAX_FIELDS] w
     size_t[MAX_FIELDS] kept     # the value's bytes lie in scratch, at this less 1; or 0

@@ -139,7 +139,7 @@ cdef int look_block(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
     h.safe = <size_t>n
     h.flags_same = 0
     h.flags_vary = False
-    e.text.w = e.scratch.p
+    buffer_truncate(&e.scratch, 0)
     if look_channels(e, h, row, n) != 0:
         return FALLS_BACK
     for k in range(h.n_foreign):

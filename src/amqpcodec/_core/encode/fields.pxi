@@ -48,9 +48,9 @@ cdef int load_source(Encoder* e, uint8_t wire_type, const Source* s, int64_t i, 
             return refuse(r, b"text that is not UTF-8", NULL, 0)
         return 0
     if wire_type == W_TABLE:
-        at = <size_t>(e.text.w - e.scratch.p)
-        status = put_source_table(&e.text, s, i, e.mode, r)
-        n = <uint64_t>(e.text.w - e.scratch.p) - at
+        at = buffer_size(&e.scratch)
+        status = put_source_table(&e.scratch, s, i, e.mode, r)
+        n = buffer_size(&e.scratch) - at
         if status == 0 and n > MAX_U32:
             return refuse(r, b"a table takes at most 4294967295 bytes", NULL, 0)
         v.n = <uint32_t>n
@@ -83,8 +83,8 @@ cdef int load_source(Encoder* e, uint8_t wire_type, const Source* s, int64_t i, 
 
 cdef int json_field(Encoder* e, Json* j, uint8_t wire_type, AmqpValue* v, size_t* kept) noexcept nogil:
     """A value of this wire type; null leaves it alone."""
-    cdef Text* t = &e.text
-    cdef size_t at = <size_t>(t.w - e.scratch.p)
+    cdef Buffer* b = &e.scratch
+    cdef size_t at = buffer_size(b)
     cdef const uint8_t* p
     cdef bint form = False
     cdef uint8_t tag
@@ -93,20 +93,20 @@ cdef int json_field(Encoder* e, Json* j, uint8_t wire_type, AmqpValue* v, size_t
     cdef bint reference
     if wire_type == W_TABLE and not json_at(j, c'n'):
         j.mode = e.mode
-        status = json_parse_pairs(t, j, 1, 0, &form)
-        v.n = <uint32_t>(<size_t>(t.w - e.scratch.p) - at)
+        status = json_parse_pairs(b, j, 1, 0, &form)
+        v.n = <uint32_t>(buffer_size(b) - at)
         v.present = True
         kept[0] = at + 1
         return status
     # By the letter `l` has 64 bits without a sign.
     j.mode = MODE_LETTER
     reference = wire_type == W_CONTENT and json_opens(j, b'"$reference"')
-    status = json_parse_value(t, j, 1)
+    status = json_parse_value(b, j, 1)
     if status == 0 and reference:
         status = json_require(j, c'}', b"the end of a reference")
     if status != 0:
         return status
-    p = e.scratch.p + at
+    p = e.scratch.start + at
     tag = p[0]
     p += 1
     if tag == c'V':
@@ -182,14 +182,14 @@ cdef int json_fields(Encoder* e, const Desc* d, const Source* s, int64_t i, Amqp
 
 cdef int json_field_name(Encoder* e, Json* j, const Desc* d, int* k) noexcept nogil:
     """A name and the colon after it."""
-    cdef Text* t = &e.text
-    cdef size_t at = <size_t>(t.w - e.scratch.p), n
-    cdef int status = json_parse_text(t, j)
+    cdef Buffer* b = &e.scratch
+    cdef size_t at = buffer_size(b), n
+    cdef int status = json_parse_text(b, j)
     if status != 0:
         return status
-    n = <size_t>(t.w - e.scratch.p) - at
-    t.w = e.scratch.p + at
+    n = buffer_size(b) - at
+    buffer_truncate(b, at)
     for k[0] in range(d.n):
-        if strlen(d.field[k[0]]) == n and memcmp(d.field[k[0]], t.w, n) == 0:
+        if strlen(d.field[k[0]]) == n and memcmp(d.field[k[0]], b.p, n) == 0:
             return json_require(j, c':', b"a colon")
     return json_refuse(j, b"JSON: a name that is none of its fields (before byte %llu)")

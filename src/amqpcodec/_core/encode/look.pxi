@@ -170,17 +170,17 @@ cdef int look_made(Encoder* e, FastPlan* h, FastStep* t, int64_t row, int n, uin
         k = row + i
         if find_value(&s, &k) != HAS_VALUE:
             return FALLS_BACK
-        start = <size_t>(e.text.w - e.scratch.p)
+        start = buffer_size(&e.scratch)
         if t.is_table:
-            status = put_source_table(&e.text, s, k, e.mode, &e.refusal)
+            status = put_source_table(&e.scratch, s, k, e.mode, &e.refusal)
         else:
-            status = put_table_value(&e.text, s, k, e.mode, 1, &e.refusal)
+            status = put_table_value(&e.scratch, s, k, e.mode, 1, &e.refusal)
         if status != 0:
             return NO_MEMORY if status == NO_MEMORY else FALLS_BACK
         at[i] = start
-        if <size_t>(e.text.w - e.scratch.p) - start > 0xFFFFFF:
+        if buffer_size(&e.scratch) - start > 0xFFFFFF:
             return FALLS_BACK
-        sizes[i] = <uint32_t>(<size_t>(e.text.w - e.scratch.p) - start)
+        sizes[i] = <uint32_t>(buffer_size(&e.scratch) - start)
     look_some(h, t, n, sizes)
     return 0
 
@@ -190,4 +190,4 @@ cdef void found_made(Encoder* e, const FastStep* t, int n, uint64_t* at) noexcep
     cdef int i
     for i in range(n):
         if t.mask >> i & 1:
-            at[i] += <uint64_t><uintptr_t>e.scratch.p
+            at[i] += <uint64_t><uintptr_t>e.scratch.start

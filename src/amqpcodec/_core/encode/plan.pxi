@@ -250,7 +250,7 @@ cdef class EncodePlan:
         return 0
 
 
-cdef int add_schema_key(Text* t, const ArrowSchema* schema, int depth) except -1:
+cdef int add_schema_key(Buffer* b, const ArrowSchema* schema, int depth) except -1:
     """What a plan takes from a schema; 0, or 1 where it is none that can be kept."""
     cdef const char* part
     cdef size_t size
@@ -270,26 +270,19 @@ cdef int add_schema_key(Text* t, const ArrowSchema* schema, int depth) except -1
             if part == NULL:
                 part = <const char*>shape + 12
             size = strlen(part) + 1
-        if text_room(t, size) < 0:
-            raise MemoryError
-        memcpy(t.w, part, size)
-        t.w += size
+        put_bytes(b, part, size)
     for k in range(schema.n_children + (schema.dictionary != NULL)):
-        if add_schema_key(t, schema.children[k] if k < schema.n_children else schema.dictionary, depth + 1):
+        if add_schema_key(b, schema.children[k] if k < schema.n_children else schema.dictionary, depth + 1):
             return 1
     return 0
 
 
-cdef bytes schema_key(Block* scratch, const ArrowSchema* schema):
+cdef bytes schema_key(Buffer* scratch, const ArrowSchema* schema):
     """Bytes that are the same for schemas with the same plan; None where that is hard to say."""
-    cdef Text t
-    memset(&t, 0, sizeof(t))
-    t.block = scratch
-    t.w = scratch.p
-    t.end = scratch.p + scratch.room
-    if add_schema_key(&t, schema, 0):
+    buffer_truncate(scratch, 0)
+    if add_schema_key(scratch, schema, 0):
         return None
-    return PyBytes_FromStringAndSize(<const char*>scratch.p, t.w - scratch.p)
+    return buffer_bytes(scratch)
 
 
 cdef SourceTree tree_of(const ArrowSchema* schema, object given):
@@ -301,7 +294,7 @@ cdef SourceTree tree_of(const ArrowSchema* schema, object given):
     return tree
 
 
-cdef EncodePlan borrow_plan(Protocol protocol, Block* scratch, const ArrowSchema* schema, object given):
+cdef EncodePlan borrow_plan(Protocol protocol, Buffer* scratch, const ArrowSchema* schema, object given):
     """A plan for a schema, for one at a time: a kept one, or one made now."""
     cdef EncodePlan plan
     cdef bytes key

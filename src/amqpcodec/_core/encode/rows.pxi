@@ -56,7 +56,7 @@ cdef void find_kept(Encoder* e, const Desc* d, AmqpValue* v) noexcept nogil:
     cdef int k
     for k in range(d.n):
         if e.kept[k]:
-            v[k].p = e.scratch.p + e.kept[k] - 1
+            v[k].p = e.scratch.start + e.kept[k] - 1
 
 
 cdef int load_arguments(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
@@ -143,8 +143,8 @@ cdef int load_headers(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     """Columns of one header each: those that are not null, as one table."""
     cdef const HeaderSource* h
     cdef const Source* s
-    cdef Text* t = &e.text
-    cdef size_t at = <size_t>(t.w - e.scratch.p)
+    cdef Buffer* b = &e.scratch
+    cdef size_t at = buffer_size(b)
     cdef int k, field = -1, status
     cdef int64_t i
     cdef bint any_ = False
@@ -165,9 +165,9 @@ cdef int load_headers(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
         if field < 0:
             return refuse(&e.refusal, b"has no headers", NULL, 0)
         any_ = True
-        status = put_table_name(t, h.name, h.name_n, &e.refusal)
+        status = put_table_name(b, h.name, h.name_n, &e.refusal)
         if status == 0:
-            status = put_table_value(t, s, i, e.mode, 1, &e.refusal)
+            status = put_table_value(b, s, i, e.mode, 1, &e.refusal)
         if status != 0:
             return status
     if any_:
@@ -175,7 +175,7 @@ cdef int load_headers(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
             place_refusal(e, d, field, e.header[0].column)
             return refuse(&e.refusal, b"headers come in properties_json as well", NULL, 0)
         e.w[field].present = True
-        e.w[field].n = <uint32_t>(<size_t>(t.w - e.scratch.p) - at)
+        e.w[field].n = <uint32_t>(buffer_size(b) - at)
         e.kept[field] = at + 1
     return 0
 
@@ -250,10 +250,10 @@ cdef int encode_row(Encoder* e, int64_t row) noexcept nogil:
     cdef size_t used = e.out.used
     cdef int status = begin_row(e, row)
     if status == 0:
-        e.text.w = e.scratch.p
+        buffer_truncate(&e.scratch, 0)
         status = put_method(e, e.desc, row)
     if status == 0:
-        e.text.w = e.scratch.p      # the arguments are written
+        buffer_truncate(&e.scratch, 0)      # the arguments are written
         if e.desc.has_content:
             status = put_content(e, e.desc, row)
         else:

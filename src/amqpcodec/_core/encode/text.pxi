@@ -108,8 +108,9 @@ cdef int json_hex4(Json* j, uint32_t* out) noexcept nogil:
     return 0
 
 
-cdef int json_escape(Text* t, Json* j) noexcept nogil:
-    """What stands after a backslash; there is room for four bytes."""
+cdef int json_escape(uint8_t** out, Json* j) noexcept nogil:
+    """Store what stands after a backslash, at most four bytes; `out` moves after them."""
+    cdef uint8_t* w = out[0]
     cdef uint32_t x, low
     cdef uint8_t c
     cdef int status
@@ -132,23 +133,23 @@ cdef int json_escape(Text* t, Json* j) noexcept nogil:
         elif 0xD800 <= x < 0xE000:
             return json_refuse(j, b"JSON: a lone surrogate (byte %llu of the text)")
         if x < 0x80:
-            t.w[0] = <uint8_t>x
-            t.w += 1
+            w[0] = <uint8_t>x
+            out[0] = w + 1
         elif x < 0x800:
-            t.w[0] = <uint8_t>(0xC0 | x >> 6)
-            t.w[1] = <uint8_t>(0x80 | x & 63)
-            t.w += 2
+            w[0] = <uint8_t>(0xC0 | x >> 6)
+            w[1] = <uint8_t>(0x80 | x & 63)
+            out[0] = w + 2
         elif x < 0x10000:
-            t.w[0] = <uint8_t>(0xE0 | x >> 12)
-            t.w[1] = <uint8_t>(0x80 | x >> 6 & 63)
-            t.w[2] = <uint8_t>(0x80 | x & 63)
-            t.w += 3
+            w[0] = <uint8_t>(0xE0 | x >> 12)
+            w[1] = <uint8_t>(0x80 | x >> 6 & 63)
+            w[2] = <uint8_t>(0x80 | x & 63)
+            out[0] = w + 3
         else:
-            t.w[0] = <uint8_t>(0xF0 | x >> 18)
-            t.w[1] = <uint8_t>(0x80 | x >> 12 & 63)
-            t.w[2] = <uint8_t>(0x80 | x >> 6 & 63)
-            t.w[3] = <uint8_t>(0x80 | x & 63)
-            t.w += 4
+            w[0] = <uint8_t>(0xF0 | x >> 18)
+            w[1] = <uint8_t>(0x80 | x >> 12 & 63)
+            w[2] = <uint8_t>(0x80 | x >> 6 & 63)
+            w[3] = <uint8_t>(0x80 | x & 63)
+            out[0] = w + 4
         return 0
     if c == c'n':
         c = c'\n'
@@ -163,34 +164,37 @@ cdef int json_escape(Text* t, Json* j) noexcept nogil:
     elif c != c'"' and c != c'\\' and c != c'/':
         j.p -= 1
         return json_expected(j, b"an escape")
-    t.w[0] = c
-    t.w += 1
+    w[0] = c
+    out[0] = w + 1
     return 0
 
 
-cdef int json_parse_text(Text* t, Json* j) noexcept nogil:
+cdef int json_parse_text(Buffer* b, Json* j) noexcept nogil:
     """A string, written without its escapes."""
+    cdef uint8_t* w
     cdef size_t n
     cdef int status
     if not json_at(j, c'"'):
         return json_expected(j, b"a string")
     j.p += 1
     # It cannot be longer than what is left.
-    if text_room(t, <size_t>(j.end - j.p) + COPY_SLACK) < 0:
+    if buffer_ensure(b, <size_t>(j.end - j.p) + COPY_SLACK) < 0:
         return NO_MEMORY
+    w = b.p
     while True:
-        n = copy_json_run(t.w, j.p, <size_t>(j.end - j.p))
-        t.w += n
+        n = copy_json_run(w, j.p, <size_t>(j.end - j.p))
+        w += n
         j.p += n
         if AMQP_UNLIKELY(j.p == j.end):
             return json_expected(j, b"the end of a string")
         if AMQP_LIKELY(j.p[0] == c'"'):
             j.p += 1
+            buffer_commit(b, w)
             return 0
         if j.p[0] != c'\\':
             return json_refuse(j, b"JSON: a control character (byte %llu of the text)")
         j.p += 1
-        status = json_escape(t, j)
+        status = json_escape(&w, j)
         if status != 0:
             return status
 

@@ -57,7 +57,7 @@ cdef int v1e_common(const uint8_t* p, const uint8_t* end, uint64_t count, V1Comm
     return 0
 
 
-cdef int v1e_elements(Text* t, size_t first, uint64_t count, Refusal* r) noexcept nogil:
+cdef int v1e_elements(Buffer* b, size_t first, uint64_t count, Refusal* r) noexcept nogil:
     """Make the values that were written from `first` on a constructor and contents."""
     cdef V1Common common
     cdef Cursor c
@@ -66,21 +66,22 @@ cdef int v1e_elements(Text* t, size_t first, uint64_t count, Refusal* r) noexcep
     cdef uint64_t i
     cdef uint8_t* w
     cdef uint8_t category
-    cdef int status = v1e_common(t.block.p + first, t.w, count, &common, r)
+    cdef int status = v1e_common(b.start + first, b.p, count, &common, r)
     if status != 0:
         return status
-    if text_room(t, 1 + common.n) < 0:
+    if buffer_ensure(b, 1 + common.n) < 0:
         return NO_MEMORY
     category = common.code >> 4
-    v1_begin(&c, &fault, t.block.p + first, t.w, t.block.p, 0)
-    w = t.w
+    v1_begin(&c, &fault, b.start + first, b.p, b.start, 0)
+    w = b.p
     w[0] = common.code
     w += 1
     for i in range(count):
         v1_read(&c, &v)
         if common.wire_type < V1_BINARY and category != CATEGORY_FIXED16:
             if common.wire_type != V1_NULL:
-                w = v1e_fixed(w, common.code, v.u)
+                store_uint(w, v.u, CTOR_WIDTH[common.code])
+                w += CTOR_WIDTH[common.code]
             continue
         if category == CATEGORY_VARIABLE1:
             w[0] = <uint8_t>v.n
@@ -98,23 +99,23 @@ cdef int v1e_elements(Text* t, size_t first, uint64_t count, Refusal* r) noexcep
             w += 8
         memcpy(w, v.p, v.n)
         w += v.n
-    memmove(t.block.p + first, t.w, 1 + common.n)
-    t.w = t.block.p + first + 1 + common.n
+    memmove(b.start + first, b.p, 1 + common.n)
+    buffer_commit(b, b.start + first + 1 + common.n)
     return 0
 
 
-cdef int v1e_symbols(Text* t, size_t at, uint64_t count, Refusal* r) noexcept nogil:
+cdef int v1e_symbols(Buffer* b, size_t at, uint64_t count, Refusal* r) noexcept nogil:
     """Make what was written as symbols what a field of many takes: null, the one, or an array. `at`: where
     the array's head has its room."""
-    cdef size_t first = at + 9, n
+    cdef size_t first = at + V1_HEAD_BYTES, n
     cdef int status
     if count == 0:
-        t.w = t.block.p + at
-        return v1e_code(t, CTOR_NULL)
+        buffer_truncate(b, at)
+        return buffer_put_byte(b, CTOR_NULL)
     if count == 1:
-        n = <size_t>(t.w - t.block.p) - first
-        memmove(t.block.p + at, t.block.p + first, n)
-        t.w = t.block.p + at + n
+        n = buffer_size(b) - first
+        memmove(b.start + at, b.start + first, n)
+        buffer_truncate(b, at + n)
         return 0
-    status = v1e_elements(t, first, count, r)
-    return v1e_close(t, at, V1_ARRAY, count, r) if status == 0 else status
+    status = v1e_elements(b, first, count, r)
+    return v1e_close(b, at, V1_ARRAY, count, r) if status == 0 else status

@@ -25,82 +25,82 @@ cdef int v1e_moment(const Source* s, int64_t i, uint64_t* out, Refusal* r) noexc
     return 0
 
 
-cdef int v1e_arrow_bytes(Text* t, uint8_t wire_type, const Source* s, int64_t i, Refusal* r) noexcept nogil:
+cdef int v1e_arrow_bytes(Buffer* b, uint8_t wire_type, const Source* s, int64_t i, Refusal* r) noexcept nogil:
     cdef const uint8_t* p = NULL
     cdef uint64_t n = 0
     if bytes_at(s, i, &p, &n) < 0:
         return BAD_OFFSETS
-    return v1e_run(t, wire_type, p, n, r)
+    return v1e_run(b, wire_type, p, n, r)
 
 
-cdef int v1e_arrow_scalar(Text* t, const Source* s, int64_t i, Refusal* r) noexcept nogil:
+cdef int v1e_arrow_scalar(Buffer* b, const Source* s, int64_t i, Refusal* r) noexcept nogil:
     """A value that is not null and no list, struct or map."""
     cdef uint8_t[16] raw
     cdef uint64_t u = 0
     cdef int status
     if is_bytes(s):
-        return v1e_arrow_bytes(t, V1_STRING if s.text else V1_BINARY, s, i, r)
+        return v1e_arrow_bytes(b, V1_STRING if s.text else V1_BINARY, s, i, r)
     if is_integer(s):
-        return v1e_number(t, V1E_INTEGERS[s.input_type - IN_BOOL],
+        return v1e_number(b, V1E_INTEGERS[s.input_type - IN_BOOL],
                           <uint64_t>signed_at(s.input_type, s.data, s.at + i))
     if s.input_type == IN_DOUBLE:
-        return v1e_number(t, V1_DOUBLE, (<const uint64_t*>s.data)[s.at + i])
+        return v1e_number(b, V1_DOUBLE, (<const uint64_t*>s.data)[s.at + i])
     if s.input_type == IN_FLOAT:
-        return v1e_number(t, V1_FLOAT, (<const uint32_t*>s.data)[s.at + i])
+        return v1e_number(b, V1_FLOAT, (<const uint32_t*>s.data)[s.at + i])
     if s.input_type == IN_HALF:
-        return v1e_number(t, V1_FLOAT,
+        return v1e_number(b, V1_FLOAT,
                           float_to_bits(half_to_float((<const uint16_t*>s.data)[s.at + i])))
     if s.input_type == IN_TIME:
         status = v1e_moment(s, i, &u, r)
-        return v1e_number(t, V1_TIMESTAMP, u) if status == 0 else status
+        return v1e_number(b, V1_TIMESTAMP, u) if status == 0 else status
     if s.input_type == IN_DECIMAL:
         if v1e_bid_of(s.data + (s.at + i) * s.width, s.width, s.scale, raw) != V1_DECIMAL_FITS:
             return refuse(r, b"a decimal128 holds 34 digits, and not every exponent", NULL, 0)
-        return v1e_sixteen(t, CTOR_DECIMAL128, raw)
+        return v1e_sixteen(b, CTOR_DECIMAL128, raw)
     return refuse(r, b"no type of AMQP 1.0 stands for %s", s.type, 0)
 
 
 cdef int v1e_arrow(Encoder* e, const Source* s, int64_t i, int depth) noexcept nogil:
     """Any value, null where there is none. depth: levels that are open around it."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef int status = find_value(&s, &i)
     if status < 0:
         return status
     if status == NO_VALUE:
-        return v1e_code(t, CTOR_NULL)
+        return buffer_put_byte(b, CTOR_NULL)
     if s.input_type == IN_STRUCT or s.input_type == IN_MAP:
         return v1e_arrow_map(e, s, i, depth, False)
     if IN_LIST <= s.input_type <= IN_FIXED_LIST:
         return v1e_arrow_list(e, s, i, depth)
-    return v1e_arrow_scalar(t, s, i, &e.refusal)
+    return v1e_arrow_scalar(b, s, i, &e.refusal)
 
 
 cdef int v1e_arrow_list(Encoder* e, const Source* s, int64_t i, int depth) noexcept nogil:
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef int64_t first = 0, n = 0, k
     cdef size_t at = 0
     cdef int status = v1e_enter(depth, &e.refusal)
     if status == 0:
         status = items_at(s, i, &first, &n)
     if status == 0:
-        status = v1e_open(t, &at)
+        status = v1e_open(b, &at)
     for k in range(first, first + n):
         if status != 0:
             return status
         status = v1e_arrow(e, s.child, k, depth + 1)
-    return v1e_close(t, at, V1_LIST, <uint64_t>n, &e.refusal) if status == 0 else status
+    return v1e_close(b, at, V1_LIST, <uint64_t>n, &e.refusal) if status == 0 else status
 
 
 cdef int v1e_arrow_map(Encoder* e, const Source* s, int64_t i, int depth, bint symbols) noexcept nogil:
     """A struct (what of it is not null) or map. symbols: its keys are symbols."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef const Source* value
     cdef uint64_t count = 0
     cdef int64_t first = 0, n = 0, k, row
     cdef size_t at = 0
     cdef int status = v1e_enter(depth, &e.refusal)
     if status == 0:
-        status = v1e_open(t, &at)
+        status = v1e_open(b, &at)
     if s.input_type == IN_STRUCT:
         n = s.n_children
     elif status == 0:
@@ -115,7 +115,7 @@ cdef int v1e_arrow_map(Encoder* e, const Source* s, int64_t i, int depth, bint s
             if status == NO_VALUE:
                 continue
             if status > 0:
-                status = v1e_run(t, V1_SYMBOL if symbols else V1_STRING,
+                status = v1e_run(b, V1_SYMBOL if symbols else V1_STRING,
                                  <const uint8_t*>s.child[k].name, s.child[k].name_n, &e.refusal)
         else:
             value = &s.child.child[1]
@@ -124,7 +124,7 @@ cdef int v1e_arrow_map(Encoder* e, const Source* s, int64_t i, int depth, bint s
         if status == 0:
             status = v1e_arrow(e, value, row, depth + 1)
         count += 2
-    return v1e_close(t, at, V1_MAP, count, &e.refusal) if status == 0 else status
+    return v1e_close(b, at, V1_MAP, count, &e.refusal) if status == 0 else status
 
 
 cdef int v1e_arrow_key(Encoder* e, const Source* s, int64_t i, int depth, bint symbols) noexcept nogil:
@@ -138,11 +138,11 @@ cdef int v1e_arrow_key(Encoder* e, const Source* s, int64_t i, int depth, bint s
     if not symbols:
         return v1e_arrow(e, s, i, depth)
     if is_bytes(s):
-        return v1e_arrow_bytes(&e.text, V1_SYMBOL, s, i, &e.refusal)
+        return v1e_arrow_bytes(&e.scratch, V1_SYMBOL, s, i, &e.refusal)
     if is_integer(s) and s.input_type != IN_BOOL:
         v = signed_at(s.input_type, s.data, s.at + i)
         if v >= 0 or s.input_type == IN_UINT64:
-            return v1e_number(&e.text, V1_ULONG, <uint64_t>v)
+            return v1e_number(&e.scratch, V1_ULONG, <uint64_t>v)
     return refuse(&e.refusal, b"a key here is a symbol or ulong, not %s", s.type, 0)
 
 
@@ -166,11 +166,11 @@ cdef int v1e_map_column(Encoder* e, const Source* s, int64_t i, int depth, bint 
         return v1e_arrow_map(e, s, i, depth, symbols)
     if not (is_bytes(s) and s.text):
         return refuse(&e.refusal, b"a map takes JSON text, a map or a struct, not %s", s.type, 0)
-    at = <size_t>(e.text.w - e.scratch.p)
+    at = buffer_size(&e.scratch)
     status = v1e_json_column(e, s, i, &j)
     if status == 0:
         status = v1e_json_object(e, &j, depth, symbols)
-    if status == 0 and CTOR_WIRE_TYPE[e.scratch.p[at]] != V1_MAP:
+    if status == 0 and CTOR_WIRE_TYPE[e.scratch.start[at]] != V1_MAP:
         return refuse(&e.refusal, b"takes a JSON object that is a map", NULL, 0)
     return json_end(&j) if status == 0 else status
 

@@ -21,7 +21,7 @@ cdef inline bint v1e_begins(const uint8_t* p, uint64_t n, const char* prefix, si
     return n >= length and memcmp(p, prefix, length) == 0
 
 
-cdef int v1e_ulong_text(Text* t, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
+cdef int v1e_ulong_text(Buffer* b, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
     """Digits as ulong."""
     cdef uint64_t u = 0, digit
     cdef uint64_t i
@@ -33,7 +33,7 @@ cdef int v1e_ulong_text(Text* t, const uint8_t* p, uint64_t n, Refusal* r) noexc
         u = u * 10 + digit
     if n == 0:
         return refuse(r, b"AMQP_ULONG: takes digits of a number of 64 bits", NULL, 0)
-    return v1e_number(t, V1_ULONG, u)
+    return v1e_number(b, V1_ULONG, u)
 
 
 cdef int v1e_id_json(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
@@ -47,31 +47,31 @@ cdef int v1e_id_json(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
 
 cdef int v1e_id_text(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
     """A string; or what the prefix of the JMS mapping says."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef uint8_t[16] raw
     cdef size_t at
     if AMQP_LIKELY(not v1e_begins(p, n, b"AMQP_", 5)):
-        return v1e_run(t, V1_STRING, p, n, &e.refusal)
+        return v1e_run(b, V1_STRING, p, n, &e.refusal)
     if v1e_begins(p, n, b"AMQP_STRING:", 12):
-        return v1e_run(t, V1_STRING, p + 12, n - 12, &e.refusal)
+        return v1e_run(b, V1_STRING, p + 12, n - 12, &e.refusal)
     if v1e_begins(p, n, b"AMQP_ULONG:", 11):
-        return v1e_ulong_text(t, p + 11, n - 11, &e.refusal)
+        return v1e_ulong_text(b, p + 11, n - 11, &e.refusal)
     if v1e_begins(p, n, b"AMQP_UUID:", 10):
         if not parse_uuid(raw, p + 10, <size_t>n - 10):
             return refuse(&e.refusal, b"AMQP_UUID: takes a UUID", NULL, 0)
-        return v1e_sixteen(t, CTOR_UUID, raw)
+        return v1e_sixteen(b, CTOR_UUID, raw)
     if v1e_begins(p, n, b"AMQP_VALUE:", 11):
         return v1e_id_json(e, p + 11, n - 11)
     if not v1e_begins(p, n, b"AMQP_BINARY:", 12):
-        return v1e_run(t, V1_STRING, p, n, &e.refusal)
+        return v1e_run(b, V1_STRING, p, n, &e.refusal)
     n -= 12
-    if text_room(t, 2 + <size_t>n) < 0:
+    if buffer_ensure(b, 2 + <size_t>n) < 0:
         return NO_MEMORY
-    at = <size_t>(t.w - t.block.p)
-    if not parse_hex(t.w + 2, p + 12, <size_t>n):
+    at = buffer_size(b)
+    if not parse_hex(b.p + 2, p + 12, <size_t>n):
         return refuse(&e.refusal, b"AMQP_BINARY: takes hexadecimal digits", NULL, 0)
-    t.w += 2 + n // 2
-    return v1e_end_run(t, at, V1_BINARY, &e.refusal)
+    buffer_commit(b, b.p + 2 + n // 2)
+    return v1e_end_run(b, at, V1_BINARY, &e.refusal)
 
 
 cdef int v1e_id(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
@@ -80,14 +80,14 @@ cdef int v1e_id(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept
     cdef int64_t v
     if is_bytes(s):
         if not s.text:
-            return v1e_arrow_bytes(&e.text, V1_BINARY, s, i, &e.refusal)
+            return v1e_arrow_bytes(&e.scratch, V1_BINARY, s, i, &e.refusal)
         if bytes_at(s, i, &p, &n) < 0:
             return BAD_OFFSETS
         return v1e_id_text(e, p, n)
     if not is_integer(s) or s.input_type == IN_BOOL:
         return v1e_refuse_type(e, op, s)
     v = signed_at(s.input_type, s.data, s.at + i)
-    return v1e_unsigned(&e.text, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.refusal)
+    return v1e_unsigned(&e.scratch, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.refusal)
 
 
 # ---- one field ----
@@ -101,12 +101,12 @@ cdef int v1e_symbol(Encoder* e, const V1Op* op, const Source* s, int64_t i) noex
     if bytes_at(s, i, &p, &n) < 0:
         return BAD_OFFSETS
     status = v1e_choice(op, p, <size_t>n, &e.refusal)
-    return v1e_run(&e.text, V1_SYMBOL, p, n, &e.refusal) if status == 0 else status
+    return v1e_run(&e.scratch, V1_SYMBOL, p, n, &e.refusal) if status == 0 else status
 
 
 cdef int v1e_many(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
     """Symbols: a list of text, JSON text of one, or text that is the only one."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef const uint8_t* p = NULL
     cdef const Source* item
     cdef uint64_t n = 0
@@ -121,13 +121,13 @@ cdef int v1e_many(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexce
             return v1e_symbol(e, op, s, i)
         status = v1e_json_column(e, s, i, &j)
         if status == 0:
-            status = v1e_json_symbols(t, op, &j)
+            status = v1e_json_symbols(b, op, &j)
         return json_end(&j) if status == 0 else status
     if not IN_LIST <= s.input_type <= IN_FIXED_LIST:
         return v1e_refuse_type(e, op, s)
     status = items_at(s, i, &first, &count)
     if status == 0:
-        status = v1e_open(t, &at)
+        status = v1e_open(b, &at)
     for k in range(first, first + count):
         if status != 0:
             return status
@@ -138,7 +138,7 @@ cdef int v1e_many(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexce
             return refuse(&e.refusal, b"a symbol in a list is null", NULL, 0)
         if status == HAS_VALUE:
             status = v1e_symbol(e, op, item, row)
-    return v1e_symbols(t, at, <uint64_t>count, &e.refusal) if status == 0 else status
+    return v1e_symbols(b, at, <uint64_t>count, &e.refusal) if status == 0 else status
 
 
 cdef int v1e_typed(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
@@ -155,7 +155,7 @@ cdef int v1e_typed(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
 
 cdef int v1e_field(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
     """A value that is not null, as a field takes it."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef uint8_t wire_type = op.wire_type
     cdef uint64_t u = 0
     cdef int64_t v
@@ -165,7 +165,7 @@ cdef int v1e_field(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
     if wire_type == V1_STRING or wire_type == V1_BINARY:
         if not is_bytes(s):
             return v1e_refuse_type(e, op, s)
-        return v1e_arrow_bytes(t, wire_type, s, i, &e.refusal)
+        return v1e_arrow_bytes(b, wire_type, s, i, &e.refusal)
     if wire_type == V1_SYMBOL:
         return v1e_symbol(e, op, s, i)
     if wire_type == V1_ANY:
@@ -176,17 +176,17 @@ cdef int v1e_field(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
         return v1e_typed(e, op, s, i)
     if wire_type == V1_TIMESTAMP and s.input_type == IN_TIME:
         status = v1e_moment(s, i, &u, &e.refusal)
-        return v1e_number(t, wire_type, u) if status == 0 else status
+        return v1e_number(b, wire_type, u) if status == 0 else status
     if not is_integer(s):
         return v1e_refuse_type(e, op, s)
     v = signed_at(s.input_type, s.data, s.at + i)
     if wire_type == V1_BOOLEAN:
-        return v1e_number(t, wire_type, v != 0)
+        return v1e_number(b, wire_type, v != 0)
     if wire_type == V1_TIMESTAMP:
         if s.input_type == IN_UINT64 and v < 0:
             return refuse(&e.refusal, b"a timestamp must fit 64 bits of milliseconds, signed", NULL, 0)
-        return v1e_number(t, wire_type, <uint64_t>v)
-    return v1e_unsigned(t, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.refusal)
+        return v1e_number(b, wire_type, <uint64_t>v)
+    return v1e_unsigned(b, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.refusal)
 
 
 # ---- composites ----
@@ -225,7 +225,7 @@ cdef int v1e_field_of(Encoder* e, const V1Fields* f, int k, int64_t row, const V
     if d.code == DESC_TRANSFER and k == TRANSFER_MORE and more != MORE_GIVEN:
         if more == MORE_NOT:
             return NO_VALUE
-        status = v1e_code(&e.text, CTOR_TRUE)
+        status = buffer_put_byte(&e.scratch, CTOR_TRUE)
         return HAS_VALUE if status == 0 else status
     status = v1e_find(f, k, row, &s, &i, &column) if k < f.n else NO_VALUE
     if status < 0:
@@ -234,10 +234,10 @@ cdef int v1e_field_of(Encoder* e, const V1Fields* f, int k, int64_t row, const V
         v1e_place(e, d, k, column)
         status = v1e_field(e, &d.op[k], s, i)
     elif parts != NULL and parts.n[k]:
-        status = v1e_part(&e.text, parts, k)
+        status = v1e_part(&e.scratch, parts, k)
     elif d.code == DESC_TRANSFER and (k == TRANSFER_HANDLE
                                       or k == TRANSFER_MESSAGE_FORMAT and not e.v1.whole):
-        status = v1e_code(&e.text, CTOR_UINT0)
+        status = buffer_put_byte(&e.scratch, CTOR_UINT0)
     else:
         return NO_VALUE
     return HAS_VALUE if status == 0 else status
@@ -246,30 +246,30 @@ cdef int v1e_field_of(Encoder* e, const V1Fields* f, int k, int64_t row, const V
 cdef int v1e_composite(Encoder* e, const V1Fields* f, int64_t row, const V1Parts* parts, int more,
                        bint* any_) noexcept nogil:
     """A described list of fields; nulls at its end are left out. any_: some field is not null."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef size_t at = 0, end, before
     cdef int k, count = 0
-    cdef int status = v1e_described(t, f.desc.code)
+    cdef int status = v1e_described(b, f.desc.code)
     if status == 0:
-        status = v1e_open(t, &at)
+        status = v1e_open(b, &at)
     if status != 0:
         return status
-    end = at + 9
+    end = at + V1_HEAD_BYTES
     for k in range(f.desc.n):
-        before = <size_t>(t.w - t.block.p)
+        before = buffer_size(b)
         status = v1e_field_of(e, f, k, row, parts, more)
         if status == HAS_VALUE:
-            if k == TRANSFER_MESSAGE_FORMAT and f.desc.code == DESC_TRANSFER and t.block.p[before] != CTOR_UINT0:
+            if k == TRANSFER_MESSAGE_FORMAT and f.desc.code == DESC_TRANSFER and b.start[before] != CTOR_UINT0:
                 e.v1.other_format = True
-            if not v1e_is_null(t, before):
+            if not v1e_is_null(b, before):
                 count = k + 1
-                end = <size_t>(t.w - t.block.p)
+                end = buffer_size(b)
         elif status == NO_VALUE:
-            status = v1e_code(t, CTOR_NULL)
+            status = buffer_put_byte(b, CTOR_NULL)
             if status < 0:
                 return status
         else:
             return status
-    t.w = t.block.p + end
+    buffer_truncate(b, end)
     any_[0] = count != 0
-    return v1e_close(t, at, V1_LIST, <uint64_t>count, &e.refusal)
+    return v1e_close(b, at, V1_LIST, <uint64_t>count, &e.refusal)

@@ -8,29 +8,29 @@
 
 cdef int v1e_json(Encoder* e, Json* j, int depth) noexcept nogil:
     """Any value. depth: levels that are open around it."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef uint8_t c
     if j.p == j.end:
         return json_expected(j, b"a value")
     c = j.p[0]
     if c == c'"':
-        return v1e_json_text(t, j, V1_STRING)
+        return v1e_json_text(b, j, V1_STRING)
     if c == c'{':
         return v1e_json_object(e, j, depth, False)
     if c == c'[':
         return v1e_json_list(e, j, depth)
     if c == c't' and v1e_word(j, b"true", 4):
-        return v1e_code(t, CTOR_TRUE)
+        return buffer_put_byte(b, CTOR_TRUE)
     if c == c'f' and v1e_word(j, b"false", 5):
-        return v1e_code(t, CTOR_FALSE)
+        return buffer_put_byte(b, CTOR_FALSE)
     if c == c'n' and v1e_word(j, b"null", 4):
-        return v1e_code(t, CTOR_NULL)
-    return v1e_json_number(t, j)
+        return buffer_put_byte(b, CTOR_NULL)
+    return v1e_json_number(b, j)
 
 
 cdef int v1e_json_list(Encoder* e, Json* j, int depth) noexcept nogil:
     """[...] as a list."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef uint64_t count = 0
     cdef size_t at = 0
     cdef bint more = False
@@ -38,18 +38,18 @@ cdef int v1e_json_list(Encoder* e, Json* j, int depth) noexcept nogil:
     if status == 0:
         status = v1e_first(j, c'[', c']', &more)
     if status == 0:
-        status = v1e_open(t, &at)
+        status = v1e_open(b, &at)
     while status == 0 and more:
         status = v1e_json(e, j, depth + 1)
         count += 1
         if status == 0:
             status = v1e_next(j, c']', &more)
-    return v1e_close(t, at, V1_LIST, count, j.refusal) if status == 0 else status
+    return v1e_close(b, at, V1_LIST, count, j.refusal) if status == 0 else status
 
 
 cdef int v1e_json_object(Encoder* e, Json* j, int depth, bint symbols) noexcept nogil:
     """{...} as a map, or whatever its form says. symbols: strings as keys are symbols."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef size_t keys[KEYS_ON_STACK]
     cdef uint64_t count = 0
     cdef size_t at = 0
@@ -57,19 +57,19 @@ cdef int v1e_json_object(Encoder* e, Json* j, int depth, bint symbols) noexcept 
     cdef bint more = False
     cdef int status = v1e_first(j, c'{', c'}', &more)
     if status == 0:
-        status = v1e_open(t, &at)
+        status = v1e_open(b, &at)
     if status == 0 and not more:
         status = v1e_enter(depth, j.refusal)
     while status == 0 and more:
         if count < KEYS_ON_STACK:
-            keys[count] = <size_t>(t.w - t.block.p)
-        status = v1e_json_key(t, j, symbols, &form)
+            keys[count] = buffer_size(b)
+        status = v1e_json_key(b, j, symbols, &form)
         if status != 0:
             return status
         if AMQP_UNLIKELY(form != MARK_NONE):
             if count:
                 return json_refuse(j, b"JSON: a key with one $ beside others (before byte %llu)")
-            t.w = t.block.p + at
+            buffer_truncate(b, at)
             if form == MARK_TYPE:
                 return v1e_json_typed(e, j, depth)
             status = v1e_json_form(e, j, form, depth, symbols)
@@ -83,16 +83,16 @@ cdef int v1e_json_object(Encoder* e, Json* j, int depth, bint symbols) noexcept 
         if status == 0:
             status = v1e_next(j, c'}', &more)
     if status == 0 and count > 1:
-        status = v1e_twice(t, keys, at + 9, <size_t>count, j.refusal)
+        status = v1e_twice(b, keys, at + V1_HEAD_BYTES, <size_t>count, j.refusal)
         if status > 0:
             return json_refuse(j, b'JSON: an object has a key twice (before byte %llu); '
                                b'{"$map": [[key, value], ...]} may')
-    return v1e_close(t, at, V1_MAP, 2 * count, j.refusal) if status == 0 else status
+    return v1e_close(b, at, V1_MAP, 2 * count, j.refusal) if status == 0 else status
 
 
 cdef int v1e_json_map(Encoder* e, Json* j, int depth, bint symbols) noexcept nogil:
     """[[key, value], ...] as a map: any keys, in any order, also twice."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef uint64_t count = 0
     cdef size_t at = 0
     cdef bint more = False
@@ -100,7 +100,7 @@ cdef int v1e_json_map(Encoder* e, Json* j, int depth, bint symbols) noexcept nog
     if status == 0:
         status = v1e_first(j, c'[', c']', &more)
     if status == 0:
-        status = v1e_open(t, &at)
+        status = v1e_open(b, &at)
     while status == 0 and more:
         status = json_require(j, c'[', b"a key and a value in an array")
         if status == 0:
@@ -114,41 +114,41 @@ cdef int v1e_json_map(Encoder* e, Json* j, int depth, bint symbols) noexcept nog
         count += 2
         if status == 0:
             status = v1e_next(j, c']', &more)
-    return v1e_close(t, at, V1_MAP, count, j.refusal) if status == 0 else status
+    return v1e_close(b, at, V1_MAP, count, j.refusal) if status == 0 else status
 
 
 cdef int v1e_json_any_key(Encoder* e, Json* j, int depth, bint symbols) noexcept nogil:
     """A key or a descriptor: where these are symbols or ulongs, they can be nothing else."""
-    cdef Text* t = &e.text
-    cdef size_t at = <size_t>(t.w - t.block.p)
+    cdef Buffer* b = &e.scratch
+    cdef size_t at = buffer_size(b)
     cdef uint64_t u = 0
     cdef bint negative = False
     cdef int status
     if not symbols:
         return v1e_json(e, j, depth)
     if json_at(j, c'"'):
-        return v1e_json_text(t, j, V1_SYMBOL)
+        return v1e_json_text(b, j, V1_SYMBOL)
     if json_at(j, c'{'):
         status = v1e_json(e, j, depth)
-        if status == 0 and CTOR_WIRE_TYPE[t.block.p[at]] != V1_SYMBOL:
+        if status == 0 and CTOR_WIRE_TYPE[b.start[at]] != V1_SYMBOL:
             return json_refuse(j, b"JSON: a key or descriptor here is a symbol or ulong (before byte %llu)")
         return status
     status = v1e_whole(j, &u, &negative)
     if status == 0 and negative:
         return json_refuse(j, b"JSON: a key or descriptor here is a symbol or ulong (before byte %llu)")
-    return v1e_number(t, V1_ULONG, u) if status == 0 else status
+    return v1e_number(b, V1_ULONG, u) if status == 0 else status
 
 
 # ---- forms ----
 
 cdef int v1e_json_form(Encoder* e, Json* j, int form, int depth, bint symbols) noexcept nogil:
     """The value of a key that starts with `$`."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef uint64_t u = 0
     cdef bint negative = False
     cdef int status
     if form == MARK_SYMBOL:
-        return v1e_json_text(t, j, V1_SYMBOL)
+        return v1e_json_text(b, j, V1_SYMBOL)
     if form == MARK_MAP or form == MARK_TABLE:
         return v1e_json_map(e, j, depth, symbols)
     if form == MARK_DESCRIBED:
@@ -159,19 +159,19 @@ cdef int v1e_json_form(Encoder* e, Json* j, int form, int depth, bint symbols) n
         status = v1e_whole(j, &u, &negative)
         if status == 0 and not negative and u > HIGHEST_INT64:
             return json_refuse(j, b"JSON: a timestamp has 64 bits, signed (before byte %llu)")
-        return v1e_number(t, V1_TIMESTAMP, u) if status == 0 else status
-    return v1e_json_coded(t, j, form)
+        return v1e_number(b, V1_TIMESTAMP, u) if status == 0 else status
+    return v1e_json_coded(b, j, form)
 
 
 cdef int v1e_json_described(Encoder* e, Json* j, int depth) noexcept nogil:
     """[descriptor, value] of a type that is not the protocol's own."""
-    cdef Text* t = &e.text
-    cdef size_t at = <size_t>(t.w - t.block.p)
+    cdef Buffer* b = &e.scratch
+    cdef size_t at = buffer_size(b)
     cdef Cursor c
     cdef Fault fault
     cdef int status = v1e_enter(depth, j.refusal)
     if status == 0:
-        status = v1e_code(t, 0)
+        status = buffer_put_byte(b, 0)
     if status == 0:
         status = json_require(j, c'[', b"an array of descriptor and value")
     if status == 0:
@@ -180,7 +180,7 @@ cdef int v1e_json_described(Encoder* e, Json* j, int depth) noexcept nogil:
         status = json_require(j, c',', b"a comma")
     if status != 0:
         return status
-    v1_begin(&c, &fault, t.block.p + at + 1, t.w, t.block.p, 0)
+    v1_begin(&c, &fault, b.start + at + 1, b.p, b.start, 0)
     if v1_known(e.v1.types, &c) != NULL:
         return json_refuse(j, b'JSON: one of AMQP\'s own types is {"$type": name, ...} (before byte %llu)')
     status = v1e_json(e, j, depth + 1)
@@ -189,17 +189,17 @@ cdef int v1e_json_described(Encoder* e, Json* j, int depth) noexcept nogil:
 
 cdef int v1e_json_described_array(Encoder* e, Json* j, int depth) noexcept nogil:
     """[descriptor, list]; instead of the list again such an object, where elements have several."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef uint64_t count = 0
     cdef size_t at = 0, first
     cdef int form = MARK_NONE, levels = 0
     cdef bint more = True
-    cdef int status = v1e_open(t, &at)
+    cdef int status = v1e_open(b, &at)
     while status == 0 and more:
         status = v1e_enter(depth + levels, j.refusal)
         levels += 1
         if status == 0:
-            status = v1e_code(t, 0)
+            status = buffer_put_byte(b, 0)
         if status == 0:
             status = json_require(j, c'[', b"an array of descriptor and list")
         if status == 0:
@@ -212,47 +212,47 @@ cdef int v1e_json_described_array(Encoder* e, Json* j, int depth) noexcept nogil
         more = json_at(j, c'{')
         if more:
             json_require(j, c'{', b"")
-            first = <size_t>(t.w - t.block.p)
-            status = v1e_json_key(t, j, False, &form)
-            t.w = t.block.p + first
+            first = buffer_size(b)
+            status = v1e_json_key(b, j, False, &form)
+            buffer_truncate(b, first)
             if status == 0 and form != MARK_DESCRIBED_ARRAY:
                 status = json_expected(j, b"a list or $described_array before it")
     if status == 0:
         status = v1e_first(j, c'[', c']', &more)
-    first = <size_t>(t.w - t.block.p)
+    first = buffer_size(b)
     while status == 0 and more:
         status = v1e_json(e, j, depth + levels)
         count += 1
         if status == 0:
             status = v1e_next(j, c']', &more)
     if status == 0:
-        status = v1e_elements(t, first, count, j.refusal)
+        status = v1e_elements(b, first, count, j.refusal)
     while status == 0 and levels:
         levels -= 1
         status = json_require(j, c']', b"the end of an array of descriptor and list")
         if status == 0 and levels:
             status = json_require(j, c'}', b"the end of an object whose key starts with $")
-    return v1e_close(t, at, V1_ARRAY, count, j.refusal) if status == 0 else status
+    return v1e_close(b, at, V1_ARRAY, count, j.refusal) if status == 0 else status
 
 
 # ---- types of the protocol's own ----
 
 cdef int v1e_json_typed(Encoder* e, Json* j, int depth) noexcept nogil:
     """The name of a type, and its fields up to the end of the object."""
-    cdef Text* t = &e.text
-    cdef size_t start = <size_t>(t.w - t.block.p), n
+    cdef Buffer* b = &e.scratch
+    cdef size_t start = buffer_size(b), n
     cdef const V1Desc* d = NULL
     cdef V1Parts parts
     cdef int i
     cdef int status = v1e_enter(depth, j.refusal)
     if status == 0:
-        status = json_parse_text(t, j)
+        status = json_parse_text(b, j)
     if status != 0:
         return status
-    n = <size_t>(t.w - t.block.p) - start
-    t.w = t.block.p + start
+    n = buffer_size(b) - start
+    buffer_truncate(b, start)
     for i in range(e.v1.types.count):
-        if strlen(e.v1.types.desc[i].name) == n and memcmp(e.v1.types.desc[i].name, t.w, n) == 0:
+        if strlen(e.v1.types.desc[i].name) == n and memcmp(e.v1.types.desc[i].name, b.p, n) == 0:
             d = &e.v1.types.desc[i]
     if d == NULL:
         return json_refuse(j, b"JSON: there is no type of this name (before byte %llu)")
@@ -270,12 +270,12 @@ cdef int v1e_json_fields(Encoder* e, const V1Desc* d, Json* j, V1Parts* parts, i
                          const char* column) noexcept nogil:
     """Names and values up to the end of the object; those that are null are not there.
     column: of `arguments`, so that errors name the field, or NULL."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef bint more = True
     cdef int k = 0
     cdef int status = 0
     while status == 0 and more:
-        status = v1e_json_name(t, j, d, &k)
+        status = v1e_json_name(b, j, d, &k)
         if status != 0:
             return status
         if parts.n[k]:
@@ -283,51 +283,51 @@ cdef int v1e_json_fields(Encoder* e, const V1Desc* d, Json* j, V1Parts* parts, i
         if column != NULL:
             v1e_place(e, d, k, column)
         if not v1e_null(j):
-            parts.at[k] = <size_t>(t.w - t.block.p)
+            parts.at[k] = buffer_size(b)
             status = v1e_json_field(e, &d.op[k], j, depth)
-            parts.n[k] = <size_t>(t.w - t.block.p) - parts.at[k]
-            if status == 0 and not v1e_is_null(t, parts.at[k]):
+            parts.n[k] = buffer_size(b) - parts.at[k]
+            if status == 0 and not v1e_is_null(b, parts.at[k]):
                 parts.last = max(parts.last, k + 1)
         if status == 0:
             status = v1e_next(j, c'}', &more)
     return status
 
 
-cdef int v1e_json_name(Text* t, Json* j, const V1Desc* d, int* k) noexcept nogil:
+cdef int v1e_json_name(Buffer* b, Json* j, const V1Desc* d, int* k) noexcept nogil:
     """The name of a field, and the colon after it."""
-    cdef size_t at = <size_t>(t.w - t.block.p), n
-    cdef int status = json_parse_text(t, j)
+    cdef size_t at = buffer_size(b), n
+    cdef int status = json_parse_text(b, j)
     if status != 0:
         return status
-    n = <size_t>(t.w - t.block.p) - at
-    t.w = t.block.p + at
+    n = buffer_size(b) - at
+    buffer_truncate(b, at)
     for k[0] in range(d.n):
-        if strlen(d.field[k[0]]) == n and memcmp(d.field[k[0]], t.w, n) == 0:
+        if strlen(d.field[k[0]]) == n and memcmp(d.field[k[0]], b.p, n) == 0:
             return json_require(j, c':', b"a colon")
     return json_refuse(j, b"JSON: a name that is none of its fields (before byte %llu)")
 
 
 cdef int v1e_assemble(Encoder* e, const V1Desc* d, size_t start, const V1Parts* parts) noexcept nogil:
     """A described value of fields that were written in any order from `start` on, in their place."""
-    cdef Text* t = &e.text
-    cdef size_t from_ = <size_t>(t.w - t.block.p), at = 0, n
+    cdef Buffer* b = &e.scratch
+    cdef size_t from_ = buffer_size(b), at = 0, n
     cdef int k, last = parts.last if d.composite else 1
     cdef int status = 0
     if not d.composite and parts.n[0] == 0 and d.op[0].wire_type != V1_ANY:
         return refuse(&e.refusal, b"JSON: a %s has a value", d.name, 0)
-    status = v1e_described(t, d.code)
+    status = v1e_described(b, d.code)
     if status == 0 and d.composite:
-        status = v1e_open(t, &at)
+        status = v1e_open(b, &at)
     for k in range(last):
         if status == 0:
-            status = v1e_part(t, parts, k) if parts.n[k] else v1e_code(t, CTOR_NULL)
+            status = v1e_part(b, parts, k) if parts.n[k] else buffer_put_byte(b, CTOR_NULL)
     if status == 0 and d.composite:
-        status = v1e_close(t, at, V1_LIST, <uint64_t>last, &e.refusal)
+        status = v1e_close(b, at, V1_LIST, <uint64_t>last, &e.refusal)
     if status != 0:
         return status
-    n = <size_t>(t.w - t.block.p) - from_
-    memmove(t.block.p + start, t.block.p + from_, n)
-    t.w = t.block.p + start + n
+    n = buffer_size(b) - from_
+    memmove(b.start + start, b.start + from_, n)
+    buffer_truncate(b, start + n)
     return 0
 
 
@@ -335,22 +335,22 @@ cdef int v1e_assemble(Encoder* e, const V1Desc* d, size_t start, const V1Parts* 
 
 cdef int v1e_json_field(Encoder* e, const V1Op* op, Json* j, int depth) noexcept nogil:
     """A field that is not null."""
-    cdef Text* t = &e.text
-    cdef size_t at = <size_t>(t.w - t.block.p)
+    cdef Buffer* b = &e.scratch
+    cdef size_t at = buffer_size(b)
     cdef uint64_t u = 0
     cdef bint negative = False
     cdef uint8_t wire_type = op.wire_type
     cdef int status
     if op.multiple and json_at(j, c'['):
-        return v1e_json_symbols(t, op, j)
+        return v1e_json_symbols(b, op, j)
     if wire_type == V1_SYMBOL and json_at(j, c'"'):
-        return v1e_json_symbol(t, op, j)
+        return v1e_json_symbol(b, op, j)
     if (wire_type == V1_STRING or wire_type == V1_BINARY) and json_at(j, c'"'):
-        return v1e_json_text(t, j, wire_type)
+        return v1e_json_text(b, j, wire_type)
     if V1_UBYTE <= wire_type <= V1_ULONG or wire_type == V1_ANY and op.ulong and not json_at(j, c'"') \
             and not json_at(j, c'{'):
         status = v1e_whole(j, &u, &negative)
-        return v1e_unsigned(t, op, u, negative, &e.refusal) if status == 0 else status
+        return v1e_unsigned(b, op, u, negative, &e.refusal) if status == 0 else status
     if wire_type == V1_MAP and json_at(j, c'{'):
         status = v1e_json_object(e, j, depth, op.symbol_keys)
     else:
@@ -358,15 +358,15 @@ cdef int v1e_json_field(Encoder* e, const V1Op* op, Json* j, int depth) noexcept
     if status != 0 or wire_type == V1_ANY:
         return status
     if wire_type == V1_COMPOSITE:
-        if t.block.p[at] == 0 and t.block.p[at + 2] == op.desc.code:
+        if b.start[at] == 0 and b.start[at + 2] == op.desc.code:
             return 0
-    elif CTOR_WIRE_TYPE[t.block.p[at]] == wire_type:
+    elif CTOR_WIRE_TYPE[b.start[at]] == wire_type:
         return 0
     return refuse(j.refusal, b"JSON: takes %s (before byte %llu)",
                   op.desc.name if wire_type == V1_COMPOSITE else V1_NAMES[wire_type], <uint64_t>(j.p - j.start))
 
 
-cdef int v1e_unsigned(Text* t, const V1Op* op, uint64_t u, bint negative, Refusal* r) noexcept nogil:
+cdef int v1e_unsigned(Buffer* b, const V1Op* op, uint64_t u, bint negative, Refusal* r) noexcept nogil:
     """A number of a field's type and choices."""
     cdef uint8_t wire_type = V1_ULONG if op.wire_type == V1_ANY else op.wire_type
     cdef uint64_t most = highest_of(wire_type - V1_UBYTE + W_OCTET)
@@ -374,32 +374,32 @@ cdef int v1e_unsigned(Text* t, const V1Op* op, uint64_t u, bint negative, Refusa
         return refuse(r, b"%s takes 0 to %llu", V1_NAMES[wire_type], most)
     if op.choices and (u >= <uint64_t>op.choices or op.choice[u] == NULL):
         return refuse(r, b"has no choice %llu", NULL, u)
-    return v1e_number(t, wire_type, u)
+    return v1e_number(b, wire_type, u)
 
 
-cdef int v1e_json_symbol(Text* t, const V1Op* op, Json* j) noexcept nogil:
+cdef int v1e_json_symbol(Buffer* b, const V1Op* op, Json* j) noexcept nogil:
     """A string as the symbol of a field."""
-    cdef size_t at = <size_t>(t.w - t.block.p)
+    cdef size_t at = buffer_size(b)
     cdef const uint8_t* p
     cdef size_t n
-    cdef int status = v1e_json_text(t, j, V1_SYMBOL)
+    cdef int status = v1e_json_text(b, j, V1_SYMBOL)
     if status == 0:
-        v1_key(t.block.p + at, &p, &n)
+        v1_key(b.start + at, &p, &n)
         status = v1e_choice(op, p, n, j.refusal)
     return status
 
 
-cdef int v1e_json_symbols(Text* t, const V1Op* op, Json* j) noexcept nogil:
+cdef int v1e_json_symbols(Buffer* b, const V1Op* op, Json* j) noexcept nogil:
     """[...] for a field of many."""
     cdef size_t at = 0
     cdef uint64_t count = 0
     cdef bint more = False
     cdef int status = v1e_first(j, c'[', c']', &more)
     if status == 0:
-        status = v1e_open(t, &at)
+        status = v1e_open(b, &at)
     while status == 0 and more:
-        status = v1e_json_symbol(t, op, j)
+        status = v1e_json_symbol(b, op, j)
         count += 1
         if status == 0:
             status = v1e_next(j, c']', &more)
-    return v1e_symbols(t, at, count, j.refusal) if status == 0 else status
+    return v1e_symbols(b, at, count, j.refusal) if status == 0 else status

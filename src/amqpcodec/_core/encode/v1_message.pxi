@@ -3,14 +3,14 @@
 cdef int v1e_list_section(Encoder* e, int i, const Source* whole, int64_t row) noexcept nogil:
     """Header or properties: there if their struct is, or a column of one of their fields."""
     cdef const V1Fields* f = e.v1.fields[SEC_FIRST_CODE + i]
-    cdef size_t at = <size_t>(e.text.w - e.scratch.p)
+    cdef size_t at = buffer_size(&e.scratch)
     cdef bint any_ = False
     cdef int status
     if whole != NULL and not f.singles and not is_valid(whole, row):
         return 0
     status = v1e_composite(e, f, row, NULL, MORE_GIVEN, &any_)
     if status == 0 and not any_ and (whole == NULL or not is_valid(whole, row)):
-        e.text.w = e.scratch.p + at
+        buffer_truncate(&e.scratch, at)
     return status
 
 
@@ -25,22 +25,22 @@ cdef int v1e_map_section(Encoder* e, int i, int64_t row) noexcept nogil:
     status = find_value(&s, &row)
     if status != HAS_VALUE:
         return status
-    status = v1e_described(&e.text, d.code)
+    status = v1e_described(&e.scratch, d.code)
     return v1e_map_column(e, s, row, 1, d.op[0].symbol_keys) if status == 0 else status
 
 
 cdef int v1e_single_properties(Encoder* e, int64_t row) noexcept nogil:
     """Columns of one application property each: those that are not null."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef const HeaderSource* h
     cdef const Source* s
     cdef uint64_t count = 0
     cdef size_t at = 0
     cdef int64_t i
     cdef int k
-    cdef int status = v1e_described(t, SEC_FIRST_CODE + SEC_APPLICATION_PROPERTIES)
+    cdef int status = v1e_described(b, SEC_FIRST_CODE + SEC_APPLICATION_PROPERTIES)
     if status == 0:
-        status = v1e_open(t, &at)
+        status = v1e_open(b, &at)
     for k in range(e.v1.n_properties):
         if status != 0:
             return status
@@ -51,14 +51,14 @@ cdef int v1e_single_properties(Encoder* e, int64_t row) noexcept nogil:
         if status != HAS_VALUE:
             continue
         v1e_place(e, e.v1.types.by_code[SEC_FIRST_CODE + SEC_APPLICATION_PROPERTIES], -1, h.column)
-        status = v1e_run(t, V1_STRING, h.name, h.name_n, &e.refusal)
+        status = v1e_run(b, V1_STRING, h.name, h.name_n, &e.refusal)
         if status == 0:
             status = v1e_arrow(e, s, i, 2)
         count += 2
     if status == 0 and count == 0:
-        t.w = t.block.p + at - 3
+        buffer_truncate(b, at - 3)
         return 0
-    return v1e_close(t, at, V1_MAP, count, &e.refusal) if status == 0 else status
+    return v1e_close(b, at, V1_MAP, count, &e.refusal) if status == 0 else status
 
 
 # ---- the body ----
@@ -128,10 +128,10 @@ cdef int v1e_body(Encoder* e, int64_t row) noexcept nogil:
         if has_value == NO_VALUE:
             return refuse(&e.refusal, b"there is no value", NULL, 0)
         return v1e_sequences(e, value, i)
-    status = v1e_described(&e.text, SEC_FIRST_CODE + section)
+    status = v1e_described(&e.scratch, SEC_FIRST_CODE + section)
     if status != 0:
         return status
-    return v1e_any_column(e, value, i, 1) if has_value == HAS_VALUE else v1e_code(&e.text, CTOR_NULL)
+    return v1e_any_column(e, value, i, 1) if has_value == HAS_VALUE else buffer_put_byte(&e.scratch, CTOR_NULL)
 
 
 cdef int v1e_refuse_sequence(Encoder* e) noexcept nogil:
@@ -152,7 +152,7 @@ cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
         while status == 0 and more:
             if not json_at(&j, c'['):
                 return v1e_refuse_sequence(e)
-            status = v1e_described(&e.text, SEC_FIRST_CODE + SEC_AMQP_SEQUENCE)
+            status = v1e_described(&e.scratch, SEC_FIRST_CODE + SEC_AMQP_SEQUENCE)
             if status == 0:
                 status = v1e_json_list(e, &j, 1)
             if status == 0:
@@ -171,7 +171,7 @@ cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
             return status
         if status == NO_VALUE or not IN_LIST <= item.input_type <= IN_FIXED_LIST:
             return v1e_refuse_sequence(e)
-        status = v1e_described(&e.text, SEC_FIRST_CODE + SEC_AMQP_SEQUENCE)
+        status = v1e_described(&e.scratch, SEC_FIRST_CODE + SEC_AMQP_SEQUENCE)
         if status == 0:
             status = v1e_arrow_list(e, item, row, 1)
     return status
@@ -179,7 +179,7 @@ cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
 
 cdef int v1e_data(Encoder* e, const Source* s, int64_t i) noexcept nogil:
     """A data section: its head in scratch, its bytes where they are."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef V1Encode* m = e.v1
     cdef int status
     if not is_bytes(s):
@@ -188,20 +188,12 @@ cdef int v1e_data(Encoder* e, const Source* s, int64_t i) noexcept nogil:
         return BAD_OFFSETS
     status = v1e_check(V1_STRING if s.text else V1_BINARY, m.piece[1], m.piece_n[1], &e.refusal)
     if status == 0:
-        status = v1e_described(t, SEC_FIRST_CODE + SEC_DATA)
+        status = v1e_described(b, SEC_FIRST_CODE + SEC_DATA)
     if status != 0:
         return status
-    if text_room(t, 5) < 0:
-        return NO_MEMORY
     if m.piece_n[1] <= 255:
-        t.w[0] = CTOR_VBIN8
-        t.w[1] = <uint8_t>m.piece_n[1]
-        t.w += 2
-    else:
-        t.w[0] = CTOR_VBIN32
-        store32(t.w + 1, <uint32_t>m.piece_n[1])
-        t.w += 5
-    return 0
+        return buffer_put_int(b, CTOR_VBIN8, m.piece_n[1], 1)
+    return buffer_put_int(b, CTOR_VBIN32, m.piece_n[1], 4)
 
 
 # ---- the whole ----
@@ -223,9 +215,9 @@ cdef int v1e_raw(Encoder* e, const Source* s, int64_t row) noexcept nogil:
 
 cdef int v1e_message(Encoder* e, int64_t row) noexcept nogil:
     """The row's message as pieces; find them with v1e_pieces once scratch does not grow any more."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef V1Encode* m = e.v1
-    cdef size_t at = <size_t>(t.w - t.block.p), middle
+    cdef size_t at = buffer_size(b), middle
     cdef int status, i
     memset(m.piece_n, 0, sizeof(m.piece_n))
     memset(m.kept, 0, sizeof(m.kept))
@@ -253,12 +245,12 @@ cdef int v1e_message(Encoder* e, int64_t row) noexcept nogil:
         status = v1e_body(e, row)
     if status != 0:
         return status
-    middle = <size_t>(t.w - t.block.p)
+    middle = buffer_size(b)
     status = v1e_map_section(e, SEC_FOOTER, row)
     m.kept[0] = at + 1
     m.piece_n[0] = middle - at
     m.kept[2] = middle + 1
-    m.piece_n[2] = <size_t>(t.w - t.block.p) - middle
+    m.piece_n[2] = buffer_size(b) - middle
     return status
 
 
@@ -268,5 +260,5 @@ cdef uint64_t v1e_pieces(Encoder* e) noexcept nogil:
     cdef int i
     for i in range(3):
         if m.kept[i]:
-            m.piece[i] = e.scratch.p + m.kept[i] - 1
+            m.piece[i] = e.scratch.start + m.kept[i] - 1
     return m.piece_n[0] + m.piece_n[1] + m.piece_n[2]

@@ -89,7 +89,7 @@ cdef int v1e_row(Encoder* e, int64_t row) noexcept nogil:
         status = v1e_performative(e, row)
     if status == 0:
         status = read_channel(e, row, &e.number)
-    e.text.w = e.scratch.p
+    buffer_truncate(&e.scratch, 0)
     if status == 0:
         status = v1e_arguments(e, row)
     if status == 0:
@@ -114,14 +114,14 @@ cdef int v1e_alone(Encoder* e, int64_t row) noexcept nogil:
     cdef size_t at, n
     cdef bint any_ = False
     cdef int status = v1e_no_message(e, row)
-    at = <size_t>(e.text.w - e.scratch.p)
+    at = buffer_size(&e.scratch)
     if status == 0:
         status = v1e_composite(e, e.v1.frame, row, &e.v1.parts, MORE_GIVEN, &any_)
-    n = <size_t>(e.text.w - e.scratch.p) - at
+    n = buffer_size(&e.scratch) - at
     if status == 0:
         status = v1e_limit(e, n + 8)
     if status == 0:
-        status = v1e_frame(e, e.scratch.p + at, n, 0, 0,
+        status = v1e_frame(e, e.scratch.start + at, n, 0, 0,
                            V1_FRAME_SASL if d.frame == V1_SASL_FRAME else V1_FRAME_AMQP)
     return status
 
@@ -166,11 +166,11 @@ cdef int v1e_transfers(Encoder* e, int64_t row) noexcept nogil:
     cdef int status = v1e_message(e, row)
     if status != 0:
         return status
-    at = <size_t>(e.text.w - e.scratch.p)
+    at = buffer_size(&e.scratch)
     status = v1e_composite(e, m.frame, row, &m.parts, MORE_GIVEN if m.whole else MORE_NOT, &any_)
     if status != 0:
         return status
-    n = <size_t>(e.text.w - e.scratch.p) - at
+    n = buffer_size(&e.scratch) - at
     if AMQP_UNLIKELY(m.other_format and m.kept[0] != 0):
         c = &m.frame.named[TRANSFER_MESSAGE_FORMAT]
         if c.source == NULL:
@@ -187,21 +187,21 @@ cdef int v1e_transfers(Encoder* e, int64_t row) noexcept nogil:
             return status
     elif total + n + 24 > limit:    # 8 of the head; `more` may take up to 11
         return v1e_split(e, row, at, n, total, limit)
-    return v1e_frame(e, e.scratch.p + at, n, 0, total, V1_FRAME_AMQP)
+    return v1e_frame(e, e.scratch.start + at, n, 0, total, V1_FRAME_AMQP)
 
 
 cdef int v1e_split(Encoder* e, int64_t row, size_t at, size_t n, uint64_t total, uint64_t limit) noexcept nogil:
     """Several transfers, if it must be; n bytes of the only one's performative are at `at`."""
     cdef V1Encode* m = e.v1
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef const V1Fields* f = m.frame
-    cdef size_t more_at = <size_t>(t.w - t.block.p), more_n
+    cdef size_t more_at = buffer_size(b), more_n
     cdef uint64_t done = 0, room, size
     cdef bint any_ = False, more = True
     cdef int status = v1e_composite(e, f, row, &m.parts, MORE_YES, &any_)
     if status != 0:
         return status
-    more_n = <size_t>(t.w - t.block.p) - more_at
+    more_n = buffer_size(b) - more_at
     while True:
         room = limit - 8 - more_n if limit > 8 + more_n else 0
         more = total - done > room
@@ -213,7 +213,7 @@ cdef int v1e_split(Encoder* e, int64_t row, size_t at, size_t n, uint64_t total,
             e.refusal.field = b"frame_max"
             return refuse(&e.refusal, b"%llu bytes do not hold the performative", NULL, limit)
         v1e_pieces(e)
-        status = v1e_frame(e, t.block.p + (more_at if more else at), more_n if more else n, done, size,
+        status = v1e_frame(e, b.start + (more_at if more else at), more_n if more else n, done, size,
                            V1_FRAME_AMQP)
         if status != 0:
             return status
@@ -222,27 +222,27 @@ cdef int v1e_split(Encoder* e, int64_t row, size_t at, size_t n, uint64_t total,
             return 0
         if done == size:
             # What the first transfer said holds for the others, too.
-            at = <size_t>(t.w - t.block.p)
+            at = buffer_size(b)
             status = v1e_next_transfer(e, row, False)
             if status != 0:
                 return status
-            more_at = <size_t>(t.w - t.block.p)
+            more_at = buffer_size(b)
             n = more_at - at
             status = v1e_next_transfer(e, row, True)
             if status != 0:
                 return status
-            more_n = <size_t>(t.w - t.block.p) - more_at
+            more_n = buffer_size(b) - more_at
 
 
 cdef int v1e_next_transfer(Encoder* e, int64_t row, bint more) noexcept nogil:
     """A transfer that goes on: handle, delivery-id and perhaps `more`."""
-    cdef Text* t = &e.text
+    cdef Buffer* b = &e.scratch
     cdef uint64_t count = 1
     cdef size_t at = 0
     cdef int k, status
-    status = v1e_described(t, DESC_TRANSFER)
+    status = v1e_described(b, DESC_TRANSFER)
     if status == 0:
-        status = v1e_open(t, &at)
+        status = v1e_open(b, &at)
     if status != 0:
         return status
     for k in range(TRANSFER_HANDLE, TRANSFER_DELIVERY_ID + 1):
@@ -253,15 +253,15 @@ cdef int v1e_next_transfer(Encoder* e, int64_t row, bint more) noexcept nogil:
             return status
     if more:
         while count < TRANSFER_MORE:
-            status = v1e_code(t, CTOR_NULL)
+            status = buffer_put_byte(b, CTOR_NULL)
             if status != 0:
                 return status
             count += 1
-        status = v1e_code(t, CTOR_TRUE)
+        status = buffer_put_byte(b, CTOR_TRUE)
         if status != 0:
             return status
         count += 1
-    return v1e_close(t, at, V1_LIST, count, &e.refusal)
+    return v1e_close(b, at, V1_LIST, count, &e.refusal)
 
 
 cdef int v1e_rows(Encoder* e, int64_t rows) noexcept nogil:

@@ -33,30 +33,29 @@ cdef inline bint v1e_null(Json* j) noexcept nogil:
     return json_at(j, c'n') and v1e_word(j, b"null", 4)
 
 
-cdef int v1e_json_text(Text* t, Json* j, uint8_t wire_type) noexcept nogil:
+cdef int v1e_json_text(Buffer* b, Json* j, uint8_t wire_type) noexcept nogil:
     """A string as string, symbol or binary."""
     cdef size_t at
     cdef int status
-    if text_room(t, 2) < 0:
-        return NO_MEMORY
-    at = <size_t>(t.w - t.block.p)
-    t.w += 2
-    status = json_parse_text(t, j)
-    return v1e_end_run(t, at, wire_type, j.refusal) if status == 0 else status
+    at = buffer_size(b)
+    status = buffer_leave(b, 2)
+    if status == 0:
+        status = json_parse_text(b, j)
+    return v1e_end_run(b, at, wire_type, j.refusal) if status == 0 else status
 
 
-cdef int v1e_json_number(Text* t, Json* j) noexcept nogil:
+cdef int v1e_json_number(Buffer* b, Json* j) noexcept nogil:
     cdef JsonNumber number
     cdef int status = json_parse_number(j, &number)
     if status != 0:
         return status
     if not number.whole:
-        return v1e_number(t, V1_DOUBLE, double_to_bits(number.d))
+        return v1e_number(b, V1_DOUBLE, double_to_bits(number.d))
     if not number.large:
         if number.n <= HIGHEST_INT64 or (number.negative and number.n - 1 <= HIGHEST_INT64):
-            return v1e_number(t, V1_LONG, 0 - number.n if number.negative else number.n)
+            return v1e_number(b, V1_LONG, 0 - number.n if number.negative else number.n)
         if not number.negative:
-            return v1e_number(t, V1_ULONG, number.n)
+            return v1e_number(b, V1_ULONG, number.n)
     return json_refuse(j, b"JSON: an integer beyond 64 bits (before byte %llu)")
 
 
@@ -96,22 +95,21 @@ cdef int v1e_first(Json* j, uint8_t begin, uint8_t end, bint* more) noexcept nog
     return 0
 
 
-cdef int v1e_json_key(Text* t, Json* j, bint symbol, int* form) noexcept nogil:
+cdef int v1e_json_key(Buffer* b, Json* j, bint symbol, int* form) noexcept nogil:
     """A key and the colon after it. form: it is the name of one, and stands there as it is."""
     cdef size_t at, n
     cdef uint8_t* p
     cdef int status
-    if text_room(t, 2) < 0:
-        return NO_MEMORY
-    at = <size_t>(t.w - t.block.p)
-    t.w += 2
-    status = json_parse_text(t, j)
+    at = buffer_size(b)
+    status = buffer_leave(b, 2)
+    if status == 0:
+        status = json_parse_text(b, j)
     if status == 0:
         status = json_require(j, c':', b"a colon")
     if status != 0:
         return status
-    p = t.block.p + at + 2
-    n = <size_t>(t.w - p)
+    p = b.start + at + 2
+    n = <size_t>(b.p - p)
     if AMQP_UNLIKELY(n != 0 and p[0] == c'$'):
         if n == 1 or p[1] != c'$':
             for form[0] in range(1, MARK_COUNT):
@@ -119,53 +117,52 @@ cdef int v1e_json_key(Text* t, Json* j, bint symbol, int* form) noexcept nogil:
                     return 0
             return json_refuse(j, b"JSON: a key with one $ that means nothing (before byte %llu)")
         memmove(p, p + 1, n - 1)
-        t.w -= 1
-    return v1e_end_run(t, at, V1_SYMBOL if symbol else V1_STRING, j.refusal)
+        buffer_truncate(b, at + 1 + n)
+    return v1e_end_run(b, at, V1_SYMBOL if symbol else V1_STRING, j.refusal)
 
 
 # ---- forms ----
 
-cdef int v1e_json_coded(Text* t, Json* j, int form) noexcept nogil:
+cdef int v1e_json_coded(Buffer* b, Json* j, int form) noexcept nogil:
     """What is in a string."""
     cdef uint8_t[16] raw
     cdef size_t at, n
     cdef int64_t m
     cdef uint8_t* p
     cdef int status
-    if text_room(t, 2) < 0:
-        return NO_MEMORY
-    at = <size_t>(t.w - t.block.p)
-    t.w += 2
-    status = json_parse_text(t, j)
+    at = buffer_size(b)
+    status = buffer_leave(b, 2)
+    if status == 0:
+        status = json_parse_text(b, j)
     if status != 0:
         return status
-    p = t.block.p + at + 2
-    n = <size_t>(t.w - p)
+    p = b.start + at + 2
+    n = <size_t>(b.p - p)
     if form == MARK_BINARY:
         m = parse_base64(p, p, n)
         if m < 0:
             return json_expected(j, b"base64 before it")
-        t.w = p + m
-        return v1e_end_run(t, at, V1_BINARY, j.refusal)
-    t.w = p - 2
+        buffer_truncate(b, at + 2 + <size_t>m)
+        return v1e_end_run(b, at, V1_BINARY, j.refusal)
+    buffer_truncate(b, at)
     if form == MARK_DECIMAL:
-        return v1e_decimal(t, p, n, j.refusal)
+        return v1e_decimal(b, p, n, j.refusal)
     if form == MARK_UUID:
         if not parse_uuid(raw, p, n):
             return json_expected(j, b"a UUID before it")
-        return v1e_sixteen(t, CTOR_UUID, raw)
+        return v1e_sixteen(b, CTOR_UUID, raw)
     if form == MARK_CHAR:
-        return v1e_json_char(t, j, p, n)
+        return v1e_json_char(b, j, p, n)
     if n == 3 and memcmp(p, <const char*>b"NaN", 3) == 0:
-        return v1e_number(t, V1_DOUBLE, <uint64_t>0x7FF8 << 48)
+        return v1e_number(b, V1_DOUBLE, <uint64_t>0x7FF8 << 48)
     if n == 8 and memcmp(p, <const char*>b"Infinity", 8) == 0:
-        return v1e_number(t, V1_DOUBLE, <uint64_t>0x7FF0 << 48)
+        return v1e_number(b, V1_DOUBLE, <uint64_t>0x7FF0 << 48)
     if n == 9 and memcmp(p, <const char*>b"-Infinity", 9) == 0:
-        return v1e_number(t, V1_DOUBLE, <uint64_t>0xFFF0 << 48)
+        return v1e_number(b, V1_DOUBLE, <uint64_t>0xFFF0 << 48)
     return json_expected(j, b"NaN, Infinity or -Infinity before it")
 
 
-cdef int v1e_decimal(Text* t, const uint8_t* p, size_t n, Refusal* r) noexcept nogil:
+cdef int v1e_decimal(Buffer* b, const uint8_t* p, size_t n, Refusal* r) noexcept nogil:
     """Text as decimal128."""
     cdef uint8_t[16] raw
     cdef int status = v1e_bid_text(p, n, raw)
@@ -173,10 +170,10 @@ cdef int v1e_decimal(Text* t, const uint8_t* p, size_t n, Refusal* r) noexcept n
         return refuse(r, b"text that is no decimal", NULL, 0)
     if status != V1_DECIMAL_FITS:
         return refuse(r, b"a decimal128 holds 34 digits, and not every exponent", NULL, 0)
-    return v1e_sixteen(t, CTOR_DECIMAL128, raw)
+    return v1e_sixteen(b, CTOR_DECIMAL128, raw)
 
 
-cdef int v1e_json_char(Text* t, Json* j, const uint8_t* p, size_t n) noexcept nogil:
+cdef int v1e_json_char(Buffer* b, Json* j, const uint8_t* p, size_t n) noexcept nogil:
     """One character, which is UTF-8."""
     cdef uint32_t u
     cdef uint8_t first
@@ -188,17 +185,17 @@ cdef int v1e_json_char(Text* t, Json* j, const uint8_t* p, size_t n) noexcept no
             u = first if n == 1 else first & (0xFF >> (n + 1))
             for i in range(1, n):
                 u = u << 6 | (p[i] & 0x3F)
-            return v1e_number(t, V1_CHAR, u)
+            return v1e_number(b, V1_CHAR, u)
     return json_expected(j, b"one character before it")
 
 
 # ---- keys that come twice ----
 
-cdef int v1e_twice(Text* t, const size_t* at, size_t start, size_t count, Refusal* r) noexcept nogil:
+cdef int v1e_twice(Buffer* b, const size_t* at, size_t start, size_t count, Refusal* r) noexcept nogil:
     """Whether a key comes twice in the pairs from `start` to the end (1), or not (0); or NO_MEMORY.
     at: where the first keys are."""
     cdef const uint8_t** keys
-    cdef const uint8_t* base = t.block.p
+    cdef const uint8_t* base = b.start
     cdef Cursor c
     cdef Fault fault
     cdef V1Check check
@@ -215,7 +212,7 @@ cdef int v1e_twice(Text* t, const size_t* at, size_t start, size_t count, Refusa
     if keys == NULL:
         return NO_MEMORY
     memset(&check, 0, sizeof(check))
-    v1_begin(&c, &fault, base + start, t.w, base, 0)
+    v1_begin(&c, &fault, base + start, b.p, base, 0)
     for i in range(count):
         keys[i] = c.p
         check.zero_width = 0

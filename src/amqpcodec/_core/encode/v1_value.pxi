@@ -64,17 +64,17 @@ cdef inline void v1e_place(Encoder* e, const V1Desc* d, int k, const char* colum
     e.refusal.column = column
 
 
-cdef inline bint v1e_is_null(const Text* t, size_t at) noexcept nogil:
+cdef inline bint v1e_is_null(const Buffer* b, size_t at) noexcept nogil:
     """Whether what was written from `at` on is null alone: none of many values, for one."""
-    return t.w == t.block.p + at + 1 and t.block.p[at] == CTOR_NULL
+    return buffer_size(b) == at + 1 and b.start[at] == CTOR_NULL
 
 
-cdef inline int v1e_part(Text* t, const V1Parts* parts, int k) noexcept nogil:
+cdef inline int v1e_part(Buffer* b, const V1Parts* parts, int k) noexcept nogil:
     """A field that was written before, once more."""
-    if text_room(t, parts.n[k]) < 0:
+    if buffer_ensure(b, parts.n[k]) < 0:
         return NO_MEMORY
-    memcpy(t.w, t.block.p + parts.at[k], parts.n[k])
-    t.w += parts.n[k]
+    memcpy(b.p, b.start + parts.at[k], parts.n[k])
+    buffer_commit(b, b.p + parts.n[k])
     return 0
 
 
@@ -92,61 +92,21 @@ cdef int v1e_choice(const V1Op* op, const uint8_t* p, size_t n, Refusal* r) noex
     return refuse(r, b"is none of the field's choices", NULL, 0)
 
 
-cdef inline int v1e_code(Text* t, uint8_t code) noexcept nogil:
-    if text_room(t, 1) < 0:
-        return NO_MEMORY
-    t.w[0] = code
-    t.w += 1
-    return 0
-
-
-cdef uint8_t* v1e_fixed(uint8_t* w, uint8_t code, uint64_t u) noexcept nogil:
-    """What follows a constructor of fixed width: how wide, its category says."""
-    cdef uint8_t category = code >> 4
-    if category == CATEGORY_FIXED1:
-        w[0] = <uint8_t>u
-        return w + 1
-    if category == CATEGORY_FIXED2:
-        store16(w, <uint16_t>u)
-        return w + 2
-    if category == CATEGORY_FIXED4:
-        store32(w, <uint32_t>u)
-        return w + 4
-    store64(w, u)
-    return w + 8
-
-
-cdef int v1e_number(Text* t, uint8_t wire_type, uint64_t u) noexcept nogil:
+cdef int v1e_number(Buffer* b, uint8_t wire_type, uint64_t u) noexcept nogil:
     """A number, boolean or char, signed ones extended, in the smallest encoding of its type."""
-    cdef uint8_t* w
-    if text_room(t, 9) < 0:
+    if buffer_ensure(b, V1_NUMBER_BYTES) < 0:
         return NO_MEMORY
-    w = t.w
-    if wire_type == V1_BOOLEAN:
-        w[0] = CTOR_TRUE if u else CTOR_FALSE
-        t.w += 1
-        return 0
-    if u == 0 and (wire_type == V1_UINT or wire_type == V1_ULONG):
-        w[0] = CTOR_UINT0 if wire_type == V1_UINT else CTOR_ULONG0
-        t.w += 1
-        return 0
-    if v1_narrow(wire_type, u):
-        w[0] = CTOR_NARROW[wire_type]
-        w[1] = <uint8_t>u
-        t.w += 2
-        return 0
-    w[0] = CTOR_WIDE[wire_type]
-    t.w = v1e_fixed(w + 1, w[0], u)
+    buffer_commit(b, v1_store_number(b.p, wire_type, u))
     return 0
 
 
-cdef int v1e_sixteen(Text* t, uint8_t code, const uint8_t* p) noexcept nogil:
+cdef int v1e_sixteen(Buffer* b, uint8_t code, const uint8_t* p) noexcept nogil:
     """A uuid or decimal128."""
-    if text_room(t, 17) < 0:
+    if buffer_ensure(b, 17) < 0:
         return NO_MEMORY
-    t.w[0] = code
-    memcpy(t.w + 1, p, 16)
-    t.w += 17
+    b.p[0] = code
+    memcpy(b.p + 1, p, 16)
+    buffer_commit(b, b.p + 17)
     return 0
 
 
@@ -163,30 +123,32 @@ cdef int v1e_check(uint8_t wire_type, const uint8_t* p, uint64_t n, Refusal* r) 
     return 0
 
 
-cdef int v1e_run(Text* t, uint8_t wire_type, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
+cdef int v1e_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
     """A binary, string or symbol."""
+    cdef uint8_t* w
     cdef int status = v1e_check(wire_type, p, n, r)
     if status != 0:
         return status
-    if text_room(t, 5 + <size_t>n) < 0:
+    if buffer_ensure(b, 5 + <size_t>n) < 0:
         return NO_MEMORY
+    w = b.p
     if AMQP_LIKELY(n <= 255):
-        t.w[0] = CTOR_NARROW[wire_type]
-        t.w[1] = <uint8_t>n
-        t.w += 2
+        w[0] = CTOR_NARROW[wire_type]
+        w[1] = <uint8_t>n
+        w += 2
     else:
-        t.w[0] = CTOR_WIDE[wire_type]
-        store32(t.w + 1, <uint32_t>n)
-        t.w += 5
-    copy_bytes(t.w, p, <size_t>n)
-    t.w += n
+        w[0] = CTOR_WIDE[wire_type]
+        store32(w + 1, <uint32_t>n)
+        w += 5
+    copy_bytes(w, p, <size_t>n)
+    buffer_commit(b, w + n)
     return 0
 
 
-cdef int v1e_end_run(Text* t, size_t at, uint8_t wire_type, Refusal* r) noexcept nogil:
+cdef int v1e_end_run(Buffer* b, size_t at, uint8_t wire_type, Refusal* r) noexcept nogil:
     """Write the head of what was written after the two bytes left for it at `at`; text is UTF-8."""
-    cdef uint8_t* p = t.block.p + at
-    cdef uint64_t n = <uint64_t>(t.w - p) - 2
+    cdef uint8_t* p = b.start + at
+    cdef uint64_t n = <uint64_t>(b.p - p) - 2
     cdef int status
     if AMQP_UNLIKELY(wire_type == V1_SYMBOL or n > MAX_U32):
         status = v1e_check(wire_type, p + 2, n, r)
@@ -196,11 +158,10 @@ cdef int v1e_end_run(Text* t, size_t at, uint8_t wire_type, Refusal* r) noexcept
         p[0] = CTOR_NARROW[wire_type]
         p[1] = <uint8_t>n
         return 0
-    if text_room(t, 3) < 0:
+    if buffer_leave(b, 3) < 0:
         return NO_MEMORY
-    p = t.block.p + at
+    p = b.start + at
     memmove(p + 5, p + 2, <size_t>n)
-    t.w += 3
     p[0] = CTOR_WIDE[wire_type]
     store32(p + 1, <uint32_t>n)
     return 0
@@ -214,29 +175,26 @@ cdef inline int v1e_enter(int depth, Refusal* r) noexcept nogil:
     return 0
 
 
-cdef inline int v1e_open(Text* t, size_t* at) noexcept nogil:
+cdef inline int v1e_open(Buffer* b, size_t* at) noexcept nogil:
     """Leave room for the longest head of a compound."""
-    if text_room(t, 9) < 0:
-        return NO_MEMORY
-    at[0] = <size_t>(t.w - t.block.p)
-    t.w += 9
-    return 0
+    at[0] = buffer_size(b)
+    return buffer_leave(b, V1_HEAD_BYTES)
 
 
-cdef int v1e_close(Text* t, size_t at, uint8_t wire_type, uint64_t count, Refusal* r) noexcept nogil:
+cdef int v1e_close(Buffer* b, size_t at, uint8_t wire_type, uint64_t count, Refusal* r) noexcept nogil:
     """Write the head: small where size and count fit a byte each."""
-    cdef uint8_t* head = t.block.p + at
-    cdef uint64_t n = <uint64_t>(t.w - head) - 9
+    cdef uint8_t* head = b.start + at
+    cdef uint64_t n = <uint64_t>(b.p - head) - V1_HEAD_BYTES
     if wire_type == V1_LIST and count == 0:
         head[0] = CTOR_LIST0
-        t.w = head + 1
+        buffer_truncate(b, at + 1)
         return 0
     if AMQP_LIKELY(n <= 254 and count <= 255):
         head[0] = CTOR_NARROW[wire_type]
         head[1] = <uint8_t>(n + 1)
         head[2] = <uint8_t>count
-        memmove(head + 3, head + 9, <size_t>n)
-        t.w -= 6
+        memmove(head + 3, head + V1_HEAD_BYTES, <size_t>n)
+        buffer_truncate(b, at + 3 + <size_t>n)
         return 0
     if n + 4 > MAX_U32 or count > MAX_U32:
         return refuse(r, b"a %s takes at most 4294967295 bytes, not %llu", V1_NAMES[wire_type], n)
@@ -246,12 +204,9 @@ cdef int v1e_close(Text* t, size_t at, uint8_t wire_type, uint64_t count, Refusa
     return 0
 
 
-cdef int v1e_described(Text* t, uint8_t code) noexcept nogil:
+cdef int v1e_described(Buffer* b, uint8_t code) noexcept nogil:
     """The start of a value of the protocol's own types."""
-    if text_room(t, 3) < 0:
+    if buffer_ensure(b, V1_DESCRIPTOR_BYTES) < 0:
         return NO_MEMORY
-    t.w[0] = CTOR_DESCRIBED
-    t.w[1] = CTOR_SMALLULONG
-    t.w[2] = code
-    t.w += 3
+    buffer_commit(b, v1_store_small_descriptor(b.p, code))
     return 0

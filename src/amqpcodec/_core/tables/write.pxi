@@ -4,30 +4,6 @@ from cpython.datetime cimport datetime as DatetimeType
 from cpython.datetime cimport (datetime_day, datetime_hour, datetime_minute, datetime_month,
                                datetime_second, datetime_tzinfo, datetime_year)
 
-cdef int buffer_grow(Buffer* b, size_t n) except -1:
-    """Move to memory with room for n bytes after b.p."""
-    cdef size_t used = buffer_size(b)
-    cdef size_t room = <size_t>(b.end - b.start)
-    cdef size_t most = <size_t>-1
-    cdef uint8_t* memory
-    if n > most - used:
-        raise MemoryError       # their sum is no size_t
-    room = max(used + n, 2 * room if room <= most // 2 else most)
-    promise_end(&b.promised, b.p, b.end)
-    memory = <uint8_t*>(realloc(b.start, room) if b.on_heap else malloc(room))
-    if memory == NULL:
-        promise_begin(&b.promised, b.p, b.end)
-        raise MemoryError
-    if not b.on_heap:
-        memcpy(memory, b.start, used)
-    b.start = memory
-    b.p = memory + used
-    b.end = memory + room
-    b.on_heap = True
-    promise_begin(&b.promised, b.p, b.end)
-    return 0
-
-
 cdef enum:
     PATH_STEPS = 16         # the innermost ones that an error shows
     PATH_NAME = 64          # characters of a name

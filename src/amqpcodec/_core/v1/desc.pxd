@@ -16,6 +16,7 @@ cdef struct V1Desc
 cdef struct V1Op:
     uint8_t wire_type
     bint multiple
+    bint fixed              # one number, boolean or timestamp: at most V1_NUMBER_BYTES
     bint mandatory
     int longest             # text up to here is shared; 0: none
     bint secret

@@ -109,6 +109,8 @@ cdef class V1DescTable:
             if d.op[i].mandatory and d.composite:
                 d.mandatory = i + 1
             d.op[i].multiple = (flags & V1_FIELD_MULTIPLE) != 0
+            d.op[i].fixed = not d.op[i].multiple and (
+                V1_BOOLEAN <= wire_type <= V1_ULONG or wire_type == V1_TIMESTAMP)
             d.op[i].longest = V1_SHARED if flags & V1_FIELD_CACHED else 0
             d.op[i].secret = (flags & V1_FIELD_SECRET) != 0
             d.op[i].ulong = (flags & V1_FIELD_ULONG) != 0

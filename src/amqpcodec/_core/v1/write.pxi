@@ -109,12 +109,12 @@ cdef int v1_enter(int depth, Place* at) except -1:
 cdef inline int v1_close(Buffer* b, size_t start, uint8_t wire_type, uint64_t count, Place* at) except -1:
     """Write the head: small where size and count fit a byte each."""
     cdef uint8_t* head = b.start + start
-    cdef uint64_t n = buffer_size(b) - start - 9
+    cdef uint64_t n = buffer_size(b) - start - V1_HEAD_BYTES
     if AMQP_LIKELY(n <= 254 and count <= 255):
         head[0] = CTOR_NARROW[wire_type]
         head[1] = <uint8_t>(n + 1)
         head[2] = <uint8_t>count
-        memmove(head + 3, head + 9, <size_t>n)
+        memmove(head + 3, head + V1_HEAD_BYTES, <size_t>n)
         buffer_truncate(b, start + 3 + <size_t>n)
         return 0
     if n + 4 > MAX_U32 or count > MAX_U32:
@@ -449,9 +449,9 @@ cdef int v1_put_instance(Buffer* b, object obj, int mode, int depth, Place* at) 
         return put_bytes(b, PyBytes_AS_STRING(<object>o.origin) + extended,
                          <size_t>PyBytes_GET_SIZE(<object>o.origin) - extended)
     place_begin(&place, <PyObject*>(<tuple>d.names)[0], NULL)
-    v1_put_small_descriptor(b, d.code)
     if d.composite:
-        return v1_put_fields(b, d, o, mode, depth + 1, &place)
+        return v1_put_composite(b, d, o, mode, depth + 1, &place)
+    v1_put_small_descriptor(b, d.code)
     return v1_put_restricted(b, d, o, mode, depth + 1, &place)
 
 
@@ -493,34 +493,72 @@ cdef int v1_check_mandatory(const V1Desc* d, MessageObject* o, Place* at) except
     return 0
 
 
-cdef int v1_put_fields(Buffer* b, const V1Desc* d, MessageObject* o, int mode, int depth,
-                       Place* at) except -1:
-    """The list of a composite; nulls at its end are left out."""
+cdef int v1_put_composite(Buffer* b, const V1Desc* d, MessageObject* o, int mode, int depth,
+                          Place* at) except -1:
+    """The descriptor and the list of a composite; nulls at its end are left out.
+
+    A reservation holds all up to the next field of variable width: descriptor, head, numbers and nulls."""
     cdef size_t start
+    cdef const V1Op* op
+    cdef uint8_t* w
     cdef int i, n = d.n
     cdef object v
     if d.mandatory and not mode & (V1_CANONICAL | V1_INCOMPLETE):
         v1_check_mandatory(d, o, at)
     while n and v1_is_unset(&d.op[n - 1], o.field[n - 1]):
         n -= 1
+    w = buffer_reserve(b, V1_DESCRIPTOR_BYTES + V1_HEAD_BYTES + V1_NUMBER_BYTES * <size_t>n)
+    w = v1_store_small_descriptor(w, d.code)
     if n == 0:
-        return put_byte(b, CTOR_LIST0)
-    v1_open(b, &start)
+        w[0] = CTOR_LIST0
+        buffer_commit(b, w + 1)
+        return 0
+    start = buffer_size(b) + V1_DESCRIPTOR_BYTES
+    w += V1_HEAD_BYTES
     for i in range(n):
-        if v1_is_unset(&d.op[i], o.field[i]):
-            put_byte(b, CTOR_NULL)
+        op = &d.op[i]
+        if v1_is_unset(op, o.field[i]):
+            w[0] = CTOR_NULL
+            w += 1
             continue
         v = <object>o.field[i]
         at.field = <PyObject*>(<tuple>d.names)[i + 1]
-        v1_put_field(b, &d.op[i], v, mode, depth, at)
+        if op.fixed:
+            w = v1_store_field(w, op, v, at)
+            continue
+        buffer_commit(b, w)
+        v1_put_field(b, op, v, mode, depth, at)
+        w = buffer_reserve(b, V1_NUMBER_BYTES * <size_t>(n - 1 - i))
+    buffer_commit(b, w)
     return v1_close(b, start, V1_LIST, <uint64_t>n, at)
 
 
-cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, Place* at) except -1:
-    """A field by its declared type."""
+cdef uint8_t* v1_store_field(uint8_t* w, const V1Op* op, object v, Place* at) except NULL:
+    """A field of fixed width by its declared type, of at most V1_NUMBER_BYTES. Where it ends."""
     cdef uint8_t wire_type = op.wire_type
     cdef uint64_t u = 0
-    cdef bint choice
+    if wire_type == V1_BOOLEAN:
+        if v is True or v is False:
+            w[0] = CTOR_TRUE if v is True else CTOR_FALSE
+            return w + 1
+        if not isinstance(v, int):
+            v = from_numpy(v, V1_NUMPY_CLASSES)
+        if not isinstance(v, int):
+            table_error(at, f"boolean takes bool, not {type(v).__name__}")
+        u = 1 if v else 0
+    elif wire_type == V1_TIMESTAMP:
+        v1_take_moment(v, &u, at)
+    elif not exact_u64(<PyObject*>v, &u) or u > INT_LIMITS[wire_type - 1]:
+        v1_take_int(v, wire_type, &u, at)
+    if op.choices and (u >= <uint64_t>op.choices or op.choice[u] == NULL):
+        table_error(at, f"has no choice {u}")
+    return v1_store_number(w, wire_type, u)
+
+
+cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, Place* at) except -1:
+    """A field of variable width by its declared type."""
+    cdef uint8_t wire_type = op.wire_type
+    cdef uint64_t u = 0
     if op.multiple and not isinstance(v, str):
         return v1_put_multiple(b, op, v, mode, depth, at)
     if wire_type == V1_STRING:
@@ -529,20 +567,6 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
         if op.named != NULL and v not in <dict>op.named:
             table_error(at, f"has no choice {short_repr(v)}")
         return v1_put_text(b, V1_SYMBOL, v, at)
-    if wire_type == V1_BOOLEAN and (v is True or v is False):
-        return put_byte(b, CTOR_TRUE if v is True else CTOR_FALSE)
-    if wire_type <= V1_ULONG:
-        if wire_type == V1_BOOLEAN:
-            if not isinstance(v, int):
-                v = from_numpy(v, V1_NUMPY_CLASSES)
-            if not isinstance(v, int):
-                table_error(at, f"boolean takes bool, not {type(v).__name__}")
-            u = 1 if v else 0
-        elif not exact_u64(<PyObject*>v, &u) or u > INT_LIMITS[wire_type - 1]:
-            v1_take_int(v, wire_type, &u, at)
-        if op.choices and (u >= <uint64_t>op.choices or op.choice[u] == NULL):
-            table_error(at, f"has no choice {u}")
-        return v1_put_number(b, wire_type, u)
     if wire_type == V1_ANY:
         # What was read may be a number below zero: to compare it, it is written as any other.
         if op.ulong and type(v) is int and (exact_u64(<PyObject*>v, &u) or not mode & V1_CANONICAL):
@@ -551,9 +575,6 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
         return v1_put(b, v, mode, depth, at)
     if wire_type == V1_BINARY:
         return v1_put_binary(b, v, at)
-    if wire_type == V1_TIMESTAMP:
-        v1_take_moment(v, &u, at)
-        return v1_put_number(b, V1_TIMESTAMP, u)
     if wire_type == V1_MAP:
         return v1_put_map_field(b, v, mode, depth, at)
     if class_of(v) == NULL or class_of(v).desc != op.desc:

@@ -2,19 +2,30 @@
 
 cdef int v1_put_fixed(Buffer* b, uint8_t wire_type, uint64_t u) except -1
 
-cdef inline int v1_put_number(Buffer* b, uint8_t wire_type, uint64_t u) except -1:
-    """A number, boolean or char in the smallest encoding of its type."""
-    cdef uint8_t* w
+cdef enum:
+    V1_NUMBER_BYTES = 9     # that a number, boolean, char or timestamp takes at most
+
+cdef inline uint8_t* v1_store_number(uint8_t* w, uint8_t wire_type, uint64_t u) noexcept nogil:
+    """A number, boolean or char, signed ones extended, in the smallest encoding of its type. Where it ends."""
+    cdef uint8_t code
     if u == 0 and (wire_type == V1_UINT or wire_type == V1_ULONG):
-        return put_byte(b, CTOR_UINT0 if wire_type == V1_UINT else CTOR_ULONG0)
+        w[0] = CTOR_UINT0 if wire_type == V1_UINT else CTOR_ULONG0
+        return w + 1
     if wire_type == V1_BOOLEAN:
-        return put_byte(b, CTOR_TRUE if u else CTOR_FALSE)
+        w[0] = CTOR_TRUE if u else CTOR_FALSE
+        return w + 1
     if v1_narrow(wire_type, u):
-        w = buffer_extend(b, 2)
         w[0] = CTOR_NARROW[wire_type]
         w[1] = <uint8_t>u
-        return 0
-    return put_int(b, CTOR_WIDE[wire_type], u, CTOR_WIDTH[CTOR_WIDE[wire_type]])
+        return w + 2
+    code = CTOR_WIDE[wire_type]
+    w[0] = code
+    store_uint(w + 1, u, CTOR_WIDTH[code])
+    return w + 1 + CTOR_WIDTH[code]
+
+cdef inline int v1_put_number(Buffer* b, uint8_t wire_type, uint64_t u) except -1:
+    buffer_commit(b, v1_store_number(buffer_reserve(b, V1_NUMBER_BYTES), wire_type, u))
+    return 0
 
 cdef int v1_take_int(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1
 

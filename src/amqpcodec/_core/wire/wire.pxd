@@ -36,12 +36,6 @@ cdef extern from "wire/atomic.h" nogil:
     bint use_begin(Atomic* in_use)
     void use_end(Atomic* in_use)
 
-cdef extern from "wire/promise.h" nogil:
-    void promise_begin(uint8_t** promised, uint8_t* at, uint8_t* end)
-    void promise_check(const uint8_t* promised, const uint8_t* at, const uint8_t* end)
-    void promise_make(uint8_t** promised, uint8_t* at, size_t n, uint8_t* end)
-    void promise_end(uint8_t** promised, uint8_t* at, uint8_t* end)
-
 # What was wrong. The order is that of FAULT_CLASSES in wire/errors.pxi.
 cdef enum:
     OK = 0
