@@ -13,9 +13,9 @@ from amqpcodec._gen.v1_constants cimport (
     V1_LONG, V1_NAMES, V1_UINT, V1_ULONG, V1_UNKNOWN,
 )
 from amqpcodec._codec cimport (
-    AMQP_LIKELY, AMQP_UNLIKELY, BAD_TRUNCATED, Buffer, buffer_commit, buffer_extend, buffer_reserve, buffer_size,
-    Cursor, fail, Fault, int8_t, load16, load32, load64, OK, Place, put_byte, put_int, Step, store16, store32,
-    store_uint, WireFrame,
+    AMQP_LIKELY, AMQP_UNLIKELY, BAD_TRUNCATED, Buffer, buffer_commit, buffer_extend, buffer_reserve,
+    buffer_size, Cursor, fail, Fault, int8_t, load16, load32, load64, OK, Place, put_byte, Step,
+    store16, store32, store_uint, WireFrame,
 )
 
 include "_core/v1/value.pxd"

@@ -16,7 +16,7 @@ CORE = REPO / "src" / "amqpcodec" / "_core"
 PROGRAM = """
 #include "wire/buffer.h"
 #include <stdio.h>
-#define CHECK(x) do { if (!(x)) { fprintf(stderr, "%%d: %%s\\n", __LINE__, #x); return 1; } } while (0)
+#define CHECK(x) if (!(x)) return fprintf(stderr, "%%d: %%s\\n", __LINE__, #x), 1
 int main(void) {
     static uint8_t memory[64];
     Block block;

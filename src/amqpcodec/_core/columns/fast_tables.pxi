@@ -85,7 +85,8 @@ cdef int fast_pairs(JsonText* t, const uint8_t* p, const uint8_t* end, const int
     return 0
 
 
-cdef int fast_value(JsonText* t, const uint8_t** at, const uint8_t* end, const int8_t* shapes, int depth) noexcept nogil:
+cdef int fast_value(JsonText* t, const uint8_t** at, const uint8_t* end, const int8_t* shapes,
+                    int depth) noexcept nogil:
     """A tag and its value; `at` moves after it. 0, FALLS_BACK or NO_MEMORY."""
     cdef const uint8_t* p = at[0] + 1
     cdef uint8_t tag = at[0][0]
