@@ -105,10 +105,10 @@ PICTURES = {
     "capture": Picture(
         "A capture becomes columns",
         {
-            "file": Box(0, 0, "file", "pcap, pcapng, packed", "outside"),
+            "file": Box(0, 0, "file", "pcap, pcapng, gzip, zstd", "outside"),
             "records": Box(1, 0, "records", "packets with times", "core"),
             "segments": Box(2, 0, "TCP segments", "tunnels, fragments", "core"),
-            "stream": Box(3, 0, "streams in order", "gaps are told", "core"),
+            "stream": Box(3, 0, "streams in order", "gaps are rows", "core"),
             "frames": Box(4, 0, "frames", "found again after gaps", "core"),
             "rows": Box(4, 1, "rows in order", "of their packets", "core"),
             "batch": Box(3, 1, "Arrow batches", "credentials hidden", ""),

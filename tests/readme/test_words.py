@@ -1,0 +1,57 @@
+"""Pages for users have no words of our own making, and short paragraphs."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.paths import REPO
+
+NAMES = ["README.md", "SECURITY.md", "CHANGELOG.md", "docs/**/*.md"]
+PAGES = {
+    str(path.relative_to(REPO)): path for pattern in NAMES for path in sorted(REPO.glob(pattern))
+}
+#: Words with a plainer one, docs/english of the project; in code and in names they may stand.
+WORDS = re.compile(
+    r"\b(houses?|rooms?|doors?|faces?|sinks?|pass(?:ed|es)? over|left out|told|tells of|are named"
+    r"|chains?)\b",
+    re.IGNORECASE,
+)
+#: Apache Spark's word for what a query writes to.
+SINKS = {"docs/spark.md", "docs/spark-questions.md"}
+MOST_WORDS = 90
+
+
+def prose(text: str) -> str:
+    """A page without its code; other lines keep their numbers."""
+    text = re.sub(
+        r"^```.*?^```", lambda block: "\n" * block[0].count("\n"), text, flags=re.M | re.S
+    )
+    return re.sub(r"`[^`\n]*`", "`code`", text)
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a page, and each item of a list; tables and headings are none."""
+    lines = []
+    for line in prose(text).splitlines():
+        if line.lstrip().startswith(("|", "#")):
+            lines.append("")
+        elif re.match(r"\s*(?:[-*]|\d+\.) ", line):
+            lines += ["", line]
+        else:
+            lines.append(line)
+    return [part for part in re.split(r"\n\s*\n", "\n".join(lines)) if part.strip()]
+
+
+@pytest.mark.parametrize("name", sorted(set(PAGES) - {"docs/trust.md"}))
+def test_words(name: str) -> None:
+    text = prose(PAGES[name].read_text(encoding="utf-8"))
+    allowed = {"sink", "sinks"} if name in SINKS else set()
+    words = [
+        (number, word)
+        for number, line in enumerate(text.splitlines(), 1)
+        for word in WORDS.findall(line)
+        if word.lower() not in allowed
+    ]
+    assert words == []
