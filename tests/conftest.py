@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 
 import pytest
@@ -23,10 +22,6 @@ else:
         max_examples=3000,
         derandomize=False,
     )
-    # For the same code on one more CPython.
-    settings.register_profile(
-        "amqpcodec-short", parent=settings.get_profile("amqpcodec"), max_examples=15
-    )
     # A mutant is killed by the first failure: nobody reads a smaller one.
     settings.register_profile(
         "amqpcodec-mutants",
@@ -34,12 +29,6 @@ else:
         phases=(Phase.explicit, Phase.generate),
     )
     settings.load_profile(os.environ.get("AMQPCODEC_HYPOTHESIS", "amqpcodec"))
-
-
-def pytest_collection_finish() -> None:
-    """Keep modules and tests out of later collections: each `gc.collect()` of a test visits all."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")

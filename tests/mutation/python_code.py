@@ -150,7 +150,6 @@ class PythonCode:
         """The functions of this process, by file; looked for once, before it forks."""
         if not self.functions:
             self.functions = {path: defaultdict(list) for path in self.lines}
-            gc.unfreeze()  # tests/conftest.py froze what was imported, and the plugin will again
             for value in gc.get_objects():
                 if type(value) is FunctionType:
                     by_key = self.functions.get(Path(value.__code__.co_filename))

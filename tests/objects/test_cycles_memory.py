@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,13 @@ class Marker(dict[str, Any]):
 
 
 @pytest.fixture(autouse=True)
-def nothing_left() -> None:
-    """No marker of an earlier test is alive."""
+def nothing_left() -> Iterator[None]:
+    """What was there before is out of the collector's way, so that it has little to look at."""
     gc.collect()
+    gc.freeze()
     Marker.alive = 0
+    yield
+    gc.unfreeze()
 
 
 def left_after(make: Callable[[], Any]) -> int:
