@@ -57,26 +57,26 @@ def committed(size_t past):
         buffer_free(&b)
 
 
-def block(size_t past):
-    """A Buffer in a block, at its end."""
+cdef object in_block(size_t before, size_t n, size_t past):
+    """A Buffer in a block: `before` bytes reserved, or none, then n; these and `past` more stored."""
     cdef Block memory
     cdef Buffer b
     memset(&memory, 0, sizeof(memory))
     buffer_in_block(&b, &memory, 0)
-    assert buffer_ensure(&b, 100) == 0
-    memset(b.p, 1, 100 + past)
+    assert before == 0 or buffer_ensure(&b, before) == 0
+    assert buffer_ensure(&b, n) == 0
+    memset(b.p, 1, n + past)
     block_give(&memory)
+
+
+def block(size_t past):
+    """A Buffer in a block, at its end."""
+    in_block(0, 100, past)
 
 
 def block_inside(size_t past):
     """A Buffer in a block, with room after what was reserved."""
-    cdef Block memory
-    cdef Buffer b
-    memset(&memory, 0, sizeof(memory))
-    buffer_in_block(&b, &memory, 0)
-    assert buffer_ensure(&b, 100) == 0 and buffer_ensure(&b, 8) == 0
-    memset(b.p, 1, 8 + past)
-    block_give(&memory)
+    in_block(100, 8, past)
 
 
 def block_first(size_t past):

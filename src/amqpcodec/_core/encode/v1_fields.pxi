@@ -245,7 +245,7 @@ cdef int v1e_field_of(Encoder* e, const V1Fields* f, int k, int64_t row, const V
 
 cdef int v1e_composite(Encoder* e, const V1Fields* f, int64_t row, const V1Parts* parts, int more,
                        bint* any_) noexcept nogil:
-    """A described list of fields; nulls at its end are left out. any_: some field is not null."""
+    """A described list of fields, without the nulls at its end. any_: some field is not null."""
     cdef Buffer* b = &e.scratch
     cdef size_t at = 0, end, before
     cdef int k, count = 0

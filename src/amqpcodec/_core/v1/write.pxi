@@ -495,7 +495,7 @@ cdef int v1_check_mandatory(const V1Desc* d, MessageObject* o, Place* at) except
 
 cdef int v1_put_composite(Buffer* b, const V1Desc* d, MessageObject* o, int mode, int depth,
                           Place* at) except -1:
-    """The descriptor and the list of a composite; nulls at its end are left out.
+    """The descriptor and the list of a composite, without the nulls at its end.
 
     A reservation holds all up to the next field of variable width: descriptor, head, numbers and nulls."""
     cdef size_t start
