@@ -1,0 +1,248 @@
+"""Handshakes of TLS made byte by byte: which session is resumed, and when early data is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from amqpcodec.capture import KeyLog
+from amqpcodec.capture._layers import _suites
+from amqpcodec.capture._layers._sessions import Sessions
+from amqpcodec.capture._layers._tls import Tls
+from tests.support.tls_talk import CLIENT, SERVER
+
+pytest.importorskip("cryptography")
+
+HANDSHAKE, APPLICATION_DATA = 22, 23
+SUITE12, SUITE13 = 0xC02F, 0x1301
+SESSION_TICKET, EARLY_DATA, SUPPORTED_VERSIONS = 35, 42, 43
+#: The random bytes of a client's hello, and those of three handshakes before it.
+RANDOM, OF_ID, OF_TICKET, OF_OTHER = (bytes([number]) * 32 for number in (1, 2, 3, 4))
+SECRET = b"s" * 48
+
+
+def vector(data: bytes, size: int = 2) -> bytes:
+    """The data after its length of so many bytes."""
+    return len(data).to_bytes(size, "big") + data
+
+
+def extensions(by_type: Mapping[int, bytes]) -> bytes:
+    return vector(b"".join(kind.to_bytes(2, "big") + vector(by_type[kind]) for kind in by_type))
+
+
+def message(kind: int, body: bytes = b"") -> bytes:
+    return bytes([kind]) + vector(body, 3)
+
+
+def record(data: bytes) -> bytes:
+    """Handshake messages that are not encrypted."""
+    return bytes([HANDSHAKE, 3, 3]) + vector(data)
+
+
+def client_hello(session_id: bytes = b"", **by_name: bytes) -> bytes:
+    """A record with a ClientHello; ticket=, early=: contents of these extensions."""
+    kinds = {"ticket": SESSION_TICKET, "early": EARLY_DATA}
+    body = b"\3\3" + RANDOM + vector(session_id, 1) + vector(b"\x13\1\xc0\x2f") + b"\1\0"
+    body += extensions({kinds[name]: content for name, content in by_name.items()})
+    return record(message(1, body))
+
+
+def server_hello(suite: int, session_id: bytes = b"") -> bytes:
+    """A record with a ServerHello, of the suite's version."""
+    body = b"\3\3" + bytes(32) + vector(session_id, 1) + suite.to_bytes(2, "big") + b"\0"
+    body += extensions({SUPPORTED_VERSIONS: b"\3\4"} if suite == SUITE13 else {})
+    return record(message(2, body))
+
+
+# ---- sessions of TLS 1.2 ----
+
+
+def known_sessions() -> Sessions:
+    sessions = Sessions()
+    sessions.remember(b"id", OF_ID)
+    sessions.remember(b"ticket", OF_TICKET)
+    return sessions
+
+
+def key_log(*randoms: bytes) -> KeyLog:
+    return KeyLog([f"CLIENT_RANDOM {random.hex()} {SECRET.hex()}" for random in randoms])
+
+
+@pytest.mark.parametrize(
+    ("offered", "ticket", "chosen", "logged", "expected"),
+    [
+        pytest.param(b"id", b"", b"id", [], OF_ID, id="by its id"),
+        pytest.param(b"id", b"", b"new", [], RANDOM, id="another id: a new session"),
+        pytest.param(b"id", b"", b"", [], RANDOM, id="no id: a new session"),
+        pytest.param(b"", b"", b"id", [], RANDOM, id="no id was offered: a new session"),
+        pytest.param(b"any", b"ticket", b"any", [], OF_TICKET, id="by its ticket"),
+        pytest.param(b"any", b"ticket", b"new", [], RANDOM, id="the ticket is not accepted"),
+        pytest.param(b"id", b"ticket", b"id", [], OF_TICKET, id="a ticket counts before the id"),
+        pytest.param(b"id", b"unknown", b"id", [], OF_ID, id="a ticket that nobody knows"),
+        pytest.param(b"any", b"unknown", b"any", [], RANDOM, id="nobody knows either"),
+        pytest.param(b"id", b"", b"id", [RANDOM], RANDOM, id="the log has this handshake"),
+        pytest.param(b"id", b"", b"id", [OF_OTHER], OF_ID, id="the log has another one"),
+        pytest.param(b"id", b"", b"new", [RANDOM], RANDOM, id="a new session that the log has"),
+    ],
+)
+def test_which_handshake_the_secret_is_of(
+    offered: bytes, ticket: bytes, chosen: bytes, logged: list[bytes], expected: bytes
+):
+    """A server resumes the session that it names. Spec: RFC 5246 §7.3, RFC 5077 §3.4."""
+    sessions = known_sessions()
+    tls = Tls(key_log(*logged), sessions, lambda reason: None)
+    more = {"ticket": ticket} if ticket else {}
+    tls.receive(CLIENT, client_hello(offered, **more))
+    tls.receive(SERVER, server_hello(SUITE12, chosen))
+    assert tls.agreed is not None
+    assert tls.agreed.master == expected
+    assert sessions.find(chosen) == (expected if chosen else None)
+    assert sessions.find(b"ticket") == OF_TICKET
+
+
+def test_tls_1_3_begins_no_session_of_tls_1_2():
+    """Its server repeats the client's id, which says nothing. Spec: RFC 8446 §4.1.3."""
+    sessions = known_sessions()
+    tls = Tls(key_log(OF_ID), sessions, lambda reason: None)
+    tls.receive(CLIENT, client_hello(b"id", ticket=b"ticket"))
+    tls.receive(SERVER, server_hello(SUITE13, b"id"))
+    assert tls.agreed is not None
+    assert tls.agreed.master == RANDOM
+    assert sessions.find(b"id") == OF_ID
+
+
+def test_a_server_hello_without_the_client_hello_begins_no_session():
+    sessions = known_sessions()
+    tls = Tls(key_log(OF_ID), sessions, lambda reason: None)
+    assert tls.receive(SERVER, server_hello(SUITE12, b"id")) == []
+    assert sessions.find(b"id") == OF_ID
+
+
+# ---- early data of TLS 1.3 ----
+
+SECRETS = {
+    name: bytes([number]) * 32
+    for number, name in enumerate(
+        (
+            "CLIENT_EARLY_TRAFFIC_SECRET",
+            "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
+            "CLIENT_TRAFFIC_SECRET_0",
+            "SERVER_HANDSHAKE_TRAFFIC_SECRET",
+            "SERVER_TRAFFIC_SECRET_0",
+        )
+    )
+}
+KEYS = [f"{name} {RANDOM.hex()} {secret.hex()}" for name, secret in SECRETS.items()]
+EARLY = "CLIENT_EARLY_TRAFFIC_SECRET"
+
+
+class Sealer:
+    """Encrypts what a direction sends with one secret after the other."""
+
+    def __init__(self) -> None:
+        self.name, self.sequence = "", 0
+
+    def seal(self, name: str, data: bytes, kind: int = APPLICATION_DATA) -> bytes:
+        """A record. name: of its secret; the first record of each secret has number 0."""
+        self.name, self.sequence = name, self.sequence + 1 if name == self.name else 0
+        opener = _suites.opener13(_suites.SUITES[SUITE13], SECRETS[name])
+        assert isinstance(opener, _suites.Aead13)
+        plain = data + bytes([kind])
+        head = bytes([APPLICATION_DATA, 3, 3]) + (len(plain) + 16).to_bytes(2, "big")
+        nonce = (opener.iv ^ self.sequence).to_bytes(12, "big")
+        return head + bytes(opener.cipher.encrypt(nonce, plain, head))
+
+
+def of_client(is_accepted: bool) -> list[bytes]:
+    """Records: early data before the handshake ends, and "later" after it."""
+    client = Sealer()
+    records = [client_hello(b"id", early=b""), client.seal(EARLY, b"early ")]
+    if is_accepted:
+        records.append(client.seal(EARLY, message(5), HANDSHAKE))
+    records.append(client.seal("CLIENT_HANDSHAKE_TRAFFIC_SECRET", message(20, b"f"), HANDSHAKE))
+    return [*records, client.seal("CLIENT_TRAFFIC_SECRET_0", b"later")]
+
+
+def of_server(is_accepted: bool) -> list[bytes]:
+    """Records: both hellos, the end of the handshake, and three answers."""
+    server, name = Sealer(), "SERVER_HANDSHAKE_TRAFFIC_SECRET"
+    said = message(8, extensions({EARLY_DATA: b""} if is_accepted else {}))
+    records = [server_hello(SUITE13, b"id"), server.seal(name, said, HANDSHAKE)]
+    records.append(server.seal(name, message(20, b"f"), HANDSHAKE))
+    return records + [server.seal("SERVER_TRAFFIC_SECRET_0", answer) for answer in (b"1", b"2")]
+
+
+class Reading:
+    """What a reader makes of both directions."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+        self.tls = Tls(KeyLog(KEYS), Sessions(), self.reasons.append)
+        self.plaintexts = [b"", b""]
+
+    def receive(self, side: int, *records: bytes) -> None:
+        for data in records:
+            for sender, item in self.tls.receive(side, data):
+                if isinstance(item, bytes):
+                    self.plaintexts[sender] += item
+
+    def lose(self, side: int, *records: bytes) -> None:
+        self.tls.lost(side, sum(map(len, records)))
+
+
+@pytest.mark.parametrize("is_accepted", [True, False])
+@pytest.mark.parametrize("client_records", range(6))
+def test_early_data_is_read_where_the_server_accepts_it(is_accepted: bool, client_records: int):
+    """However many records of the client a capture has before the server's."""
+    reading = Reading()
+    client = of_client(is_accepted)
+    reading.receive(CLIENT, *client[:client_records])
+    reading.receive(SERVER, *of_server(is_accepted))
+    reading.receive(CLIENT, *client[client_records:])
+    assert reading.plaintexts == [b"early later" if is_accepted else b"later", b"12"]
+    assert reading.reasons == []
+
+
+@pytest.mark.parametrize("client_records", range(1, 5))
+def test_early_data_is_not_read_where_the_answer_to_it_is_lost(client_records: int):
+    """A server that accepted it would have said so in the record of the gap."""
+    reading = Reading()
+    client, server = of_client(False), of_server(False)
+    reading.receive(CLIENT, *client[:client_records])
+    reading.receive(SERVER, server[0])
+    reading.lose(SERVER, server[1])
+    reading.receive(CLIENT, *client[client_records:])
+    assert reading.plaintexts[CLIENT] == b"", "it waits for the server's next record"
+    reading.receive(SERVER, *server[2:])
+    assert reading.plaintexts == [b"later", b"12"]
+    assert reading.reasons == []
+
+
+def test_a_gap_after_the_answer_changes_nothing_of_early_data():
+    """The server accepted it, and lost records after that; the client's come last."""
+    reading = Reading()
+    client, server = of_client(True), of_server(True)
+    reading.receive(CLIENT, client[0])
+    reading.receive(SERVER, *server[:2])
+    reading.lose(SERVER, server[2])
+    reading.receive(SERVER, *server[3:])
+    reading.receive(CLIENT, *client[1:])
+    assert reading.plaintexts == [b"early later", b"12"]
+    assert reading.reasons == []
+
+
+@pytest.mark.parametrize("is_accepted", [True, False])
+def test_a_gap_of_the_client_leaves_the_answer_to_the_server(is_accepted: bool):
+    """Its records after the gap are read before the server says whether it takes early data."""
+    reading = Reading()
+    client, server = of_client(is_accepted), of_server(is_accepted)
+    reading.receive(CLIENT, client[0])
+    reading.receive(SERVER, server[0])
+    reading.lose(CLIENT, *client[1:-1])
+    reading.receive(CLIENT, client[-1])
+    assert reading.tls.accepts_early is None
+    reading.receive(SERVER, *server[1:])
+    assert reading.tls.accepts_early is is_accepted
+    assert reading.plaintexts == [b"later", b"12"]
+    assert reading.reasons == []
