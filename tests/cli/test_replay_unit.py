@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from amqpcodec import v0_9_1 as amqp
 from tests.capture import recording as builder
 from tests.cli.conftest import BAD, PROPERTIES, TALK, message, packets
 from tests.cli.replay_server import Broker, brokers
+from tests.cli.test_replay_plan_unit import entry, published, with_raw_headers
 from tests.cli.test_terminal_unit import on_terminal
 
 pa = pytest.importorskip("pyarrow")
@@ -209,6 +212,53 @@ def test_unroutable_and_refused_messages_are_counted(run, many, broker):
     assert result.status == 1
     assert result.out == "100 sent, 99 confirmed, 2 unroutable, 1 nacked\n"
     assert "1 unroutable: exchange 'orders', key 'k.3'" in result.err
+
+
+#: Messages that are not delivered: the frame of each, and how a replay counts it.
+UNDELIVERED = {
+    "damaged": (b"no frame", "left out, as damaged"),
+    "unsendable": (
+        with_raw_headers(entry(b"CC", b"a") * 2),
+        "left out, as CC or BCC stands twice",
+    ),
+    "unroutable": (published("orders", "unroutable"), "unroutable"),
+    "nacked": (published("orders", "nacked"), "nacked"),
+    "refused": (published("orders", "refused"), "refused"),
+    "unencodable": (published("orders", "key that --map makes too long"), "left out, as damaged"),
+}
+
+
+def undelivered(tmp_path: Path, kinds: Iterable[str]) -> Path:
+    """A table with a message of each of these kinds."""
+    path = tmp_path / "undelivered.parquet"
+    pq.write_table(pa.table({"frame": [UNDELIVERED[kind][0] for kind in kinds]}), path)
+    return path
+
+
+@pytest.mark.parametrize("kinds", list(itertools.combinations(UNDELIVERED, 2)), ids="-".join)
+def test_one_message_of_each_of_two_kinds_is_status_1(run, tmp_path, broker, kinds):
+    """The status adds the counts of all kinds: none is subtracted from another."""
+    broker.unroutable, broker.nacks = {"unroutable"}, {"nacked"}
+    broker.refusals = {"refused": (406, "no")}
+    rules = ("--map", f"key:key that --map makes too long={'k' * 256}")
+    common = ("--to", url(broker), "--fast", "--window", 1, *rules)
+    result = run("replay", undelivered(tmp_path, kinds), *common)
+    assert result.status == 1
+    for text, count in Counter(UNDELIVERED[kind][1] for kind in kinds).items():
+        assert f", {count} {text}" in result.out
+
+
+def test_a_message_refused_before_and_a_damaged_one_are_status_1(run, tmp_path, broker):
+    broker.refusals = {"refused": (406, "no")}
+    table = undelivered(tmp_path, ["refused", "damaged"])
+    words = ("--to", url(broker), "--fast", "--journal", tmp_path / "journal")
+    assert run("replay", table, *words).status == 1
+    broker.refusals = {}
+    result = run("replay", table, *words)
+    assert result.status == 1
+    assert result.out == (
+        "0 sent, 0 confirmed, 1 skipped, as refused before, 1 left out, as damaged\n"
+    )
 
 
 def test_over_tls(run, good, tmp_path):
