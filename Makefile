@@ -10,13 +10,16 @@ VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info
 endif
 # How many modules are compiled at once.
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)' 2>/dev/null || echo 1)
+# How many processes share the tests: a number, or one for each core. With --pdb there is none.
+WORKERS ?= auto
 # How long `make fuzz` takes for each target.
 SECONDS ?= 60
 # More arguments for the tool behind a target: make test ARGS="tests/tables -k headers"
 ARGS ?=
 
 PY := $(VENV)/bin/python
-PIP := $(PY) -m pip --disable-pip-version-check install --quiet
+# Python compiles what it imports: a small part of what pip installs here.
+PIP := $(PY) -m pip --disable-pip-version-check install --quiet --no-compile
 DONE := $(VENV)/done
 
 SOURCES := setup.py $(wildcard $(addprefix src/amqpcodec/,*.pyx *.pxd _core/*/*.h _core/*/*.pxi \
@@ -42,7 +45,8 @@ $(DONE)/venv:
 	@$(PYTHON) -m venv $(VENV)
 	@mkdir -p $(DONE) && touch $@
 
-# $(DONE)/with-EXTRA: what an extra of pyproject.toml asks for; with-build: what the build asks for.
+# $(DONE)/with-NAME: what an extra or a dependency group of pyproject.toml asks for; with-build: what
+# the build asks for.
 $(DONE)/with-%: $(DONE)/venv pyproject.toml
 	@echo "installing what $* needs"
 	@$(PY) scripts/setup_requirements.py $(filter-out build,$*) > $(DONE)/$*.txt
@@ -59,8 +63,16 @@ $(DONE)/installed: $(DONE)/with-build pyproject.toml
 $(DONE)/built: $(SOURCES) $(if $(wildcard src/amqpcodec/_dropins_v1*.so),,no-module) | $(DONE)/installed
 	@$(call check,$(PY))
 	@echo "building the extension"
-	@$(if $(AMQPCODEC_WERROR),$(PY) -m cython -Werror src/amqpcodec/*.pyx)
-	@$(PY) setup.py --quiet build_ext --inplace --parallel $(JOBS)
+	@$(PY) setup.py --quiet build_ext --inplace --parallel $(JOBS) $$(test ! -e $(DONE)/unoptimized || echo --force)
+	@rm -f $(DONE)/unoptimized
+	@touch $@
+
+# The same without optimisation, unless the optimised modules are those of the sources as they are.
+$(DONE)/quick-built: $(SOURCES) $(if $(wildcard src/amqpcodec/_dropins_v1*.so),,no-module) | $(DONE)/installed
+	@$(MAKE) --no-print-directory --question $(DONE)/built 2>/dev/null || { \
+	    $(call check,$(PY)) \
+	    echo "building the extension without optimisation"; touch $(DONE)/unoptimized; \
+	    AMQPCODEC_OPTIMIZE=0 $(PY) setup.py --quiet build_ext --inplace --parallel $(JOBS); }
 	@touch $@
 
 # Spark needs a Java: one of the machine, or else the one that PyPI has.
@@ -80,7 +92,8 @@ $(DONE)/versions: $(DONE)/with-clients tests/dropins/versions.toml tests/dropins
 	@$(PY) -m tests.dropins.versions fetch --ends
 	@touch $@
 
-TEST_SETUP := $(DONE)/built $(addprefix $(DONE)/with-,test clients lint arrow spark spec cli) $(DONE)/versions
+TEST_NEEDS := $(addprefix $(DONE)/with-,test clients lint arrow spark spec cli) $(DONE)/versions
+TEST_SETUP := $(DONE)/built $(TEST_NEEDS)
 
 # Tests that need a broker.
 LIVE := tests/interop tests/dropins/live tests/v1/live tests/session/live tests/cli/live
@@ -89,6 +102,17 @@ WITHOUT_LIVE := $(addprefix --ignore=,$(LIVE))
 # Tests of the compiled core, of its Python face and of the drop-ins: neither Spark nor type checkers.
 ROOMS := $(addprefix tests/,wire tables objects protocol v1 columns encode capture dropins dropins_v1 \
 	session spec traces cli)
+
+# Folders whose tests need the group `quick` alone.
+SMALL_ROOMS := $(addprefix tests/,wire tables objects protocol v1)
+ROOMS_NEEDS := $(addprefix $(DONE)/with-,$(if $(filter-out $(SMALL_ROOMS),$(ROOMS)),test clients spec cli,quick))
+
+# The short run: examples and vectors of the core and of sessions.
+QUICK := $(wildcard $(foreach room,$(SMALL_ROOMS) tests/columns tests/session,\
+	$(room)/test_*_unit.py $(room)/test_*_vectors.py))
+
+# Processes share the tests, a file at a time: what a file sets up is set up once.
+PARALLEL = -n $(WORKERS) --dist loadfile
 
 # make test COVERAGE=1 and make broker-test COVERAGE=1 record which lines of the package's Python the tests
 # reach, the second one in addition to the first: make python-coverage-report
@@ -99,7 +123,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build demo test test-setup linear-test rooms-test newest-test versions-test debug-test broker-test compat docs fuzz memcheck sanitize mutants python-mutants coverage python-coverage \
+.PHONY: build build-setup demo quick test test-setup linear-test rooms-build rooms-test newest-build newest-test versions-test debug-test broker-test compat docs fuzz memcheck sanitize mutants python-mutants coverage python-coverage \
 	python-coverage-report lint types generate check-generated wheel-check \
 	build-size bench bench-compat bench-scale bench-session clean distclean
 
@@ -108,17 +132,30 @@ build: $(DONE)/built  ## build the extension in place
 demo: $(DONE)/built $(DONE)/with-arrow $(DONE)/with-spark java  ## from a recording to a Spark table
 	@$(PY) -m scripts.demo $(ARGS)
 
-test: $(TEST_SETUP) java  ## run the tests; those against a broker only where AMQPCODEC_BROKER is set
-	$(call RECORD) $(if $(AMQPCODEC_BROKER),,$(WITHOUT_LIVE)) $(ARGS)
+quick: $(DONE)/quick-built $(addprefix $(DONE)/with-,quick arrow)  ## build without optimisation, run the examples and vectors of the core and of sessions
+	@$(PY) -m pytest -q --disable-warnings -m "not untraced" $(PARALLEL) $(QUICK) $(ARGS)
+	@echo "not run: tests of the kinds properties, differential, fuzz and memory; tests marked untraced; the folders $(notdir $(patsubst %/,%,$(filter-out \
+	    $(sort $(dir $(QUICK))),$(sort $(dir $(wildcard tests/*/test_*.py)))))). make test runs all of it"
 
-test-setup: $(TEST_SETUP) java  ## what the tests need, without running them
+test: $(TEST_SETUP) java  ## run the tests; those against a broker only where AMQPCODEC_BROKER is set
+	$(call RECORD) $(if $(AMQPCODEC_BROKER),,$(PARALLEL) $(WITHOUT_LIVE)) $(ARGS)
+
+build-setup: $(DONE)/installed  ## what `make build` needs, without building
+
+test-setup: $(TEST_NEEDS) java  ## what the tests need besides the modules, without running them
 	@$(VENV)/bin/pyright --version >/dev/null 2>&1 || true  # which installs the rest of itself when it runs first
 
 linear-test: $(DONE)/built $(addprefix $(DONE)/with-,test spec)  ## instructions of doubled inputs: does any construct cost more than its size?
 	AMQPCODEC_INSTRUCTIONS=1 $(PY) -m pytest tests/protocol/test_linear_memory.py $(ARGS)
 
-rooms-test: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec cli)  ## the tests of the core, of what stands on it and of the drop-ins alone
-	$(PY) -m pytest $(WITHOUT_LIVE) $(ROOMS) $(ARGS)
+rooms-test: $(DONE)/built $(ROOMS_NEEDS)  ## the tests of the core, of what stands on it and of the drop-ins alone
+	$(PY) -m pytest $(PARALLEL) $(WITHOUT_LIVE) $(ROOMS) $(ARGS)
+
+rooms-build: $(DONE)/built $(ROOMS_NEEDS)  ## what rooms-test needs, without running the tests
+
+# make newest-test, and make newest-build, which only prepares it.
+newest-build:
+	@$(MAKE) --no-print-directory newest-test TESTS=rooms-build
 
 newest-test:  ## the same on the newest CPython of the machine, beside the one in use; SUITE=sid: in a chroot of that Debian suite (root)
 ifdef SUITE
@@ -127,7 +164,7 @@ else
 	@newest='$(NEWEST)'; if [ -z "$$newest" ]; then \
 	    echo "SKIPPED: no CPython newer than $(PYTHON) that has venv and Python.h"; \
 	else \
-	    $(MAKE) --no-print-directory PYTHON="$$newest" VENV=.venv-newest rooms-test; \
+	    $(MAKE) --no-print-directory PYTHON="$$newest" VENV=.venv-newest $(or $(TESTS),rooms-test); \
 	fi
 endif
 

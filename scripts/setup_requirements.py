@@ -1,37 +1,49 @@
-"""Print what pip is to install for the build and for some extras, out of pyproject.toml.
+"""Print what pip is to install for the build, for extras or for groups, out of pyproject.toml.
 
-    python scripts/setup_requirements.py [EXTRA... | --users]
+    python scripts/setup_requirements.py [NAME... | --users]
 
-With no extra: what the build needs. With --users: all extras that users install. The project itself
-is not named, so that pip does not compile it once more for every extra.
+NAME is an extra or a dependency group. With no name: what the build needs. With --users: what all
+extras need. The project itself is not named, so that pip does not compile it once more for every
+extra. pip reads dependency groups by itself from version 25.1 on; this works with any.
 """
 
 from __future__ import annotations
 
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
-#: Extras for those who work on the project, not for its users.
-OF_DEVELOPERS = ("test", "clients", "bench", "docs", "fuzz", "lint")
+
+
+def read_project() -> dict[str, Any]:
+    """The contents of pyproject.toml."""
+    return tomllib.loads(PROJECT.read_text(encoding="utf-8"))
 
 
 def extras() -> list[str]:
     """The extras that users install."""
-    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
-    return [
-        name for name in project["project"]["optional-dependencies"] if name not in OF_DEVELOPERS
-    ]
+    return list(read_project()["project"]["optional-dependencies"])
 
 
-def requirements(extras: list[str]) -> list[str]:
-    """The requirements in pip's words, each once."""
-    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))
-    if not extras:
+def expand(group: str, groups: dict[str, list[Any]]) -> Iterator[str]:
+    """The requirements of a dependency group and of those that it includes."""
+    for entry in groups[group]:
+        if isinstance(entry, str):
+            yield entry
+        else:
+            yield from expand(entry["include-group"], groups)
+
+
+def requirements(names: list[str]) -> list[str]:
+    """The requirements of extras or groups in pip's words, each once; no name: the build's."""
+    project = read_project()
+    if not names:
         return list(project["build-system"]["requires"])
-    optional = project["project"]["optional-dependencies"]
-    return sorted({requirement for extra in extras for requirement in optional[extra]})
+    groups = project["dependency-groups"] | project["project"]["optional-dependencies"]
+    return sorted({requirement for name in names for requirement in expand(name, groups)})
 
 
 if __name__ == "__main__":

@@ -22,6 +22,10 @@ else:
         max_examples=3000,
         derandomize=False,
     )
+    # The same code on another CPython.
+    settings.register_profile(
+        "amqpcodec-short", parent=settings.get_profile("amqpcodec"), max_examples=15
+    )
     # A mutant is killed by the first failure: nobody reads a smaller one.
     settings.register_profile(
         "amqpcodec-mutants",

@@ -154,6 +154,7 @@ def test_what_waits_is_bounded_and_what_comes_later_is_late():
     assert not any("late" in row["flags"] for row in rows)
 
 
+@pytest.mark.untraced
 def test_a_direction_that_is_never_understood_holds_back_once(tmp_path: Path):
     """Then nothing waits for it any more: many batches, one row late."""
     stuck = make.segment((make.CLIENT[0], 41_000), make.SERVER, 1001, b"\1\0\1\0\0\0")

@@ -157,6 +157,7 @@ def scan(count: int) -> list[bytes]:
     ]
 
 
+@pytest.mark.untraced
 def test_many_that_are_never_closed_are_bounded():
     """Those that were silent for longest are given up."""
     some, more = scan(70_000)[:30_000], scan(70_000)[30_000:]

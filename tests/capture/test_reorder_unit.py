@@ -67,6 +67,7 @@ def test_a_hole_with_a_long_tail_in_order_costs_a_comparison_or_two_each():
     assert steps < 4000 * 2 * 13
 
 
+@pytest.mark.untraced
 def test_128k_shuffled_segments_behind_a_hole():
     steps, rows = comparisons(shuffled(1 << 17))
     assert rows == -(-(1 << 17) * SIZE // len(FRAME))

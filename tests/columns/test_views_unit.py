@@ -44,6 +44,7 @@ def test_schema(level: str) -> None:
     assert decode(DATA, level=level, layout="view").schema == view
 
 
+@pytest.mark.untraced
 @given(some.seeds)
 @settings(max_examples=1500)
 def test_equal_to_plain(rng: Random) -> None:

@@ -127,6 +127,9 @@ def test_random_inputs_run_untraced(tmp_path: Path) -> None:
     for name, line in (("a_fuzz", 7), ("b_unit", 8), ("c_memory", 9)):
         text = f"{run}def test_it():\n    f(1)\n{other}"
         (tmp_path / f"test_{name}.py").write_text("\n" * line + text)
+    marked = "import pytest\n@pytest.mark.untraced\ndef test_it():\n    f(1)\n"
+    (tmp_path / "test_d_unit.py").write_text("\n" * 20 + run + marked)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = untraced\n")
     run_traced(tmp_path, "subprocess")
     files = list(tmp_path.glob("data.*"))
     lines: dict[str, set[int]] = {}
@@ -139,6 +142,7 @@ def test_random_inputs_run_untraced(tmp_path: Path) -> None:
     assert 12 in lines["test_b_unit.py"]
     assert 11 not in lines["test_a_fuzz.py"]
     assert 13 not in lines["test_c_memory.py"]
+    assert 26 not in lines["test_d_unit.py"]
     assert len(files) == 2
 
 

@@ -1,7 +1,8 @@
 """A plugin of pytest: tests that try many inputs, count instructions or limit memory run untraced.
 
 What reaches a line is then an example, a vector or a session, in every run the same. Folders that
-test the compiled core or tools alone run untraced, too.
+test the compiled core or tools alone run untraced, too, and tests marked `untraced`. Tracing
+doubles what a test costs; where sessions do the work it costs more than three times as much.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ TESTS = REPO / "tests"
 #: Names of files: tests/README.md says what the end of a name means.
 UNTRACED = re.compile(r"_(properties|fuzz|differential|memory)\.py$|linear")
 #: Folders of tests/.
-OTHERS = {"coverage", "differential", "fuzz", "mutation", "packaging", "reference", "tables"}
-OTHERS |= {"typing", "wire"}
+OTHERS = {"coverage", "differential", "fuzz", "layers", "mutation", "packaging", "reference"}
+OTHERS |= {"tables", "typing", "wire"}
 #: What makes subprocesses trace.
 VARIABLE = "COVERAGE_PROCESS_CONFIG"
 
@@ -31,7 +32,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """Pause the tracer."""
     tracer = Coverage.current()
     folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
-    if tracer is None or not (folder in OTHERS or UNTRACED.search(item.path.name)):
+    marked = item.get_closest_marker("untraced") is not None
+    if tracer is None or not (marked or folder in OTHERS or UNTRACED.search(item.path.name)):
         return (yield)
     settings = os.environ.pop(VARIABLE)
     tracer.stop()

@@ -36,6 +36,9 @@ class Words(str):
 
 
 class Zone(tzinfo):
+    def __repr__(self) -> str:
+        return "Zone()"  # no address: workers of xdist compare the names of tests
+
     def utcoffset(self, _: datetime | None) -> timedelta:
         return timedelta(hours=1)
 

@@ -336,6 +336,7 @@ def hold_while_switched(
     assert differing(before, everything(package)) == []
 
 
+@pytest.mark.untraced
 def test_threads(package: str) -> None:
     """Installing and uninstalling while others work: every answer is right all the time."""
     from tests.dropins.canon import canon, name_of

@@ -449,6 +449,7 @@ def test_rstream_as_it_is_used() -> None:
         module.uninstall()
 
 
+@pytest.mark.untraced
 def test_threads(package: str) -> None:
     """Installing and uninstalling while others work: every answer is right all the time."""
     from tests.dropins.canon import canon

@@ -224,6 +224,7 @@ def test_doubles_come_back(doubles: list[float]) -> None:
         assert struct.pack(">d", table["k"]) == struct.pack(">d", double)
 
 
+@pytest.mark.untraced
 @given(
     st.lists(
         st.from_regex(
@@ -312,6 +313,7 @@ def python_reads(text: str) -> bool:
 PIECES = '{}[]:,"\\ \t0123456789-+.eEtruefalsnk\x00éu/bx'
 
 
+@pytest.mark.untraced
 @given(tables, st.integers(0, (1 << 32) - 1), st.integers(1, 3))
 @settings(max_examples=600)
 def test_spoilt_texts(table: dict[str, Any], seed: int, times: int) -> None:

@@ -21,6 +21,7 @@ FINE = {"", "RecursionError", "EncodeError", "DepthError", "TypeError", "Attribu
 FINE |= {"ValidationError"}
 
 
+@pytest.mark.untraced
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="each use has a fork of its own")
 def test_no_use_of_a_long_chain_overflows_the_stack() -> None:
     source = str(Path(amqpcodec.__file__).resolve().parents[1])

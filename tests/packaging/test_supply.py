@@ -65,6 +65,21 @@ def test_pinned_tools_are_those_that_pyproject_asks_for() -> None:
         assert requirement.specifier.contains(versions[requirement.name][0]), text
 
 
+def test_extras_bring_no_tools_of_developers() -> None:
+    groups = setup_requirements.read_project()["dependency-groups"]
+    extras = setup_requirements.extras()
+    assert {"test", "lint", "docs"} <= set(groups)
+    assert not set(groups) & set(extras)
+    assert not [text for text in setup_requirements.requirements(extras) if "pytest" in text]
+
+
+def test_a_group_brings_those_that_it_includes() -> None:
+    groups = {"a": ["one"], "b": [{"include-group": "a"}, "two"], "c": [{"include-group": "b"}]}
+    assert list(setup_requirements.expand("c", groups)) == ["one", "two"]
+    small, all_of_it = map(setup_requirements.requirements, (["quick"], ["test"]))
+    assert set(small) < set(all_of_it)
+
+
 def archive(mtime: int, names: tuple[str, ...], uname: str) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:

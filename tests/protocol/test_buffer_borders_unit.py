@@ -8,6 +8,7 @@ from tests.protocol.borders import CASES
 from tests.support.borders import check
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_bytes_at_every_length(name: str) -> None:
     check(CASES[name])

@@ -53,8 +53,13 @@ def test_property(field: str, wire_type: str) -> None:
         assert error.field == py_name(field), value
 
 
+class Unknown:
+    def __repr__(self) -> str:
+        return "Unknown()"  # no address: workers of xdist compare the names of tests
+
+
 TABLE_VALUES: list[Any] = [
-    object(), {1, 2}, 1j, range(3),
+    Unknown(), {1, 2}, 1j, range(3),
     2**63, -(2**63) - 1, 10**40,
     Decimal(2**31), Decimal(-(2**31) - 1), Decimal("1E+10"), Decimal("1E-256"),
     Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity"), Decimal("-Infinity"),

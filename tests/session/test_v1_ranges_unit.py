@@ -115,6 +115,7 @@ class Item:
         self.own = (self.remote_state, 0)
 
 
+@pytest.mark.untraced
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32))
 def test_ranges_against_a_dict(seed: int) -> None:
@@ -173,6 +174,7 @@ def test_ranges_against_a_dict(seed: int) -> None:
         assert all(one[1] < other[0] for one, other in ranges)
 
 
+@pytest.mark.untraced
 def test_ranges_without_deliveries_are_forgotten() -> None:
     everything: Any = Unsettled()
     for number in range(100_000):

@@ -644,6 +644,7 @@ def test_positions_in_what_is_no_message(data: bytes) -> None:
 # --- time -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.untraced
 def test_time_is_linear() -> None:
     """Maps of many tags, and a delivery in many parts, all resumed."""
 

@@ -45,10 +45,10 @@ def test_a_table_reads_back(spark, sql, clause):
 
 def test_a_table_keeps_its_options_and_no_secret(spark, sql):
     sql(
-        "CREATE TABLE messages USING amqp_capture OPTIONS (level 'message', "
+        "CREATE TABLE kept_options USING amqp_capture OPTIONS (level 'message', "
         f"fields 'method,body', mode 'DROPMALFORMED', path '{RECORDING}', fs.s3a.secret.key 'hush')"
     )
-    table = spark.table("messages")
+    table = spark.table("kept_options")
     assert table.columns == ["method", "body"]
     assert "hush" not in table.schema.json()
     options = {"level": "message", "fields": "method,body", "mode": "DROPMALFORMED"}
