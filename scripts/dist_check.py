@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 #: Tracked by git, and of no use to who has the archive only.
-NOT_IN_SDIST = (".ci/*", ".github/*", ".gitignore")
+NOT_IN_SDIST = (".ci/*", ".github/*", ".gitignore", ".pre-commit-config.yaml")
 #: What setuptools adds to an sdist.
 ADDED_TO_SDIST = ("PKG-INFO", "setup.cfg", "src/amqpcodec.egg-info/*")
 #: Of the package's files, those that a wheel is made from but does not hold.
@@ -74,6 +74,14 @@ def wheel_faults(names: set[str], repository_files: set[str]) -> Iterator[str]:
             yield f"{name} is missing"
 
 
+def debug_faults(path: Path) -> Iterator[str]:
+    """Compiled modules of a wheel that hold debug symbols; ELF, which Linux has, alone shows it."""
+    with zipfile.ZipFile(path) as archive:
+        for name in sorted(archive.namelist()):
+            if name.endswith(".so") and b"\0.debug_info\0" in archive.read(name):
+                yield f"{name} holds debug symbols"
+
+
 def members(path: Path) -> tuple[set[str], str]:
     """The files of an archive (an sdist's without its folder), and its version."""
     if path.suffix == ".whl":
@@ -96,6 +104,8 @@ def main(arguments: list[str] | None = None) -> int:
         names, version = members(path)
         faults = wheel_faults if path.suffix == ".whl" else sdist_faults
         messages = list(faults(names, repository_files))
+        if path.suffix == ".whl":
+            messages += debug_faults(path)
         if options.tag is not None and options.tag != f"v{version}":
             messages.append(f"its version is {version}, and the tag {options.tag}")
         for fault in messages:

@@ -9,6 +9,7 @@ extras and the README's tour. All of it happens in a temporary folder.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -16,9 +17,13 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from setup_requirements import requirements
+
 ROOT = Path(__file__).resolve().parent.parent
-#: What the tour needs beside the wheel.
-EXTRAS = "arrow,cli,spec,test"
+#: What the tour needs beside the wheel: extras, and a dependency group.
+EXTRAS, GROUP = "arrow,cli,spec", "test"
+#: As pyproject.toml has it for the wheels that are published: no debug symbols.
+STRIPPED = {"CFLAGS": "-g0", "LDFLAGS": "-Wl,--strip-debug"} if sys.platform == "linux" else {}
 
 
 class Differs(Exception):
@@ -30,7 +35,13 @@ def run(*command: str | Path, cwd: Path, quiet: bool = False) -> None:
     words = [str(word) for word in command]
     print("$", *(Path(words[0]).name, *words[1:]), flush=True)
     output = subprocess.PIPE if quiet else None
-    process = subprocess.run(words, cwd=cwd, stdout=output, stderr=output and subprocess.STDOUT)
+    process = subprocess.run(
+        words,
+        cwd=cwd,
+        env={**os.environ, **STRIPPED},
+        stdout=output,
+        stderr=output and subprocess.STDOUT,
+    )
     if process.returncode:
         sys.stdout.buffer.write(process.stdout or b"")
         sys.stdout.flush()
@@ -72,7 +83,7 @@ def check(python: str, folder: Path) -> None:
     bare = environment(python, folder / "bare")
     run(bare, *pip, wheel, cwd=folder)
     run(bare, source / "scripts" / "wheel_smoke.py", cwd=folder)
-    run(bare, *pip, f"{wheel}[{EXTRAS}]", cwd=folder)
+    run(bare, *pip, f"{wheel}[{EXTRAS}]", *requirements([GROUP]), cwd=folder)
     run(bare, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/readme", cwd=source)
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import tomllib
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -84,3 +88,16 @@ def test_version_is_written_once() -> None:
     project = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["project"]["dynamic"] == ["version"]
     assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "amqpcodec.__version__"}
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
+@pytest.mark.parametrize(("level", "count"), [("-g", 1), ("-g0", 0)])
+def test_debug_symbols_in_a_wheel(tmp_path: Path, level: str, count: int) -> None:
+    source, module = tmp_path / "one.c", tmp_path / "one.so"
+    source.write_text("int one(void) { return 1; }\n", encoding="utf-8")
+    subprocess.run(["gcc", "-g", level, "-shared", "-fPIC", "-o", module, source], check=True)
+    wheel = tmp_path / "amqpcodec-1.0-cp313-cp313-linux_x86_64.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.write(module, "amqpcodec/_codec.so")
+    faults = ["amqpcodec/_codec.so holds debug symbols"][:count]
+    assert list(dist_check.debug_faults(wheel)) == faults
