@@ -123,7 +123,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build build-setup demo quick test test-setup linear-test rooms-build rooms-test newest-build newest-test versions-test debug-test broker-test compat docs fuzz memcheck sanitize mutants python-mutants coverage python-coverage \
+.PHONY: build build-setup demo quick test test-setup linear-test instructions rooms-build rooms-test newest-build newest-test versions-test debug-test broker-test compat docs fuzz memcheck sanitize mutants python-mutants coverage python-coverage \
 	python-coverage-report lint types generate check-generated wheel-check \
 	build-size bench bench-compat bench-scale bench-session clean distclean
 
@@ -147,6 +147,9 @@ test-setup: $(TEST_NEEDS) java  ## what the tests need besides the modules, with
 
 linear-test: $(DONE)/built $(addprefix $(DONE)/with-,test spec)  ## instructions of doubled inputs: does any construct cost more than its size?
 	AMQPCODEC_INSTRUCTIONS=1 $(PY) -m pytest tests/protocol/test_linear_memory.py $(ARGS)
+
+instructions: $(DONE)/built $(addprefix $(DONE)/with-,test clients spec)  ## instructions of the benchmark's rows against bench/instructions.json; ARGS="--against COMMIT"
+	$(PY) -m bench.instructions $(ARGS)
 
 rooms-test: $(DONE)/built $(ROOMS_NEEDS)  ## the tests of the core, of what stands on it and of the drop-ins alone
 	$(PY) -m pytest $(PARALLEL) $(WITHOUT_LIVE) $(ROOMS) $(ARGS)

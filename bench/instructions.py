@@ -1,0 +1,209 @@
+"""`python -m bench.instructions`: how many instructions each row of amqpcodec takes a frame.
+
+    python -m bench.instructions                      against the counts in bench/instructions.json
+    python -m bench.instructions --against COMMIT     against a build of that commit, on any machine
+    python -m bench.instructions --write              writes the counts of this machine
+
+valgrind counts; a count is the same whatever else the machine does. It depends on the Python, the
+compiler and the processor's kind, which is why the file has counts for each: where it has none for
+those here, the command says so and ends with 0. Exit status 1 if a row takes more than 3 % more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench import apart, peers, workloads
+from bench.dropins import OPERATIONS, PEERS
+from bench.targets import ROWS, cells
+from bench.work import Absent, Work
+
+REPO = Path(__file__).resolve().parent.parent
+COUNTS = Path(__file__).with_suffix(".json")
+
+#: What a row may take more, as a share.
+MORE = 0.03
+
+#: Passes over a workload in the two processes whose difference is counted.
+FEW, MANY = 2, 4
+
+#: Rows whose input lies in 65 MiB of memory take one block of it here: a count knows no cache.
+BLOCKS, BATCH_REPEATS = 1, 5
+
+
+def platform_key() -> str:
+    """What counts depend on: Python, compiler, processor."""
+    compiler = sysconfig.get_config_var("CC").split()[0]
+    version = subprocess.run([compiler, "-dumpfullversion"], capture_output=True, text=True)
+    return " ".join(
+        [
+            platform.python_implementation(),
+            platform.python_version(),
+            compiler,
+            version.stdout.strip(),
+            platform.machine(),
+        ]
+    )
+
+
+# ---------------------------------------------------------------- under valgrind
+
+
+def rows() -> Iterator[tuple[str, Work]]:
+    """Name and work of each row: those of the table that amqpcodec does alone, and drop-ins."""
+    workloads.BLOCKS, workloads.BATCH_REPEATS = BLOCKS, BATCH_REPEATS
+    workloads.REPEATS = workloads.BLOCK_REPEATS * BLOCKS
+    for cell in cells(ROWS):
+        peer, operation, workload = cell
+        if peer.startswith("amqpcodec") and not apart.is_apart(cell):
+            yield " ".join(cell), peers.get(peer).work(operation, workloads.get(workload))
+    for client, module in PEERS.items():
+        yield from _drop_in_rows(client, module)
+
+
+def _drop_in_rows(client: str, module: str) -> Iterator[tuple[str, Work]]:
+    from importlib import import_module
+
+    from amqpcodec.compat import drop_in
+
+    try:
+        drop_in(client).install()
+    except ImportError:
+        return
+    peer = import_module(f"bench.peers.{module}").PEER()
+    for operation in OPERATIONS:
+        yield f"drop-in {client} {operation} W1", peer.work(operation, workloads.get("W1"))
+
+
+def serve() -> None:
+    """Run each row twice, in processes of their own; print process, row, passes and frames."""
+    for name, work in rows():
+        work.check()
+        work.run()
+        for passes in (FEW, MANY):
+            process = os.fork()
+            if not process:
+                for _ in range(passes):
+                    work.run()
+                os._exit(0)
+            _, status = os.waitpid(process, 0)
+            if status:
+                raise SystemExit(f"{name}: status {status}")
+            print(json.dumps([process, name, passes, work.frames]), flush=True)
+
+
+# ---------------------------------------------------------------- counting and comparing
+
+
+def count(source: Path) -> dict[str, float]:
+    """Instructions a frame, by row, of the package in this folder."""
+    with tempfile.NamedTemporaryFile("r", suffix=".valgrind") as log:
+        served = subprocess.run(
+            ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
+             f"--log-file={log.name}", sys.executable, "-m", "bench.instructions", "--serve"],
+            cwd=REPO,
+            env={**os.environ, "PYTHONPATH": str(source), "PYTHONHASHSEED": "0"},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )  # fmt: skip
+        lines = re.findall(r"^==(\d+)== I +refs: +([\d,]+)", log.read(), re.MULTILINE)
+    totals = {int(process): int(number.replace(",", "")) for process, number in lines}
+    counts: dict[str, dict[int, float]] = {}
+    for line in served.stdout.splitlines():
+        process, name, passes, frames = json.loads(line)
+        counts.setdefault(name, {})[passes] = totals[process] / frames
+    return {name: (found[MANY] - found[FEW]) / (MANY - FEW) for name, found in counts.items()}
+
+
+def build(commit: str) -> Path:
+    """The folder of the package as it was at a commit, compiled with this Python."""
+    name = subprocess.run(
+        ["git", "rev-parse", "--verify", f"{commit}^{{commit}}"],
+        cwd=REPO, capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    folder = REPO / ".cache" / "instructions" / f"{name}-{sysconfig.get_config_var('SOABI')}"
+    if not list(folder.glob("src/amqpcodec/_dropins_v1*.so")):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        archive = subprocess.run(
+            ["git", "archive", name, "setup.py", "pyproject.toml", "README.md", "LICENSE", "src"],
+            cwd=REPO, capture_output=True, check=True,
+        )  # fmt: skip
+        subprocess.run(["tar", "-x"], cwd=folder, input=archive.stdout, check=True)
+        subprocess.run(
+            [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"],
+            cwd=folder, check=True,
+        )  # fmt: skip
+    return folder / "src"
+
+
+def compare(before: dict[str, float], now: dict[str, float]) -> int:
+    """Print both, and how many rows take more than they may or are not there any more."""
+    width = max(map(len, now))
+    slower = 0
+    print(f"{'instructions a frame':{width}}  {'before':>10}  {'now':>10}")
+    for name, value in now.items():
+        if name not in before:
+            print(f"{name:{width}}  {'':>10}  {value:10,.1f}  new")
+            continue
+        share = value / before[name] - 1
+        slower += share > MORE
+        mark = "  more than it may" if share > MORE else ""
+        print(f"{name:{width}}  {before[name]:10,.1f}  {value:10,.1f}  {share:+7.1%}{mark}")
+    gone = [name for name in before if name not in now]
+    for name in gone:
+        print(f"{name:{width}}  {before[name]:10,.1f}  {'':>10}  not measured now")
+    return slower + len(gone)
+
+
+def main() -> int:
+    """Count, and compare or write."""
+    parser = argparse.ArgumentParser(prog="bench.instructions", description=__doc__.split("\n")[0])
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument("--against", metavar="COMMIT", help="compare with a build of this commit")
+    chosen.add_argument("--write", action="store_true", help=f"write {COUNTS.name}")
+    chosen.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve()
+        return 0
+    if shutil.which("valgrind") is None:
+        print("instructions are counted by valgrind, which is not here", file=sys.stderr)
+        return 2
+    known = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
+    key = platform_key()
+    if not options.against and not options.write and key not in known:
+        print(f"no counts of {key} in {COUNTS.name}: --against COMMIT compares on any machine")
+        return 0
+    now = count(REPO / "src")
+    if options.write:
+        known[key] = {name: round(value, 1) for name, value in now.items()}
+        COUNTS.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        return 0
+    before = count(build(options.against)) if options.against else known[key]
+    slower = compare(before, now)
+    if slower:
+        print(
+            f"\n{slower} rows take more instructions than they may, or are gone. Where it has to "
+            "be, write the counts anew (--write), and say why in the commit."
+        )
+    return 1 if slower else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Absent as reason:
+        sys.exit(f"bench.instructions: {reason}")

@@ -1,0 +1,42 @@
+"""The gate on instructions: what is slower, new or gone, and machines without counts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bench import instructions
+from bench.dropins import OPERATIONS, PEERS
+
+
+@pytest.mark.parametrize(("now", "slower"), [(102.9, 0), (103.2, 1), (50.0, 0)])
+def test_a_row_that_takes_three_percent_more(
+    now: float, slower: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert instructions.compare({"decode": 100.0}, {"decode": now}) == slower
+    assert ("more than it may" in capsys.readouterr().out) is bool(slower)
+
+
+def test_new_rows_pass_and_rows_that_are_gone_do_not() -> None:
+    assert instructions.compare({}, {"decode": 100.0}) == 0
+    assert instructions.compare({"decode": 1.0, "encode": 1.0}, {"decode": 1.0}) == 1
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="there is no valgrind")
+def test_a_machine_without_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(instructions, "COUNTS", tmp_path / "instructions.json")
+    monkeypatch.setattr("sys.argv", ["instructions"])
+    assert instructions.main() == 0
+    assert instructions.platform_key() in capsys.readouterr().out
+
+
+def test_counts_are_there_for_every_drop_in() -> None:
+    names = {f"drop-in {client} {way} W1" for client in PEERS for way in OPERATIONS}
+    for key, counts in json.loads(instructions.COUNTS.read_text(encoding="utf-8")).items():
+        assert names <= set(counts), key
+        assert all(count > 100 for count in counts.values())
