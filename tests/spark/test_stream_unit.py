@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import pickle
@@ -27,7 +28,7 @@ FIELDS = [
 class Query:
     """What Spark does: asks for offsets, journals them, runs tasks, commits; and forgets."""
 
-    def __init__(self, folder: Path, states: Path, **options: Any) -> None:
+    def __init__(self, folder: Path | str, states: Path, **options: Any) -> None:
         self.options = {
             "path": str(folder), "stateLocation": str(states), "closeAfter": "0s",
             "fields": ",".join(FIELDS), **options,
@@ -68,7 +69,7 @@ class Query:
         return count
 
 
-def one_pass(paths: list[Path], **options: Any) -> list[dict[str, Any]]:
+def one_pass(paths: list[Path] | list[str], **options: Any) -> list[dict[str, Any]]:
     reader = capture.read(
         [str(path) for path in paths], fields=FIELDS, order="none", files="rotation", **options
     )
@@ -365,6 +366,20 @@ def test_refused_in_words(tmp_path: Path, options: dict[str, str], problem: str)
     for call in (query.reader.initialOffset, query.reader.latestOffset):
         with pytest.raises(ValueError, match=problem):
             call()
+
+
+@pytest.mark.parametrize("version", [None, 0, journal.VERSION + 1])
+def test_steps_of_another_version_are_refused(tmp_path: Path, version: int | None) -> None:
+    rotated(RECORDING, tmp_path, 3)
+    query = Query(tmp_path, tmp_path / "states")
+    query.go()
+    (step,) = (tmp_path / "states").glob("*/1.json")
+    entry = json.loads(step.read_text())
+    del entry["version"]
+    step.write_text(json.dumps(entry if version is None else {**entry, "version": version}))
+    query.start()
+    with pytest.raises(ValueError, match=rf"step 1 of stream-\w+ has version {version}, .* reads"):
+        query.batch()
 
 
 def test_folders_that_do_not_belong_together(tmp_path: Path) -> None:

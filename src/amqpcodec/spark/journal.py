@@ -25,6 +25,8 @@ from .versions import InputPartition
 
 __all__ = ["Journal", "OpenChain", "Position", "Task"]
 
+#: The form of a step, raised where it changes; docs/versions.md says which are read.
+VERSION = 1
 #: All files that were read are told in every so manieth step; the others tell of new ones.
 WHOLE = 64
 #: Directions of a chain whose last sequence numbers are known, at most.
@@ -143,6 +145,7 @@ class Journal:
         is_complete = (after.step - 1) % WHOLE == 0
         earlier_files = {} if is_complete else before.known_files
         entry = {
+            "version": VERSION,
             "depends": self.depends,
             "tasks": [
                 {
@@ -215,6 +218,11 @@ class Journal:
                 f"step {step} of {log} is not in {self.location}: stateLocation is not that of "
                 "this checkpointLocation, or was emptied; both are new, or neither is"
             ) from None
+        if entry.get("version") != VERSION:
+            raise ValueError(
+                f"step {step} of {log} has version {entry.get('version')!r}, this release reads "
+                f"{VERSION}: start the query with the release that wrote it"
+            )
         if entry["depends"] != self.depends:
             raise ValueError(OTHER_OPTIONS)
         return entry
