@@ -146,6 +146,17 @@ def test_random_inputs_run_untraced(tmp_path: Path) -> None:
     assert len(files) == 2
 
 
+def test_a_tracer_that_was_taken_away_comes_back(tmp_path: Path) -> None:
+    (tmp_path / "called.py").write_text("def f(x):\n    return x\n")
+    (tmp_path / "test_a_unit.py").write_text("import sys\ndef test_it():\n    sys.settrace(None)\n")
+    (tmp_path / "test_b_unit.py").write_text("def test_it():\n    from called import f\n    f(1)\n")
+    run_traced(tmp_path, "subprocess")
+    [path] = tmp_path.glob("data.*")
+    data = CoverageData(str(path))
+    data.read()
+    assert data.lines(str(tmp_path / "called.py")) == [1, 2]
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_ends_after_many_untraced_tests(tmp_path: Path) -> None:
     """coverage wraps os._exit at each start, and what it wrapped would be called in turn."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Generator
 
 import pytest
@@ -23,6 +24,8 @@ UNTRACED = re.compile(r"_(properties|fuzz|differential|memory)\.py$|linear")
 #: Folders of tests/.
 OTHERS = {"coverage", "differential", "fuzz", "layers", "mutation", "packaging", "reference"}
 OTHERS |= {"tables", "typing", "wire"}
+#: Whether Python calls the tracer by sys.settrace; coverage.py has other ways, too.
+BY_SETTRACE = sys.gettrace() is not None
 #: What makes subprocesses trace.
 VARIABLE = "COVERAGE_PROCESS_CONFIG"
 
@@ -33,15 +36,26 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     tracer = Coverage.current()
     folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
     marked = item.get_closest_marker("untraced") is not None
-    if tracer is None or not (marked or folder in OTHERS or UNTRACED.search(item.path.name)):
+    if tracer is None:
+        return (yield)
+    if BY_SETTRACE and sys.gettrace() is None:
+        # Python takes away a tracer that raised, as where memory or the stack ran out.
+        tracer.stop()
+        start(tracer)
+    if not (marked or folder in OTHERS or UNTRACED.search(item.path.name)):
         return (yield)
     settings = os.environ.pop(VARIABLE)
     tracer.stop()
     try:
         return (yield)
     finally:
-        # Each start wraps os._exit once more, and each child of a fork would run all of them.
-        leave = os._exit
-        tracer.start()
-        os._exit = leave  # type: ignore[assignment]
+        start(tracer)
         os.environ[VARIABLE] = settings
+
+
+def start(tracer: Coverage) -> None:
+    """Start the tracer again."""
+    # Each start wraps os._exit once more, and each child of a fork would run all of them.
+    leave = os._exit
+    tracer.start()
+    os._exit = leave  # type: ignore[assignment]
