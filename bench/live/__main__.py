@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import stuck
-from bench.live.clients import ALL, DIRECTIONS, WARM_UP, prepare
+from bench.live.clients import ALL, DIRECTIONS
 from bench.measure import Spread
 
 #: Of what a free codec saves.
@@ -157,7 +157,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=3000, help="messages a measurement")
     parser.add_argument("--pairs", type=int, default=8, help="measurements a process, each way")
     parser.add_argument("--rounds", type=int, default=5, help="processes for each")
-    parser.add_argument("--seconds", type=float, default=120, help="limit of one process")
+    parser.add_argument("--seconds", type=float, default=300, help="limit of one process")
     parser.add_argument("--core", type=int, help="the core for the client (default: any)")
     parser.add_argument("--markdown", action="store_true", help="Markdown, on a terminal too")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write everything measured")
@@ -177,8 +177,13 @@ def main() -> int:
         return 2
     host, _, port = address.rpartition(":")
     begin = time.monotonic()
-    prepare(host, int(port), options.count + WARM_UP + 2000)
-    cells = [(name, way) for name in options.clients for way in options.ways]
+    kinds = {kind.name: kind for kind in ALL}
+    cells = [
+        (name, way)
+        for name in options.clients
+        for way in options.ways
+        if way in kinds[name].directions
+    ]
     results = measure((host, int(port)), cells, options)
     show(results, options, time.monotonic() - begin)
     if options.json:

@@ -1,21 +1,28 @@
 """Each client publishing and consuming: one class a client, all with the same two methods.
 
 A message has a body of 256 bytes, 5 headers and 5 properties. `publish` sends to an exchange that
-drops everything, without confirms; `consume` takes messages that the broker has ready, and does
-not acknowledge, so that they are ready again for the next run. Both give CPU seconds a message,
-of this process alone, of the messages after a warm-up.
+drops everything, and `confirm` does with confirms, as the client has them: most wait for each.
+`consume` takes messages that the broker has ready, and does not acknowledge, so that they are ready
+again for the next run; `acknowledge` acknowledges each, with a prefetch of 100. All give CPU
+seconds a message, of this process alone, of the messages after a warm-up.
 """
 
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 EXCHANGE = "amqpcodec.bench.void"
 QUEUE = "amqpcodec.bench.ready"
+TASKS = "amqpcodec.bench.tasks"
 WARM_UP = 200
+#: How many messages may wait: to be acknowledged, or (SelectConnection) for their confirms.
+PREFETCH = 100
 BODY = bytes(range(256))
 HEADERS: dict[str, Any] = {
     "x-request-id": "8f14e45f-ceea-467f-a0d9-2b8d3c1c5a6e",
@@ -31,6 +38,7 @@ PROPERTIES: dict[str, Any] = {
     "message_id": "m-00000001",
     "app_id": "bench",
 }
+DIRECTIONS = ("publish", "confirm", "consume", "acknowledge")
 clock = time.process_time
 
 
@@ -62,15 +70,28 @@ class Client:
 
     name: str
     dropin: str
+    #: "stock", "dropin" or "free": what the next run is to measure, which is installed already.
+    side = "stock"
+    directions: tuple[str, ...] = DIRECTIONS
 
     def __init__(self, host: str, port: int) -> None:
         self.host, self.port = host, port
 
-    def publish(self, count: int) -> float:
+    def run(self, direction: str, count: int) -> float:
+        """CPU seconds a message, of so many in one of DIRECTIONS."""
+        if direction in ("publish", "confirm"):
+            return self.publish(count, direction == "confirm")
+        return self.consume(count, direction == "acknowledge")
+
+    def fill(self, count: int) -> None:
+        """Put as many messages into the queue as `acknowledge` takes out of it."""
+        prepare(self.host, self.port, count + WARM_UP + PREFETCH)
+
+    def publish(self, count: int, confirm: bool) -> float:
         """Publish so many messages; CPU seconds a message."""
         raise NotImplementedError
 
-    def consume(self, count: int) -> float:
+    def consume(self, count: int, acknowledge: bool) -> float:
         """Consume so many messages; CPU seconds a message."""
         raise NotImplementedError
 
@@ -86,13 +107,15 @@ class PikaBlocking(Client):
 
         return pika.BlockingConnection(pika.ConnectionParameters(self.host, self.port))
 
-    def publish(self, count: int) -> float:
+    def publish(self, count: int, confirm: bool) -> float:
         """With basic_publish."""
         import pika
 
         meter = Meter(count)
         with self.connect() as connection:
             channel = connection.channel()
+            if confirm:
+                channel.confirm_delivery()
             is_over = False
             while not is_over:
                 properties = pika.BasicProperties(headers=HEADERS, **PROPERTIES)
@@ -100,18 +123,23 @@ class PikaBlocking(Client):
                 is_over = meter.step()
         return meter.cost
 
-    def consume(self, count: int) -> float:
+    def consume(self, count: int, acknowledge: bool) -> float:
         """With a callback."""
         meter = Meter(count)
 
         ends: list[bool] = []
 
-        def on_message(_channel: Any, _method: Any, _properties: Any, _body: bytes) -> None:
+        def on_message(channel: Any, method: Any, _properties: Any, _body: bytes) -> None:
+            if acknowledge:
+                channel.basic_ack(method.delivery_tag)
             if meter.step():
                 ends.append(True)
 
         with self.connect() as connection:
-            connection.channel().basic_consume(QUEUE, on_message)
+            channel = connection.channel()
+            if acknowledge:
+                channel.basic_qos(prefetch_count=PREFETCH)
+            channel.basic_consume(QUEUE, on_message)
             while not ends:
                 connection.process_data_events(time_limit=None)
         return meter.cost
@@ -122,7 +150,7 @@ class PikaSelect(Client):
 
     name, dropin = "pika Select", "pika"
 
-    def run(self, on_channel: Callable[[Any], None]) -> None:
+    def loop(self, on_channel: Callable[[Any], None]) -> None:
         """Open a channel, and go on until somebody closes the connection."""
         import pika
 
@@ -134,36 +162,60 @@ class PikaSelect(Client):
         )
         connection.ioloop.start()
 
-    def publish(self, count: int) -> float:
-        """In bursts of 100, as the loop comes round."""
+    def publish(self, count: int, confirm: bool) -> float:
+        """In bursts of 100, as the loop comes round; confirms come meanwhile."""
         import pika
 
         meter = Meter(count)
+        published = confirmed = 0
 
         def on_channel(channel: Any) -> None:
+            def on_confirm(frame: Any) -> None:
+                nonlocal confirmed
+                tag = frame.method.delivery_tag
+                for _ in range(tag - confirmed if frame.method.multiple else 1):
+                    confirmed += 1
+                    if meter.step() and channel.connection.is_open:
+                        channel.connection.close()
+                        return
+
             def burst() -> None:
-                for _ in range(100):
+                nonlocal published
+                if not channel.is_open:
+                    return
+                room = PREFETCH - (published - confirmed) if confirm else PREFETCH
+                for _ in range(room):
                     properties = pika.BasicProperties(headers=HEADERS, **PROPERTIES)
                     channel.basic_publish(EXCHANGE, "orders.eu", BODY, properties)
-                    if meter.step():
+                    published += 1
+                    if not confirm and meter.step():
                         channel.connection.close()
                         return
                 channel.connection.ioloop.call_later(0, burst)
 
+            if confirm:
+                channel.confirm_delivery(on_confirm)
             burst()
 
-        self.run(on_channel)
+        self.loop(on_channel)
         return meter.cost
 
-    def consume(self, count: int) -> float:
+    def consume(self, count: int, acknowledge: bool) -> float:
         """With a callback."""
         meter = Meter(count)
 
-        def on_message(channel: Any, _method: Any, _properties: Any, _body: bytes) -> None:
+        def on_message(channel: Any, method: Any, _properties: Any, _body: bytes) -> None:
+            if acknowledge and channel.is_open:
+                channel.basic_ack(method.delivery_tag)
             if meter.step() and channel.connection.is_open:
                 channel.connection.close()
 
-        self.run(lambda channel: channel.basic_consume(QUEUE, on_message))
+        def on_channel(channel: Any) -> None:
+            if acknowledge:
+                channel.basic_qos(prefetch_count=PREFETCH)
+            channel.basic_consume(QUEUE, on_message)
+
+        self.loop(on_channel)
         return meter.cost
 
 
@@ -172,20 +224,20 @@ class PyAmqp(Client):
 
     name, dropin = "py-amqp", "amqp"
 
-    def connect(self) -> Any:
+    def connect(self, confirm: bool = False) -> Any:
         """An open connection."""
         import amqp
 
-        connection = amqp.Connection(f"{self.host}:{self.port}")
+        connection = amqp.Connection(f"{self.host}:{self.port}", confirm_publish=confirm)
         connection.connect()
         return connection
 
-    def publish(self, count: int) -> float:
+    def publish(self, count: int, confirm: bool) -> float:
         """With basic_publish."""
         import amqp
 
         meter = Meter(count)
-        with self.connect() as connection:
+        with self.connect(confirm) as connection:
             channel = connection.channel()
             is_over = False
             while not is_over:
@@ -194,22 +246,166 @@ class PyAmqp(Client):
                 is_over = meter.step()
         return meter.cost
 
-    def consume(self, count: int) -> float:
+    def consume(self, count: int, acknowledge: bool) -> float:
         """With a callback and drain_events."""
         meter = Meter(count)
         ends: list[bool] = []
 
-        def on_message(_message: Any) -> None:
+        def on_message(message: Any) -> None:
+            if acknowledge:
+                channel.basic_ack(message.delivery_tag)
             if meter.step():
                 ends.append(True)
 
         connection = self.connect()
         channel = connection.channel()
+        if acknowledge:
+            channel.basic_qos(0, PREFETCH, False)
         channel.basic_consume(QUEUE, callback=on_message)
         while not ends:
             connection.drain_events(timeout=10)
         connection.collect()
         return meter.cost
+
+
+class Kombu(Client):
+    """kombu.Producer and kombu.Consumer, over py-amqp."""
+
+    name, dropin = "kombu", "amqp"
+
+    def connect(self, confirm: bool = False) -> Any:
+        """An open connection."""
+        import kombu
+
+        return kombu.Connection(
+            f"amqp://guest:guest@{self.host}:{self.port}//",
+            transport_options={"confirm_publish": confirm},
+        )
+
+    def publish(self, count: int, confirm: bool) -> float:
+        """With Producer.publish; the body is bytes, as it is."""
+        import kombu
+
+        meter = Meter(count)
+        with self.connect(confirm) as connection:
+            exchange = kombu.Exchange(EXCHANGE, "fanout", durable=False)
+            producer = kombu.Producer(connection.channel(), exchange, auto_declare=False)
+            is_over = False
+            while not is_over:
+                producer.publish(
+                    BODY,
+                    routing_key="orders.eu",
+                    headers=HEADERS,
+                    content_encoding="binary",
+                    **PROPERTIES,
+                )
+                is_over = meter.step()
+        return meter.cost
+
+    def consume(self, count: int, acknowledge: bool) -> float:
+        """With a callback and drain_events."""
+        import kombu
+
+        meter = Meter(count)
+        ends: list[bool] = []
+
+        def on_message(message: Any) -> None:
+            if acknowledge:
+                message.ack()
+            if meter.step():
+                ends.append(True)
+
+        with self.connect() as connection:
+            queue = kombu.Queue(QUEUE, durable=False, no_declare=True)
+            prefetch = PREFETCH if acknowledge else None
+            with kombu.Consumer(
+                connection.channel(), [queue], on_message=on_message, prefetch_count=prefetch
+            ):
+                while not ends:
+                    connection.drain_events(timeout=10)
+        return meter.cost
+
+
+class Celery(Client):
+    """Celery: apply_async with and without confirms, and a prefork worker that does the tasks."""
+
+    name, dropin = "Celery", "amqp"
+    directions = ("publish", "confirm", "acknowledge")
+
+    def app(self, confirm: bool) -> Any:
+        """An application with one task, whose queue is that of the benchmark."""
+        import celery
+
+        app = celery.Celery(broker=f"amqp://guest:guest@{self.host}:{self.port}//")
+        app.conf.update(
+            broker_transport_options={"confirm_publish": confirm},
+            broker_connection_retry_on_startup=False,
+            task_ignore_result=True,
+            task_default_queue=TASKS,
+            task_create_missing_queues=True,
+            worker_hijack_root_logger=False,
+            worker_redirect_stdouts=False,
+            worker_prefetch_multiplier=PREFETCH,
+        )
+        app.task(name="bench.nothing")(nothing)
+        return app
+
+    def fill(self, count: int) -> None:
+        """Tasks for the worker."""
+        prepare(self.host, self.port, 0)
+        self.publish(count, False)
+
+    def publish(self, count: int, confirm: bool) -> float:
+        """With apply_async."""
+        meter = Meter(count)
+        with self.app(confirm) as app:
+            task = app.tasks["bench.nothing"]
+            with app.producer_or_acquire() as producer:
+                is_over = False
+                while not is_over:
+                    task.apply_async((1, "two"), {"three": 3.0}, producer=producer)
+                    is_over = meter.step()
+        return meter.cost
+
+    def consume(self, count: int, acknowledge: bool) -> float:
+        """The worker's main process: it takes tasks, hands them to a child and acknowledges.
+
+        A program of its own each time: a worker ends its process.
+        """
+        command = [sys.executable, "-m", "bench.live.celery_worker", self.host, str(self.port)]
+        ran = subprocess.run(
+            [*command, self.side, str(count)], stdout=subprocess.PIPE, text=True, check=True
+        )
+        return float(ran.stdout.splitlines()[-1])
+
+    def work(self, count: int) -> float:
+        """What that program does."""
+        from celery import signals
+        from celery.worker import state
+
+        meter = Meter(count)
+
+        def on_received(**_rest: Any) -> None:
+            if meter.step():
+                state.should_stop = 0
+
+        signals.task_received.connect(on_received)
+        worker = self.app(False).Worker(
+            pool="prefork",
+            concurrency=1,
+            loglevel="ERROR",
+            without_heartbeat=True,
+            without_gossip=True,
+            without_mingle=True,
+            quiet=True,
+        )
+        with suppress(SystemExit):
+            worker.start()
+        return meter.cost
+
+
+def nothing(*_args: Any, **_kwargs: Any) -> None:
+    """The task that Celery's worker does."""
 
 
 class AmqpStorm(Client):
@@ -223,11 +419,13 @@ class AmqpStorm(Client):
 
         return amqpstorm.Connection(self.host, "guest", "guest", port=self.port)
 
-    def publish(self, count: int) -> float:
+    def publish(self, count: int, confirm: bool) -> float:
         """With basic.publish."""
         meter = Meter(count)
         with self.connect() as connection:
             channel = connection.channel()
+            if confirm:
+                channel.confirm_deliveries()
             is_over = False
             while not is_over:
                 properties = {"headers": HEADERS, **PROPERTIES}
@@ -235,17 +433,19 @@ class AmqpStorm(Client):
                 is_over = meter.step()
         return meter.cost
 
-    def consume(self, count: int) -> float:
+    def consume(self, count: int, acknowledge: bool) -> float:
         """With a callback."""
         meter = Meter(count)
 
         def on_message(message: Any) -> None:
+            if acknowledge:
+                message.ack()
             if meter.step():
                 message.channel.stop_consuming()
 
         with self.connect() as connection:
             channel = connection.channel()
-            channel.basic.qos(0)  # no limit
+            channel.basic.qos(PREFETCH if acknowledge else 0)  # 0: no limit
             channel.basic.consume(on_message, QUEUE)
             channel.start_consuming()
         return meter.cost
@@ -261,7 +461,7 @@ class AioRmq(Client):
         """Where the broker is."""
         return f"amqp://guest:guest@{self.host}:{self.port}//"
 
-    def publish(self, count: int) -> float:
+    def publish(self, count: int, confirm: bool) -> float:
         """One after the other."""
         import aiormq
 
@@ -269,7 +469,7 @@ class AioRmq(Client):
 
         async def work() -> None:
             connection = await aiormq.connect(self.url)
-            channel = await connection.channel(publisher_confirms=False)
+            channel = await connection.channel(publisher_confirms=confirm)
             is_over = False
             while not is_over:
                 properties = aiormq.spec.Basic.Properties(headers=HEADERS, **PROPERTIES)
@@ -282,7 +482,7 @@ class AioRmq(Client):
         asyncio.run(work())
         return meter.cost
 
-    def consume(self, count: int) -> float:
+    def consume(self, count: int, acknowledge: bool) -> float:
         """With a callback."""
         import aiormq
 
@@ -291,13 +491,17 @@ class AioRmq(Client):
         async def work() -> None:
             finished = asyncio.Event()
 
-            async def on_message(_message: Any) -> None:
+            async def on_message(message: Any) -> None:
+                if acknowledge:
+                    await channel.basic_ack(message.delivery_tag)
                 if meter.step():
                     finished.set()
 
             connection = await aiormq.connect(self.url)
             channel = await connection.channel()
-            await channel.basic_qos(prefetch_count=1000 + WARM_UP + count)
+            await channel.basic_qos(
+                prefetch_count=PREFETCH if acknowledge else 1000 + WARM_UP + count
+            )
             await channel.basic_consume(QUEUE, on_message)
             await finished.wait()
             await connection.close()
@@ -311,7 +515,7 @@ class AioPika(AioRmq):
 
     name = "aio-pika"
 
-    def publish(self, count: int) -> float:
+    def publish(self, count: int, confirm: bool) -> float:
         """One after the other."""
         import aio_pika
 
@@ -319,7 +523,7 @@ class AioPika(AioRmq):
 
         async def work() -> None:
             connection = await aio_pika.connect(self.url)
-            channel = await connection.channel(publisher_confirms=False)
+            channel = await connection.channel(publisher_confirms=confirm)
             exchange = await channel.get_exchange(EXCHANGE)
             is_over = False
             while not is_over:
@@ -331,7 +535,7 @@ class AioPika(AioRmq):
         asyncio.run(work())
         return meter.cost
 
-    def consume(self, count: int) -> float:
+    def consume(self, count: int, acknowledge: bool) -> float:
         """With a callback."""
         import aio_pika
 
@@ -340,13 +544,17 @@ class AioPika(AioRmq):
         async def work() -> None:
             finished = asyncio.Event()
 
-            async def on_message(_message: Any) -> None:
+            async def on_message(message: Any) -> None:
+                if acknowledge:
+                    await message.ack()
                 if meter.step():
                     finished.set()
 
             connection = await aio_pika.connect(self.url)
             channel = await connection.channel()
-            await channel.set_qos(prefetch_count=1000 + WARM_UP + count)
+            await channel.set_qos(
+                prefetch_count=PREFETCH if acknowledge else 1000 + WARM_UP + count
+            )
             queue = await channel.get_queue(QUEUE)
             await queue.consume(on_message)
             await finished.wait()
@@ -356,19 +564,22 @@ class AioPika(AioRmq):
         return meter.cost
 
 
-ALL: tuple[type[Client], ...] = (PikaBlocking, PikaSelect, PyAmqp, AmqpStorm, AioRmq, AioPika)
-DIRECTIONS = ("publish", "consume")
+ALL: tuple[type[Client], ...] = (
+    *(PikaBlocking, PikaSelect, PyAmqp, Kombu, Celery, AmqpStorm, AioRmq, AioPika),
+)
 
 
 def prepare(host: str, port: int, ready: int) -> None:
-    """The exchange that drops everything, and a queue with so many messages ready."""
+    """The exchange that drops everything, a queue with so many messages ready, and an empty one."""
     import amqp
 
     with amqp.Connection(f"{host}:{port}") as connection:
         channel = connection.channel()
         channel.exchange_declare(EXCHANGE, "fanout", auto_delete=False)
         channel.queue_declare(QUEUE, auto_delete=False)
-        channel.queue_purge(QUEUE)
+        channel.queue_declare(TASKS, durable=True, auto_delete=False)
+        for queue in (QUEUE, TASKS):
+            channel.queue_purge(queue)
         channel.confirm_select()
         for number in range(ready):
             message = amqp.Message(BODY, application_headers=HEADERS, **PROPERTIES)
