@@ -272,7 +272,7 @@ class Peer(asyncio.Protocol):
                 raise Refused(540, f"{method.NAME} is not implemented")
             reply, *content = handler(channel, method, request)
         except Refused as error:
-            text = self.session.model.reply_text(error.reply_code, str(error))
+            text = self.session.reply_text(error.reply_code, str(error))
             end = self.session if error.reply_code >= 500 else channel
             end.close(error.reply_code, text, method)
             return
@@ -406,7 +406,7 @@ class Peer(asyncio.Protocol):
         try:
             queues = self.broker.route(message)
         except Refused as error:
-            text = self.session.model.reply_text(error.reply_code, str(error))
+            text = self.session.reply_text(error.reply_code, str(error))
             channel.close(error.reply_code, text, method)
             return
         if not queues and method.mandatory:

@@ -23,6 +23,8 @@ from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import Channel, Connection, Event, LocalProtocolError, RemoteProtocolError
 from amqpcodec.session import events as session_events
 
+#: Name -> class of a method.
+METHODS: dict[str, Any] = {method.NAME: method for method in amqp.METHODS.values()}
 #: Arguments that are credentials.
 SECRETS: dict[Any, str] = {
     amqp.Connection.StartOk: "response",
@@ -242,9 +244,9 @@ class Link:
             case session_events.Unblocked():
                 self.server.send(amqp.Connection.Unblocked())
             case session_events.ChannelClosed(channel, code, text, method):
-                channel.context.close(code, text, self.server.model.methods.get(method or ""))
+                channel.context.close(code, text, METHODS.get(method or ""))
             case session_events.ConnectionClosed(code, text, method):
-                blamed = self.server.model.methods.get(method or "")
+                blamed = METHODS.get(method or "")
                 self.server.close(code or 320, text, blamed)
 
 

@@ -25,7 +25,6 @@ from amqpcodec.session import (
     ConnectionOpened,
     Delivered,
     Event,
-    LegacyConnection,
     Nacked,
     RemoteProtocolError,
     Replied,
@@ -76,7 +75,7 @@ class Work:
             self.connection.close()
 
 
-def received(connection: LegacyConnection, data: bytes) -> list[Event]:
+def received(connection: Connection, data: bytes) -> list[Event]:
     """Events of what a socket gave; of its end, if it gave nothing."""
     if not data:
         return connection.receive_eof()

@@ -46,6 +46,8 @@ def own_classes(module: ModuleType) -> Iterator[type]:
 
 #: What Python makes itself for a dataclass or named tuple, and leaves without a text.
 BY_PYTHON = {"__getstate__", "__setstate__", "__replace__", "__post_init__", "__init__", "_make"}
+#: Likewise for a protocol of types.
+OF_PROTOCOLS = {"__init__", "__subclasshook__"}
 
 
 def without_text(cls: type) -> Iterator[str]:
@@ -53,9 +55,11 @@ def without_text(cls: type) -> Iterator[str]:
     text = "\n".join(filter(None, (inspect.getdoc(base) for base in cls.__mro__)))
     if not inspect.getdoc(cls):
         yield cls.__qualname__
-    exempt_names = (
-        BY_PYTHON if is_dataclass(cls) or issubclass(cls, tuple) else {"__init__"}
-    )  # its arguments are in the class's text
+    exempt_names = {"__init__"}  # its arguments are in the class's text
+    if is_dataclass(cls) or issubclass(cls, tuple):
+        exempt_names = BY_PYTHON
+    elif getattr(cls, "_is_protocol", False):
+        exempt_names = OF_PROTOCOLS
     for attribute in inspect.classify_class_attrs(cls):
         ours = attribute.defining_class.__module__.startswith("amqpcodec")
         if (

@@ -31,7 +31,7 @@ class Pair:
         self.answer = answer
         self.client: Any = Connection("client", protocol=protocol, **(client or {}))
         self.server: Any = Connection("server", protocol=protocol, **(server or {}))
-        self.amqp = self.client.model.module
+        self.amqp = self.client.protocol
         self.events: dict[str, list[Event]] = {"client": [], "server": []}
 
     def pump(self) -> Pair:

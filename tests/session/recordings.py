@@ -161,9 +161,8 @@ def say(session: Any, number: int, item: Any) -> None:
     elif number not in session.channels:
         raise LocalProtocolError(f"no channel {number}")
     elif name == "channel.close":
-        if not session.channels[number].discarding:
-            blamed = amqp.METHODS.get((method.class_id, method.method_id))
-            session.channels[number].close(method.reply_code, method.reply_text, blamed)
+        blamed = amqp.METHODS.get((method.class_id, method.method_id))
+        session.channels[number].close(method.reply_code, method.reply_text, blamed)
     elif isinstance(item, amqp.Message):
         session.channels[number].send(method, item.properties, item.body)
     else:

@@ -78,7 +78,7 @@ def test_any_bytes_give_events_or_the_error(role, stage, pieces):
     assert [type(event) for event in events].count(ConnectionClosed) == 1
     assert one.closed
     with pytest.raises(LocalProtocolError):
-        one.check_open()
+        one.open_channel()
 
 
 def check_error(one: Any, error: RemoteProtocolError, before: RemoteProtocolError | None) -> None:

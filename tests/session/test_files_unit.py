@@ -89,7 +89,7 @@ def test_what_was_not_asked_for_is_refused(talk, sender, receiver):
             ends[sender].send(method)
     stage = amqp.encode_message(1, amqp.File.Stage(), None, b"abc")
     for data in (stage, amqp.encode(1, amqp.File.OpenOk())):
-        again = opened(pair.client.model.name, answer=False)
+        again = opened(pair.client.protocol, answer=False)
         again.channel()
         with pytest.raises(RemoteProtocolError, match="answers nothing") as caught:
             getattr(again, receiver).receive_data(data)

@@ -10,8 +10,7 @@ import pytest
 
 from amqpcodec import session
 from amqpcodec import v0_9_1 as amqp
-from amqpcodec.session._channel import Channel
-from amqpcodec.session._legacy import LegacyConnection
+from amqpcodec.session import Channel, Connection
 from tests.paths import REPO
 from tests.session.pair import Pair, opened
 
@@ -237,7 +236,7 @@ def test_our_names_are_there(row):
         if name.startswith("ch."):
             assert hasattr(Channel, name[3:]), name
         elif name.startswith("c."):
-            assert hasattr(LegacyConnection, name[2:]), name
+            assert hasattr(Connection, name[2:]), name
         elif name[0].isupper() and name.isidentifier():
             assert hasattr(session, name), name
         else:
@@ -265,4 +264,4 @@ def test_events_of_the_server_are_there():
         for name in re.findall(r"`([A-Z]\w+)\(", row[0]):
             assert hasattr(session, name)
         for name in re.findall(r"`(\w+)\(", row[1]):
-            assert hasattr(LegacyConnection, name), name
+            assert hasattr(Connection, name), name

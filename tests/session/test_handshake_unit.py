@@ -293,10 +293,11 @@ def test_a_protocol_of_xml():
     assert type(pair.take("client")[-1].reply) is loaded.Queue.DeclareOk
 
 
-def test_the_protocol_chooses_the_engine():
-    for one in ("1.0", v1_0):
-        assert type(Connection("client", protocol=one)).__name__ == "V1Connection"
-    assert type(Connection("client", protocol=v0_8)).__name__ == "LegacyConnection"
+@pytest.mark.parametrize("protocol", ["1.0", v1_0])
+def test_amqp_1_0_has_a_class_of_its_own(protocol):
+    with pytest.raises(ValueError, match=r"amqpcodec\.session\.v1\.Connection"):
+        Connection("client", protocol=protocol)
+    assert Connection("client", protocol=v0_8).protocol is v0_8
 
 
 def test_roles_and_protocols_are_checked():

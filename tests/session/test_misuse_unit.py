@@ -152,7 +152,7 @@ def test_an_ack_that_cannot_be_encoded_settles_nothing():
 
 def test_close_texts_are_cut_to_what_fits(pair):
     _mine, theirs = pair.channel()
-    text = pair.client.model.reply_text(406, "ü" * 300)
+    text = pair.client.reply_text(406, "ü" * 300)
     assert len(text.encode()) <= 255
     theirs.close(406, text)
     pair.pump()

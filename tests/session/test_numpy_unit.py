@@ -74,7 +74,7 @@ def test_tags(kind: Any, multiple: bool, call: str) -> None:
     pair.pump()
     settled = last if multiple else 1
     assert len(mine.deliveries) == len(theirs.deliveries) == last + 3 - settled
-    assert all(map(plain, mine.deliveries.waiting))
+    assert all(map(plain, mine.deliveries))
     mine.ack(0, multiple=True)
     pair.pump()
     assert len(mine.deliveries) == len(theirs.deliveries) == 0

@@ -346,7 +346,7 @@ def test_transactions():
     mine.ack(1)
     mine.commit_tx()
     pair.pump()
-    assert list(mine.deliveries.waiting) == list(theirs.deliveries.waiting) == [2]
+    assert list(mine.deliveries) == list(theirs.deliveries) == [2]
     with pytest.raises(LocalProtocolError):
         mine.ack(1)
 

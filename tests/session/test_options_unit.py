@@ -9,6 +9,7 @@ import pytest
 from amqpcodec import EncodeError, ValidationError, v0_8, v0_9
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import Connection, LocalProtocolError, RemoteProtocolError, Replied, _codes
+from amqpcodec.session._model import model_of
 from tests.session.pair import Pair, names, opened
 
 OLD = {"0-9": v0_9, "0-8": v0_8}
@@ -133,7 +134,7 @@ def test_rollback_gives_back_what_was_acknowledged_before_recover():
     theirs.received[0].respond(amqp.Basic.RecoverOk())
     theirs.received[0].respond(amqp.Tx.RollbackOk())
     pair.pump()
-    assert list(mine.deliveries.waiting) == list(theirs.deliveries.waiting) == [1]
+    assert list(mine.deliveries) == list(theirs.deliveries) == [1]
     mine.ack(1)
     pair.pump()
     assert pair.take("server")[-1].tags == (1,)
@@ -245,7 +246,7 @@ def test_a_value_whose_rule_has_a_code_of_its_own_closes_the_channel():
 
 @pytest.mark.parametrize("protocol", ["0-9-1", *OLD])
 def test_codes_of_rules(protocol):
-    model = opened(protocol).client.model
+    model = model_of(protocol)
     has_rules = protocol == "0-9-1"
     assert (("basic.ack", "multiple", "exists") in model.rule_codes) == has_rules
     assert (("tx.commit", "", "transacted") in model.rule_codes) == has_rules

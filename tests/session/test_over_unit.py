@@ -180,7 +180,7 @@ def test_names_of_cancelled_consumers_are_bounded():
         theirs.received[0].respond(amqp.Basic.ConsumeOk(f"c{number}"))
         theirs.cancel(f"c{number}", no_wait=True)
         pair.pump()
-    assert len(mine._cancelled) == 256
+    assert len(mine._state.cancelled) == 256
     assert mine.cancel("c299") is None
 
 
@@ -459,4 +459,4 @@ def test_a_large_body_that_a_server_sends(size):
     pair.pump()
     delivered, replied = pair.take("client")
     assert delivered.message.body == replied.reply.body == body
-    assert sorted(mine.deliveries.waiting) == [1, 2, 3, 4, 5]
+    assert list(mine.deliveries) == [1, 2, 3, 4, 5]

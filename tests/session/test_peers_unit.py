@@ -14,6 +14,7 @@ from amqpcodec.session import (
     Delivered,
     LoginRequested,
     RemoteProtocolError,
+    v1,
 )
 from tests.session.pair import Pair, names, opened
 
@@ -215,7 +216,7 @@ CASES = [
 @pytest.mark.parametrize(("role", "name", "data"), CASES)
 @pytest.mark.parametrize("protocol", [*MODULES, "1.0"])
 def test_what_is_spoken_in_place_of_amqp_is_named(protocol, role, name, data):
-    session: Any = Connection(role, protocol=protocol)
+    session: Any = v1.Connection(role) if protocol == "1.0" else Connection(role, protocol=protocol)
     greeting = session.data_to_send()
     with pytest.raises(RemoteProtocolError) as caught:
         session.receive_data(data)

@@ -31,6 +31,7 @@ from amqpcodec.session import (
     Requested,
     RequestFailed,
 )
+from amqpcodec.session._state import OPEN
 from tests.session.pair import opened
 
 BODIES = st.binary(max_size=40) | st.integers(4000, 9000).map(bytes)
@@ -102,7 +103,9 @@ class Talk(RuleBasedStateMachine):
 
     def open_channels(self, side: str) -> list[Any]:
         session = getattr(self.pair, side)
-        return [one for one in session.channels.values() if one.state == 1 and one.is_open]
+        return [
+            one for one in session.channels.values() if one._state.phase == OPEN and one.is_open
+        ]
 
     @precondition(lambda self: len(self.pair.client.channels) < 3)
     @rule(confirms=st.booleans())
@@ -135,7 +138,7 @@ class Talk(RuleBasedStateMachine):
     def settle(self, data: Any, multiple: bool, refuse: bool) -> None:
         channels = [one for one in self.open_channels("client") if one.deliveries]
         channel = data.draw(st.sampled_from(channels))
-        tag = data.draw(st.sampled_from(sorted(channel.deliveries.waiting)))
+        tag = data.draw(st.sampled_from(list(channel.deliveries)))
         (channel.nack if refuse else channel.ack)(tag, multiple=multiple)
 
     @precondition(lambda self: self.open_channels("client"))
@@ -175,7 +178,7 @@ class Talk(RuleBasedStateMachine):
     def confirm(self, data: Any, multiple: bool, refuse: bool) -> None:
         channels = [one for one in self.open_channels("server") if one.publications]
         channel = data.draw(st.sampled_from(channels))
-        tag = data.draw(st.sampled_from(channel.publications.open()))
+        tag = data.draw(st.sampled_from(list(channel.publications)))
         (channel.nack if refuse else channel.ack)(tag, multiple=multiple)
 
     @precondition(lambda self: self.open_channels("server"))

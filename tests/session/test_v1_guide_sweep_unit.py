@@ -14,7 +14,7 @@ import pytest
 
 from amqpcodec import AMQPCodecError
 from amqpcodec import v1_0 as amqp
-from amqpcodec.session import Connection, RemoteProtocolError, v1
+from amqpcodec.session import RemoteProtocolError, v1
 from tests.paths import REPO
 
 PAGE = (REPO / "docs" / "session-1.0.md").read_text(encoding="utf-8")
@@ -71,7 +71,7 @@ class Talk(Wire):
 
     def __init__(self, react: Any, **options: Any) -> None:
         super().__init__([])
-        self.engine: Any = Connection("server", protocol="1.0", container_id="peer", **options)
+        self.engine: Any = v1.Connection("server", container_id="peer", **options)
         self.react = react
         self.chunks: list[bytes] = []
 
@@ -244,7 +244,7 @@ def test_a_server_of_the_guide_answers_whatever_comes(
     chunks = [b"".join(chunks)] if at_once else [chunk for chunk in chunks if chunk]
     took = set()
     for reads, _ in sweep(chunks, ending):
-        engine: Any = Connection("server", protocol="1.0", **options)
+        engine: Any = v1.Connection("server", **options)
         bodies: list[bytes] = []
         for read in reads:
             try:
@@ -266,8 +266,8 @@ def test_a_server_of_the_guide_answers_whatever_comes(
 
 
 def test_a_server_of_the_guide_refuses_what_it_does_not_do() -> None:
-    client: Any = Connection("client", protocol="1.0")
-    server: Any = Connection("server", protocol="1.0")
+    client: Any = v1.Connection("client")
+    server: Any = v1.Connection("server")
     bodies: list[bytes] = []
 
     def pump() -> list[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from amqpcodec import v1_0 as amqp
-from amqpcodec.session import Connection, LocalProtocolError, RemoteProtocolError, v1
+from amqpcodec.session import LocalProtocolError, RemoteProtocolError, v1
 from tests.session.v1_pair import Pair, Peer, kinds
 
 HEADER, SASL, TLS = amqp.PROTOCOL_HEADER, amqp.SASL_HEADER, amqp.TLS_HEADER
@@ -90,8 +90,8 @@ def test_scram(name: str) -> None:
 
 def test_tls_inside_of_amqp() -> None:
     options = {"sasl": v1.Plain("u", "right"), "tls": True}
-    client: Any = Connection("client", protocol="1.0", **options)
-    server: Any = Connection("server", protocol="1.0", sasl=v1.SaslServer(), tls=True)
+    client: Any = v1.Connection("client", **options)
+    server: Any = v1.Connection("server", sasl=v1.SaslServer(), tls=True)
     assert server.receive_data(client.data_to_send()) == [v1.StartTls(b"")]
     answer = server.data_to_send()
     assert answer == TLS
@@ -124,7 +124,7 @@ def test_tls_inside_of_amqp() -> None:
 def test_a_server_names_the_header_that_it_takes(
     options: Any, header: bytes, answer: bytes
 ) -> None:
-    server: Any = Connection("server", protocol="1.0", **options)
+    server: Any = v1.Connection("server", **options)
     with pytest.raises(RemoteProtocolError) as caught:
         [server.receive_data(header[place : place + 1]) for place in range(len(header))]
     assert caught.value.condition in ("amqp:not-implemented", "amqp:connection:framing-error")
@@ -142,7 +142,7 @@ def test_sasl_that_is_optional() -> None:
 
 
 def test_a_client_refuses_another_header() -> None:
-    client: Any = Connection("client", protocol="1.0", sasl=v1.Anonymous())
+    client: Any = v1.Connection("client", sasl=v1.Anonymous())
     with pytest.raises(RemoteProtocolError, match="sasl with amqp"):
         client.receive_data(HEADER)
     assert client.data_to_send() == SASL
@@ -236,7 +236,7 @@ def test_the_transport_is_lost() -> None:
 
 def test_misuse_of_the_constructor() -> None:
     def make(role: Any, **options: Any) -> None:
-        Connection(role, protocol="1.0", **options)
+        v1.Connection(role, **options)
 
     for role, options, error in (
         ("both", {}, ValueError),

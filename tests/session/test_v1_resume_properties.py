@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqpcodec import v1_0 as amqp
-from amqpcodec.session import Connection, v1
+from amqpcodec.session import v1
 
 COUNT = 6
 
@@ -34,8 +34,8 @@ class Ends:
 
     def connect(self) -> tuple[Any, Any]:
         size = self.rng.choice((512, 4096))
-        client: Any = Connection("client", protocol="1.0", max_frame_size=size)
-        server: Any = Connection("server", protocol="1.0", max_frame_size=size)
+        client: Any = v1.Connection("client", max_frame_size=size)
+        server: Any = v1.Connection("server", max_frame_size=size)
         return client, server
 
     def talk(self, budget: int) -> bool:

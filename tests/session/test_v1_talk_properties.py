@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqpcodec import v1_0 as amqp
-from amqpcodec.session import Connection, LocalProtocolError, RemoteProtocolError, v1
+from amqpcodec.session import LocalProtocolError, RemoteProtocolError, v1
 from tests.session.v1_pair import Peer, attach
 
 LIMITS = v1.Limits(sessions=4, links=6, incoming_window=5)
@@ -24,8 +24,8 @@ class End:
 
     def __init__(self, role: Any, rng: random.Random) -> None:
         self.rng = rng
-        self.engine: Any = Connection(
-            role, protocol="1.0", limits=LIMITS, max_frame_size=rng.choice((512, 600, 4096))
+        self.engine: Any = v1.Connection(
+            role, limits=LIMITS, max_frame_size=rng.choice((512, 600, 4096))
         )
         self.pipe = bytearray()  # what it said and nobody has read yet
         self.names = 0
@@ -360,7 +360,7 @@ def engines() -> list[Any]:
         ("client", {"sasl": v1.Plain("u", "p")}),
         ("client", {"sasl": v1.Anonymous(), "tls": True}),
     )
-    return [Connection(role, protocol="1.0", limits=limits, **more) for role, more in options]
+    return [v1.Connection(role, limits=limits, **more) for role, more in options]
 
 
 @settings(max_examples=150, deadline=None)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from amqpcodec import v1_0 as amqp
-from amqpcodec.session import Connection, v1
+from amqpcodec.session import v1
 
 Disposition, Flow, Transfer = amqp.Disposition, amqp.Flow, amqp.Transfer
 RECEIVER, SENDER = amqp.Role.RECEIVER, amqp.Role.SENDER
@@ -38,7 +38,7 @@ class Server:
     """An engine, and frames of its peer. `give` counts events and drops what it would send."""
 
     def __init__(self) -> None:
-        self.engine: Any = Connection("server", protocol="1.0", limits=LIMITS)
+        self.engine: Any = v1.Connection("server", limits=LIMITS)
         self.events = 0
         self.give([amqp.ProtocolHeader(0, 1, 0, 0), amqp.Open("peer")])
         self.engine.accept()
@@ -242,7 +242,7 @@ def resumed(n: int) -> None:
     """Maps of so many tags at both ends, and each delivery resumed in two transfers."""
     n //= 4
     states = {b"%d" % i: None for i in range(n)}
-    engine: Any = Connection("server", protocol="1.0", max_frame_size=1 << 24, limits=LIMITS)
+    engine: Any = v1.Connection("server", max_frame_size=1 << 24, limits=LIMITS)
     hello = [amqp.ProtocolHeader(0, 1, 0, 0), amqp.Open("peer", max_frame_size=1 << 24), BEGIN]
     engine.receive_data(b"".join([amqp.encode(0, frame) for frame in hello]))
     engine.accept()
@@ -281,7 +281,7 @@ def heartbeats(n: int) -> None:
 def open_properties(n: int) -> None:
     """The one map that a peer sends for a connection, and a close with one like it."""
     large = {amqp.Symbol(f"key {i}"): "value" for i in range(n)}
-    engine: Any = Connection("server", protocol="1.0", max_frame_size=1 << 24)
+    engine: Any = v1.Connection("server", max_frame_size=1 << 24)
     engine.receive_data(amqp.PROTOCOL_HEADER + amqp.encode(0, amqp.Open("peer")))
     engine.accept()
     engine.receive_data(amqp.encode(0, amqp.Close(amqp.Error("x", "y", large))))

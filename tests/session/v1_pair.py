@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from amqpcodec import v1_0 as amqp
-from amqpcodec.session import Connection, v1
+from amqpcodec.session import v1
 
 CREDIT = 1000
 
@@ -39,8 +39,8 @@ class Pair:
         server: dict[str, Any] | None = None,
         handler: Callable[[Any], None] = accept_all,
     ) -> None:
-        self.client: Any = Connection("client", protocol="1.0", **(client or {}))
-        self.server: Any = Connection("server", protocol="1.0", **(server or {}))
+        self.client: Any = v1.Connection("client", **(client or {}))
+        self.server: Any = v1.Connection("server", **(server or {}))
         self.handler = handler
 
     def pump(self) -> list[Any]:
@@ -99,7 +99,7 @@ class Peer:
     """One engine, and frames made by hand in the place of the other."""
 
     def __init__(self, role: Any = "server", **options: Any) -> None:
-        self.engine: Any = Connection(role, protocol="1.0", **options)
+        self.engine: Any = v1.Connection(role, **options)
         self.decoder = amqp.Decoder(0)
         self.sent: list[tuple[int, Any]] = []
 

@@ -13,7 +13,7 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec import v1_0 as amqp
-from amqpcodec.session import Connection, v1
+from amqpcodec.session import v1
 from tests.paths import shared_dir
 
 NAMES = ("amqp10_rabbit", "amqp10_tx")
@@ -65,9 +65,7 @@ class Player:
             if init.mechanism == "PLAIN":
                 _, name, password = init.initial_response.split(b"\0")
                 options["sasl"] = v1.Plain(name.decode(), password.decode())
-        self.engine: Any = Connection(
-            self.role, protocol="1.0", max_frame_size=opened.max_frame_size, **options
-        )
+        self.engine: Any = v1.Connection(self.role, max_frame_size=opened.max_frame_size, **options)
         self.out = amqp.Decoder(0)
         self.decoder = amqp.Decoder(0)
         heard = b""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 from amqpcodec import v1_0 as amqp
-from amqpcodec.session import Connection, LocalProtocolError, RemoteProtocolError, v1
+from amqpcodec.session import LocalProtocolError, RemoteProtocolError, v1
 
 TIMEOUT = 20.0
 
@@ -20,7 +20,7 @@ class Client:
     """One connection to a peer. `events` are those that nobody has waited for."""
 
     def __init__(self, address: tuple[str, int], **options: Any) -> None:
-        self.engine: Any = Connection("client", protocol="1.0", **options)
+        self.engine: Any = v1.Connection("client", **options)
         self.socket = socket.create_connection(address, timeout=TIMEOUT)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.events: deque[Any] = deque()
@@ -131,7 +131,7 @@ class Server:
         self.listener.close()
 
     def serve(self, link: socket.socket) -> None:
-        engine: Any = Connection("server", protocol="1.0", **self.options)
+        engine: Any = v1.Connection("server", **self.options)
         with link, contextlib.suppress(OSError):
             link.settimeout(0.05)
             while not engine.closed:

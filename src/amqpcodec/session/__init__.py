@@ -1,17 +1,17 @@
 """The protocol's state machine, without I/O: bytes in, events out; calls in, bytes out.
 
-``Connection("client")`` speaks 0-9-1 with RabbitMQ's extensions, ``protocol="0-9"`` and "0-8" the
-older ones by the same code, ``protocol="1.0"`` AMQP 1.0 by an engine of its own with the same face.
+``Connection("client")`` speaks 0-9-1 with RabbitMQ's extensions; ``protocol="0-9"`` and "0-8" are
+the older versions by the same code. `amqpcodec.session.v1` has the Connection of AMQP 1.0.
 """
 
 from __future__ import annotations
 
 from .._public import listing
-from ._channel import Channel
-from ._face import Connection, Role
-from ._legacy import LegacyConnection
-from ._requests import Consumer, PeerRequest, Request
+from ._channel import Channel, Consumer, PeerRequest, Request
+from ._connection import Connection
+from ._state import OutstandingTags
 from ._tag_ranges import TagRanges
+from ._types import ClosedBy, Event, Message, Method, Role
 from .errors import LocalProtocolError, ProtocolError, RemoteProtocolError
 from .events import (
     Acked,
@@ -19,12 +19,10 @@ from .events import (
     Blocked,
     ChannelClosed,
     ChannelOpened,
-    ClosedBy,
     ConnectionClosed,
     ConnectionOpened,
     ConsumerCancelled,
     Delivered,
-    Event,
     FlowChanged,
     LoginContinued,
     LoginRequested,
@@ -57,13 +55,15 @@ __all__ = [
     "Delivered",
     "Event",
     "FlowChanged",
-    "LegacyConnection",
     "LocalProtocolError",
     "LoginContinued",
     "LoginRequested",
+    "Message",
+    "Method",
     "MethodReceived",
     "Nacked",
     "OpenRequested",
+    "OutstandingTags",
     "PeerRequest",
     "ProtocolError",
     "Published",

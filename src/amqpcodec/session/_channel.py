@@ -1,142 +1,280 @@
-"""A channel: its state, its requests in both directions, and what it sends."""
+"""What users hold of a session of 0-x: channels, requests in both directions, and consumers.
+
+They are thin: what they know is in a ChannelState, what they ask for is done by the engine.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
-from . import _rules
+from ._checks import is_usable
 from ._operations import Operations
-from ._requests import Consumer, PeerRequest, Request
-from ._tags import Deliveries, Publications, Tags, TransactionalDeliveries
+from ._state import ChannelState, ConnectionState, OutstandingTags
+from ._types import Message, Method, Role
 from .errors import LocalProtocolError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from ._legacy import LegacyConnection
+__all__ = [
+    "Channel",
+    "Consumer",
+    "Endpoint",
+    "Engine",
+    "PeerRequest",
+    "Request",
+    "State",
+    "StateOfConnection",
+]
 
-__all__ = ["CLOSED", "CLOSING", "OPEN", "OPENING", "Channel"]
-
-#: States. OPENING: asked for; requests may follow already. CLOSING: channel.close was sent.
-OPENING, OPEN, CLOSING, CLOSED = range(4)
-_STATES = ("opening", "open", "closing", "closed")
-
-#: Methods that have a call of their own.
-_NOT_BY_SEND = ("channel.open", "channel.open-ok", "channel.close", "channel.close-ok")
-
-#: What settles deliveries (of a client) or publications (of a server).
-_SETTLING = frozenset({"basic.ack", "basic.nack", "basic.reject"})
-
-#: What answers the peer, beside replies. On a channel that is over it does nothing.
-_ANSWERS = frozenset({*_SETTLING, "basic.cancel", "basic.return"})
-
-#: How many names of consumers that the server cancelled a channel remembers.
-_CANCELLED = 256
+State: TypeAlias = "ChannelState[Channel, Request, PeerRequest, Consumer]"
+StateOfConnection: TypeAlias = "ConnectionState[Channel, Request, PeerRequest, Consumer]"
 
 
-class Channel(Operations):
+class Engine(Protocol):
+    """What the objects of users ask of the engine."""
+
+    def send_by_name(
+        self, channel: State, name: str, arguments: dict[str, Any]
+    ) -> Request | None: ...
+
+    def send(
+        self, channel: State, method: Any, properties: Any, body: Buffer
+    ) -> Request | None: ...
+
+    def respond(
+        self, request: PeerRequest, method: Any, properties: Any, body: Buffer
+    ) -> Request | None: ...
+
+    def close_channel(
+        self, channel: State, reply_code: int, reply_text: str, method: Any
+    ) -> None: ...
+
+    def open_channel(self, endpoint: Endpoint, number: int | None) -> Channel: ...
+
+    def update_secret(self, secret: bytes, reason: str) -> Request: ...
+
+    def send_of_connection(self, method: Any) -> None: ...
+
+    def close(self, reply_code: int, reply_text: str, method: Any) -> None: ...
+
+
+class Request:
+    """A method that was sent and waits for its reply.
+
+    Attributes:
+        method: what was sent.
+        channel: where; None for one of the connection (update-secret).
+        response: the method, or the Message of basic.get-ok, that answered it; None before.
+        error: (reply code, reply text) once its channel or connection ended, else None.
+        consumer: of basic.consume: the Consumer, known by name once the reply is there.
+        context: the caller's own, such as a future.
+    """
+
+    __slots__ = ("channel", "consumer", "context", "error", "method", "response")
+    __match_args__ = ("method", "channel")
+
+    method: Method
+    channel: Channel | None
+    response: Method | Message[Method] | None
+    error: tuple[int, str] | None
+    consumer: Consumer | None
+    context: Any
+
+    def __init__(self, method: Any, channel: Channel | None) -> None:
+        self.method = method
+        self.channel = channel
+        self.response = None
+        self.error = None
+        self.consumer = None
+        self.context = None
+
+    @property
+    def done(self) -> bool:
+        """Whether it was answered or has failed."""
+        return self.response is not None or self.error is not None
+
+    def __repr__(self) -> str:
+        where = 0 if self.channel is None else self.channel.number
+        return f"{type(self).__name__}({self.method!r}, channel={where})"
+
+
+class PeerRequest(Request):
+    """A method that the peer sent, and which can be answered.
+
+    Attributes:
+        expects_response: False where the peer asked for no reply (no-wait).
+    """
+
+    __slots__ = ("_engine", "expects_response")
+
+    expects_response: bool
+    _engine: Engine
+
+    def __init__(
+        self, method: Any, channel: Channel | None, engine: Engine, expects_response: bool
+    ) -> None:
+        super().__init__(method, channel)
+        self._engine = engine
+        self.expects_response = expects_response
+
+    def respond(self, method: Method, properties: Any = None, body: Buffer = b"") -> Request | None:
+        """Answer it, in the order in which the requests of a channel came.
+
+        Does nothing where its channel or connection is over, which may have come with the same
+        bytes.
+
+        Returns:
+            the Request that the reply makes where it asks for an answer itself, as file.open-ok
+            asks for file.stage; else None.
+
+        Raises:
+            LocalProtocolError: no reply to this one, not its turn, or answered before.
+        """
+        if not self.expects_response or self.response is not None:
+            raise LocalProtocolError(f"{self.method.NAME} waits for no reply")
+        return self._engine.respond(self, method, properties, body)
+
+
+class Consumer:
+    """A subscription on a channel.
+
+    Attributes:
+        channel: where its deliveries come.
+        tag: its name on the channel; "" until the server gave it one.
+        queue: name of its queue, as asked for.
+        no_ack: whether its deliveries need no acknowledgement.
+        active: False once it was cancelled, by either side, or its channel closed.
+        context: the caller's own, such as a callback.
+    """
+
+    __slots__ = ("active", "channel", "context", "no_ack", "queue", "tag")
+    __match_args__ = ("tag", "queue")
+
+    channel: Channel
+    tag: str
+    queue: str
+    no_ack: bool
+    active: bool
+    context: Any
+
+    def __init__(self, channel: Channel, tag: str, queue: str, no_ack: bool) -> None:
+        self.channel = channel
+        self.tag = tag
+        self.queue = queue
+        self.no_ack = no_ack
+        self.active = True
+        self.context = None
+
+    def __repr__(self) -> str:
+        return f"Consumer({self.tag!r}, queue={self.queue!r}, channel={self.channel.number})"
+
+
+class Channel(Operations[Request]):
     """A channel of a connection of 0-x. Made by open_channel, or since a client asked for it.
 
     Attributes:
-        connection: the one it belongs to.
-        number: from 1 to channel_max.
-        consumers: by consumer tag.
-        sent: requests that wait for the peer, in order.
-        received: requests of the peer that wait to be answered, in order.
-        confirming: whether publications are numbered and confirmed.
-        transactional: whether it has transactions.
-        flow_active: False while the server wants no publications.
-        publications: those that wait for a confirm; ``len()`` counts them.
-        deliveries: those that wait to be acknowledged; ``len()`` counts them.
-        ticket: access ticket that operations of 0-8 and 0-9 name: what access.request was answered
-            with last, or what you set. Versions without tickets ignore it.
         context: the caller's own.
-        close_reason: (reply code, reply text) once it is closed by either side.
-        state, requests_made, leaving, discarding: the engine's own.
     """
 
-    __slots__ = (
-        "_cancelled",
-        "_recovering",
-        "close_reason",
-        "confirming",
-        "connection",
-        "consumers",
-        "context",
-        "deliveries",
-        "discarding",
-        "flow_active",
-        "leaving",
-        "number",
-        "publications",
-        "received",
-        "requests_made",
-        "sent",
-        "state",
-        "ticket",
-        "transactional",
-    )
+    __slots__ = ("_connection", "_engine", "context")
 
-    connection: LegacyConnection
-    number: int
-    state: int
-    publications: Publications
-    deliveries: Deliveries | TransactionalDeliveries
-    confirming: bool
-    transactional: bool
-    flow_active: bool
-    discarding: bool
-    ticket: int
-    requests_made: int
+    context: Any
+    _connection: Endpoint
+    _engine: Engine
 
-    def __init__(self, connection: LegacyConnection, number: int, state: int) -> None:
-        self.connection = connection
-        self.number = number
-        self.state = state
-        self.sent: deque[Request] = deque()
-        self.received: deque[PeerRequest] = deque()
-        self.consumers: dict[str, Consumer] = {}
-        self.publications = Publications()
-        self.deliveries = Deliveries()
-        #: For each basic.recover that waits for its reply, the last delivery before it.
-        self._recovering: deque[int] = deque()
-        self._cancelled: dict[str, None] = {}
-        self.confirming = False
-        self.transactional = False
-        self.flow_active = True
-        self.discarding = False
-        self.ticket = 0
-        self.close_reason: tuple[int, str] | None = None
-        #: How many requests were sent so far; and consumers that were cancelled without asking for
-        #: a reply, each with that number: once a later request is answered, nothing more comes.
-        self.requests_made = 0
-        self.leaving: deque[tuple[int, Consumer]] = deque()
-        self.context: Any = None
+    def __init__(self, connection: Endpoint, engine: Engine, state: State) -> None:
+        self._connection = connection
+        self._engine = engine
+        self._state = state
+        self.context = None
+        state.channel = self
 
     def __repr__(self) -> str:
-        return f"Channel({self.number})"  # without its state, which may change later
+        return f"Channel({self._state.number})"  # without its state, which may change later
+
+    # ---- what is true now ----
+
+    @property
+    def connection(self) -> Endpoint:
+        """The Connection that it belongs to."""
+        return self._connection
+
+    @property
+    def number(self) -> int:
+        """From 1 to channel_max."""
+        return self._state.number
 
     @property
     def is_open(self) -> bool:
         """Whether it can be used: open, or asked for."""
-        return self.state <= OPEN and self.connection.is_open
+        return is_usable(self._state)
 
-    def check_open(self) -> None:
-        """Refuse what needs an open channel.
+    @property
+    def close_reason(self) -> tuple[int, str] | None:
+        """(reply code, reply text) once it is closed by either side."""
+        return self._state.close_reason
 
-        Raises:
-            LocalProtocolError: it is closed or closing; says why.
+    @property
+    def sent(self) -> deque[Request]:
+        """Requests that wait for the peer, in order."""
+        return self._state.sent
+
+    @property
+    def received(self) -> deque[PeerRequest]:
+        """Requests of the peer that wait to be answered, in order."""
+        return self._state.received
+
+    @property
+    def consumers(self) -> dict[str, Consumer]:
+        """The consumers by consumer tag."""
+        return self._state.consumers
+
+    @property
+    def confirming(self) -> bool:
+        """Whether publications are numbered and confirmed."""
+        return self._state.confirming
+
+    @property
+    def transactional(self) -> bool:
+        """Whether it has transactions."""
+        return self._state.transactional
+
+    @property
+    def flow_active(self) -> bool:
+        """False while the server wants no publications."""
+        return self._state.flow_active
+
+    @property
+    def publications(self) -> OutstandingTags:
+        """The numbers of publications that wait for a confirm; ``len()`` counts them."""
+        return OutstandingTags(self._state, deliveries=False)
+
+    @property
+    def deliveries(self) -> OutstandingTags:
+        """The tags of deliveries that wait to be acknowledged; ``len()`` counts them.
+
+        A server numbers its next one ``channel.deliveries.last + 1``.
         """
-        if self.state <= OPEN and self.connection.is_open:
-            return
-        if self.close_reason is None:
-            self.connection.check_open()
-            raise LocalProtocolError(f"channel {self.number} is {_STATES[self.state]}")
-        code, text = self.close_reason
-        raise LocalProtocolError(f"channel {self.number} is closed: {code} {text}")
+        return OutstandingTags(self._state, deliveries=True)
 
-    def send(self, method: Any, properties: Any = None, body: Buffer = b"") -> Request | None:
+    @property
+    def ticket(self) -> int:
+        """Access ticket that operations of 0-8 and 0-9 name.
+
+        What access.request was answered with last, or what you set. Versions without tickets
+        ignore it.
+        """
+        return self._state.ticket
+
+    @ticket.setter
+    def ticket(self, ticket: int) -> None:
+        self._state.ticket = ticket
+
+    # ---- calls ----
+
+    def send(self, method: Method, properties: Any = None, body: Buffer = b"") -> Request | None:
         """Send any method of the protocol, with its content if it carries one.
 
         What answers the peer (a reply, ack, nack, reject, return, a cancel) does nothing on a
@@ -150,159 +288,20 @@ class Channel(Operations):
             LocalProtocolError: the rules forbid it now. Nothing was sent.
             EncodeError: a value cannot be encoded. Nothing was sent.
         """
-        connection = self.connection
-        kind = type(method)
-        name = connection.check_method(kind)
-        if connection.model.connection_class == kind.CLASS_ID or name in _NOT_BY_SEND:
-            raise LocalProtocolError(f"{name} is sent by a call of its own")
-        answers = kind in connection.model.replies
-        if not self.is_open:
-            if answers or name in _ANSWERS:
-                return None
-            self.check_open()
-        if answers:
-            return self._answer_next(method, properties, body)
-        if name in _SETTLING:
-            multiple = name != "basic.reject" and method.multiple
-            self.send_settling(method, method.delivery_tag, multiple)
-            return None
-        if name == "basic.publish":
-            self.check_flow()
-        request = self._new_request(method)
-        frames = connection._frames_of(self.number, method, properties, body)
-        check = _rules.CHECKS.get(name)
-        fault = check(self, method) if check is not None else None
-        if fault is not None:
-            raise LocalProtocolError(f"channel {self.number}: {name}: {fault[1]}")
-        connection._queue_frames(frames)
-        self._note_request(request)
-        if name == "basic.publish" and self.confirming:
-            self.publications.last += 1
-        effect = _rules.EFFECTS.get(name)
-        if effect is not None:
-            effect(self, method, request)
-        self._forget_consumer(name, method)
-        return request
+        return self._engine.send(self._state, method, properties, body)
 
-    def _forget_consumer(self, name: str, method: Any) -> None:
-        """After basic.cancel of a server, nothing more is delivered."""
-        if name == "basic.cancel" and self.connection.role == "server":
-            self.consumers.pop(method.consumer_tag, None)
+    def _send(self, name: str, **arguments: Any) -> Request | None:
+        return self._engine.send_by_name(self._state, name, arguments)
 
-    def forget_left(self) -> None:
-        """Drop the consumers whose last delivery has come, now that a request was answered."""
-        answered = self.requests_made - len(self.sent)
-        while self.leaving and self.leaving[0][0] < answered:
-            _, consumer = self.leaving.popleft()
-            if self.consumers.get(consumer.tag) is consumer:
-                del self.consumers[consumer.tag]
+    def _request(self, name: str, **arguments: Any) -> Request:
+        return cast("Request", self._engine.send_by_name(self._state, name, arguments))
 
-    def _note_cancelled(self, consumer_tag: str) -> None:
-        """The server cancelled a consumer: to cancel it again does nothing."""
-        names = self._cancelled
-        names[consumer_tag] = None
-        if len(names) > _CANCELLED:
-            del names[next(iter(names))]
-
-    def _was_cancelled(self, consumer_tag: str) -> bool:
-        """Whether the server cancelled the last consumer of this name."""
-        return consumer_tag in self._cancelled
-
-    def check_flow(self) -> None:
-        """Refuse publications that the server does not want.
-
-        Raises:
-            LocalProtocolError: the flow is stopped.
-        """
-        if not self.flow_active:
-            raise LocalProtocolError(
-                f"channel {self.number}: the server has stopped the flow of publications"
-            )
-
-    def send_settling(self, method: Any, tag: int, multiple: bool) -> None:
-        """Send an ack, nack or reject."""
-        connection = self.connection
-        raw = connection.encode(self.number, method)
-        tag = int(tag)  # NumPy's scalars would be added up in their few bits
-        client = connection.role == "client"
-        if client and self._recovering and tag > self._recovering[0]:
-            return  # it came after basic.recover was sent, which gives it back
-        if self.settle(tag, multiple, client) is None:
-            if client and 0 < tag <= self.deliveries.void:
-                return  # basic.recover gave it back
-            raise LocalProtocolError(
-                f"channel {self.number}: {method.NAME}: unknown delivery tag {tag}"
-            )
-        connection.queue_bytes(raw)
-
-    def settle(self, tag: int, multiple: bool, deliveries: bool) -> Tags | None:
-        """The numbers that an ack, nack or reject settles; None where it cannot.
-
-        deliveries: of those, which a client settles; else of the publications.
-        """
-        if not deliveries:
-            return self.publications.settle(tag, multiple)
-        return self.deliveries.settle(tag, multiple)
-
-    # ---- answers to the peer ----
-
-    def respond(
-        self, request: PeerRequest, method: Any, properties: Any, body: Buffer
-    ) -> Request | None:
-        """Answer a request of the peer; `PeerRequest.respond` comes here."""
-        if not self.is_open:
-            return None
-        if not self.received or self.received[0] is not request:
-            raise LocalProtocolError(
-                f"channel {self.number}: {request.method.NAME} is not the next to be answered"
-            )
-        if type(method) not in request.method.RESPONSES:
-            raise LocalProtocolError(f"{method.NAME} is no reply to {request.method.NAME}")
-        return self._answer_next(method, properties, body)
-
-    def _answer_next(self, method: Any, properties: Any, body: Buffer) -> Request | None:
-        """Send the reply to the request of the peer that is next.
-
-        Returns:
-            the Request that the reply itself makes: file.open-ok asks for file.stage. Else None.
-        """
-        connection = self.connection
-        connection.check_method(type(method))
-        if not self.received or type(method) not in self.received[0].method.RESPONSES:
-            raise LocalProtocolError(
-                f"channel {self.number}: {method.NAME} answers nothing that was asked"
-            )
-        request = self.received[0]
-        next_request = self._new_request(method)
-        frames = connection._frames_of(self.number, method, properties, body)
-        check = _rules.REPLY_CHECKS.get(method.NAME)
-        fault = check(self, request, method) if check is not None else None
-        if fault is not None:
-            raise LocalProtocolError(f"channel {self.number}: {method.NAME}: {fault[1]}")
-        connection._queue_frames(frames)
-        self.received.popleft()
-        request.response = method
-        self._note_request(next_request)
-        effect = _rules.REPLY_EFFECTS.get(method.NAME)
-        if effect is not None:
-            effect(self, request, method)
-        return next_request
-
-    def _new_request(self, method: Any) -> Request | None:
-        """The request that a method is once it is queued; None where nothing answers it."""
-        if not self.connection.model.expects_reply(method):
-            return None
-        self.connection.check_room(self.sent)
-        return Request(method, self)
-
-    def _note_request(self, request: Request | None) -> None:
-        if request is not None:
-            self.sent.append(request)
-            self.requests_made += 1
-
-    # ---- its end ----
-
-    def close(self, reply_code: int = 200, reply_text: str = "", method: Any = None) -> None:
+    def close(
+        self,
+        reply_code: int = 200,
+        reply_text: str = "",
+        method: Method | type[Method] | None = None,
+    ) -> None:
         """Ask the peer to close the channel; ChannelClosed tells when it is done.
 
         Does nothing where it is closed or closing already. What the peer confirms or answers until
@@ -313,17 +312,159 @@ class Channel(Operations):
             reply_text: at most 255 bytes.
             method: the method at fault, for an error.
         """
-        if self.is_open:
-            self.queue_close(reply_code, reply_text, method)
+        if is_usable(self._state):
+            self._engine.close_channel(self._state, reply_code, reply_text, method)
 
-    def queue_close(self, reply_code: int, reply_text: str, method: Any) -> None:
-        """Queue channel.close."""
-        close = self.connection.model.method("channel.close")
-        class_id, method_id = (method.CLASS_ID, method.METHOD_ID) if method is not None else (0, 0)
-        text = reply_text or self.connection.model.reply_text(reply_code)
-        frame = close(
-            reply_code=reply_code, reply_text=text, class_id=class_id, method_id=method_id
-        )
-        self.connection.queue(self.number, frame)
-        self.state = CLOSING
-        self.close_reason = (reply_code, text)
+
+class Endpoint:
+    """What a Connection of 0-x sends, and what is true of it: the half that channels know.
+
+    Attributes:
+        context: the caller's own.
+    """
+
+    __slots__ = ("_engine", "_state", "context")
+
+    _engine: Engine
+    _state: StateOfConnection
+    context: Any
+
+    def __init__(self, state: StateOfConnection, engine: Engine) -> None:
+        self._state = state
+        self._engine = engine
+        self.context = None
+
+    # ---- bytes out ----
+
+    def data_to_send(self) -> bytes:
+        """All bytes that wait to be sent, which are then forgotten here."""
+        return b"".join(self.buffers_to_send())
+
+    def buffers_to_send(self) -> list[bytes | memoryview]:
+        """The same as buffers for ``sendmsg`` or ``writelines``: bodies are not copied."""
+        state = self._state
+        out = state.out
+        if out:
+            state.out = []
+            state.out_bytes = 0
+            state.beats.sent = True
+        return out
+
+    @property
+    def bytes_to_send(self) -> int:
+        """How many bytes wait to be sent: the caller's measure for back-pressure."""
+        return self._state.out_bytes
+
+    # ---- what is true now ----
+
+    @property
+    def role(self) -> Role:
+        """Which end it is: "client" or "server"."""
+        return self._state.role
+
+    @property
+    def protocol(self) -> Any:
+        """The protocol module that it speaks, such as `amqpcodec.v0_9_1`."""
+        return self._state.model.module
+
+    @property
+    def stage(self) -> str:
+        """How far it has come: "start", "login", "tune", "open" or "opened"."""
+        return self._state.stage
+
+    @property
+    def is_open(self) -> bool:
+        """Between open-ok and close."""
+        return self._state.is_open
+
+    @property
+    def closed(self) -> bool:
+        """Whether the connection is over: once sent what waits, close the transport."""
+        return self._state.closed
+
+    @property
+    def close_reason(self) -> tuple[int, str] | None:
+        """(reply code, reply text) once it is closed."""
+        return self._state.close_reason
+
+    @property
+    def channel_max(self) -> int:
+        """Highest channel number, as agreed; 0: no limit, so up to 65535."""
+        return self._state.channel_max
+
+    @property
+    def frame_max(self) -> int:
+        """Bytes a frame may take, the 8 of its envelope included; 0 for no limit. As agreed."""
+        return self._state.frame_max
+
+    @property
+    def heartbeat(self) -> int:
+        """Seconds between heartbeats, as agreed; 0 for none."""
+        return self._state.heartbeat
+
+    @property
+    def peer_properties(self) -> dict[str, Any]:
+        """The table in which the peer describes itself."""
+        return self._state.peer_properties
+
+    @property
+    def virtual_host(self) -> str:
+        """Name of the virtual host, once it is open."""
+        return self._state.virtual_host
+
+    @property
+    def blocked(self) -> str | None:
+        """Why the server reads no publications now, else None."""
+        return self._state.blocked
+
+    @property
+    def channels(self) -> dict[int, Channel]:
+        """The channels that are open or closing, by number."""
+        return self._state.channels
+
+    @property
+    def sent(self) -> deque[Request]:
+        """Requests of the connection itself that wait for the peer, in order."""
+        return self._state.sent
+
+    @property
+    def received(self) -> deque[PeerRequest]:
+        """Requests of the peer to the connection itself that wait to be answered, in order."""
+        return self._state.received
+
+    # ---- calls ----
+
+    def open_channel(self, number: int | None = None) -> Channel:
+        """Ask for a channel; ChannelOpened follows. It takes requests from now on.
+
+        Raises:
+            LocalProtocolError: not open, no number is free, or number is taken or too high.
+        """
+        return self._engine.open_channel(self, number)
+
+    def update_secret(self, secret: bytes, reason: str = "") -> Request:
+        """Renew the credentials, such as a token; RabbitMQ's."""
+        return self._engine.update_secret(secret, reason)
+
+    def send(self, method: Method) -> None:
+        """A server's connection.blocked and unblocked; channels send all else."""
+        self._engine.send_of_connection(method)
+
+    def reply_text(self, reply_code: int, detail: str = "") -> str:
+        """The text of a close as brokers write it: ``NOT_FOUND - no queue 'q'``.
+
+        Cut to the 255 bytes of a short string.
+        """
+        return self._state.model.reply_text(reply_code, detail)
+
+    def close(
+        self,
+        reply_code: int = 200,
+        reply_text: str = "",
+        method: Method | type[Method] | None = None,
+    ) -> None:
+        """Ask the peer to close the connection; ConnectionClosed tells when it is done.
+
+        Does nothing where it is closed or closing already.
+        """
+        self._engine.close(reply_code, reply_text, method)

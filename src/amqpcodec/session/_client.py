@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from ..negotiation import version_name
 from . import _codes, _sasl
-from ._channel import OPENING, Channel
+from ._channel import StateOfConnection
+from ._ending import end_connection, queue_close
 from ._faults import ConnectionException
-from ._requests import Request
+from ._output import queue, queue_bytes
+from ._tuning import check_tune, lowest, opened, tuned
+from ._types import Event
 from .errors import LocalProtocolError
-from .events import ConnectionOpened, Event, Redirected
+from .events import Redirected
 
-if TYPE_CHECKING:
-    from ._legacy import LegacyConnection
-
-__all__ = ["ClientCalls", "ClientHandshake", "lowest"]
-
-
-def lowest(mine: int, theirs: int) -> int:
-    """The lower of two limits, where 0 stands for none."""
-    return min(mine, theirs) if mine and theirs else mine or theirs
+__all__ = ["ClientHandshake"]
 
 
 class ClientHandshake:
@@ -29,7 +24,7 @@ class ClientHandshake:
 
     def __init__(
         self,
-        connection: LegacyConnection,
+        connection: StateOfConnection,
         *,
         username: str,
         password: str,
@@ -59,7 +54,7 @@ class ClientHandshake:
         )
         self._check_options()
         self.expected: tuple[str, ...] = ("connection.start",)
-        connection.queue_bytes(connection.model.module.PROTOCOL_HEADER)
+        queue_bytes(connection, connection.model.module.PROTOCOL_HEADER)
 
     def _check_options(self) -> None:
         """Refuse, at once, what could not be encoded when its turn comes.
@@ -71,7 +66,7 @@ class ClientHandshake:
         connection.encode(0, self._open)
         response = b"-" if self._sasl is not None else self._respond(None)
         connection.encode(0, self._start_ok(response, self._locale))
-        connection._check_tune("connection.tune-ok")
+        check_tune(connection, "connection.tune-ok")
 
     def _start_ok(self, response: bytes, locale: str) -> Any:
         return self._connection.model.make(
@@ -87,7 +82,7 @@ class ClientHandshake:
         connection = self._connection
         spoken = version_name(header, letter=connection.model.name == "0-9")
         text = f"the server refuses AMQP {connection.model.name}; it names {spoken}"
-        connection.end(events, 0, text, None, "remote", spoken)
+        end_connection(connection, events, 0, text, None, "remote", spoken)
 
     def on_method(self, method: Any, events: list[Event]) -> None:
         """Take the next method of the handshake."""
@@ -107,17 +102,17 @@ class ClientHandshake:
         if version != connection.model.version:
             spoken = version_name(version)
             text = f"the server begins AMQP {spoken} and not {connection.model.name}"
-            connection.end(events, 0, text, None, "local", spoken)
+            end_connection(connection, events, 0, text, None, "local", spoken)
             return
         offered = method.mechanisms.decode("utf-8", "replace").split()
         if self._mechanism not in offered:
             text = f"the server offers {' '.join(offered)!r} and not {self._mechanism}"
-            connection.end(events, 0, text, None, "local")
+            end_connection(connection, events, 0, text, None, "local")
             return
         connection.stage = "login"
         locales = method.locales.decode("utf-8", "replace").split()
         locale = self._locale if self._locale in locales or not locales else locales[0]
-        connection.queue(0, self._start_ok(self._respond(None), locale))
+        queue(connection, 0, self._start_ok(self._respond(None), locale))
         self.expected = ("connection.secure", "connection.tune")
 
     def _respond(self, challenge: bytes | None) -> bytes:
@@ -135,10 +130,10 @@ class ClientHandshake:
         connection = self._connection
         if self._sasl is None:
             text = f"the server challenges {self._mechanism}, which has one response only"
-            connection.end(events, 0, text, None, "local")
+            end_connection(connection, events, 0, text, None, "local")
             return
         response = self._respond(method.challenge)
-        connection.queue(0, connection.model.make("connection.secure-ok", response=response))
+        queue(connection, 0, connection.model.make("connection.secure-ok", response=response))
 
     def _on_tune(self, method: Any, events: list[Event]) -> None:
         connection = self._connection
@@ -155,7 +150,8 @@ class ClientHandshake:
             else own_heartbeat and lowest(own_heartbeat, method.heartbeat)
         )
         connection.stage = "open"
-        connection.queue(
+        queue(
+            connection,
             0,
             connection.model.make(
                 "connection.tune-ok",
@@ -164,76 +160,15 @@ class ClientHandshake:
                 heartbeat=heartbeat,
             ),
         )
-        connection.tuned(channel_max, frame_max, heartbeat)
-        connection.queue(0, self._open)
+        tuned(connection, channel_max, frame_max, heartbeat)
+        queue(connection, 0, self._open)
         self.expected = ("connection.open-ok", "connection.redirect")
 
     def _on_open_ok(self, method: Any, events: list[Event]) -> None:
         connection = self._connection
-        connection.opened(self._virtual_host)
-        events.append(
-            ConnectionOpened(
-                virtual_host=self._virtual_host,
-                peer_properties=connection.peer_properties,
-                channel_max=connection.channel_max,
-                frame_max=connection.frame_max,
-                heartbeat=connection.heartbeat,
-            )
-        )
+        events.append(opened(connection, self._virtual_host))
         self.expected = ()
 
     def _on_redirect(self, method: Any, events: list[Event]) -> None:
         events.append(Redirected(method.host, method.known_hosts))
-        self._connection.queue_close(200, "redirected", None)
-
-
-class ClientCalls:
-    """The calls of a connection that a client alone has."""
-
-    __slots__ = ()
-
-    def open_channel(self, number: int | None = None) -> Channel:
-        """Ask for a channel; ChannelOpened follows. It takes requests from now on.
-
-        Raises:
-            LocalProtocolError: not open, no number is free, or number is taken or too high.
-        """
-        connection = cast("LegacyConnection", self)
-        connection.check_open()
-        if connection.role != "client":
-            raise LocalProtocolError("a server does not open channels")
-        limit = connection.channel_max or 65535
-        if number is None:
-            number = _free_number(connection, limit)
-        elif not 1 <= number <= limit or number in connection.channels:
-            raise LocalProtocolError(f"channel {number} is in use or not within 1 to {limit}")
-        channel = Channel(connection, number, OPENING)
-        method = connection.model.make("channel.open")
-        connection.queue(number, method)
-        channel.sent.append(Request(method, channel))
-        channel.requests_made = 1
-        connection.channels[number] = channel
-        return channel
-
-    def update_secret(self, secret: bytes, reason: str = "") -> Request:
-        """Renew the credentials, such as a token; RabbitMQ's."""
-        connection = cast("LegacyConnection", self)
-        connection.check_open()
-        method = connection.model.make("connection.update-secret", new_secret=secret, reason=reason)
-        connection.check_method(type(method))
-        connection.check_room(connection.sent)
-        connection.queue(0, method)
-        request = Request(method, None)
-        connection.sent.append(request)
-        return request
-
-
-def _free_number(connection: LegacyConnection, limit: int) -> int:
-    """The number of the next channel: one after the other, so that none comes again soon."""
-    if len(connection.channels) >= limit:
-        raise LocalProtocolError(f"all {limit} channels are in use")
-    number = connection.next_number
-    while number in connection.channels:
-        number = number % limit + 1
-    connection.next_number = number % limit + 1
-    return number
+        queue_close(self._connection, 200, "redirected", None)

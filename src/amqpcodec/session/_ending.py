@@ -3,40 +3,76 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ._channel import CLOSED, Channel
-from ._requests import PeerRequest, Request
-from .events import ChannelClosed, ClosedBy, ConnectionClosed, Event, RequestFailed
+from ._channel import Channel, PeerRequest, Request, State, StateOfConnection
+from ._output import queue
+from ._state import CLOSED, CLOSING
+from ._types import ClosedBy, Event
+from .events import ChannelClosed, ConnectionClosed, RequestFailed
 
-if TYPE_CHECKING:
-    from ._legacy import LegacyConnection
+__all__ = ["end_channel", "end_connection", "queue_channel_close", "queue_close"]
 
-__all__ = ["end_channel", "end_connection"]
+
+def queue_close(
+    connection: StateOfConnection, reply_code: int, reply_text: str, method: Any
+) -> None:
+    """Queue connection.close. method: the one at fault, an instance or class, or None."""
+    class_id, method_id = (method.CLASS_ID, method.METHOD_ID) if method is not None else (0, 0)
+    queue(
+        connection,
+        0,
+        connection.model.make(
+            "connection.close",
+            reply_code=reply_code,
+            reply_text=reply_text,
+            class_id=class_id,
+            method_id=method_id,
+        ),
+    )
+    connection.is_open = False
+    connection.close_reason = (reply_code, reply_text)
+
+
+def queue_channel_close(channel: State, reply_code: int, reply_text: str, method: Any) -> None:
+    """Queue channel.close. method: as of queue_close."""
+    model = channel.connection.model
+    close = model.method("channel.close")
+    class_id, method_id = (method.CLASS_ID, method.METHOD_ID) if method is not None else (0, 0)
+    text = reply_text or model.reply_text(reply_code)
+    frame = close(reply_code=reply_code, reply_text=text, class_id=class_id, method_id=method_id)
+    queue(channel.connection, channel.number, frame)
+    channel.phase = CLOSING
+    channel.close_reason = (reply_code, text)
 
 
 def end_connection(
-    connection: LegacyConnection,
+    connection: StateOfConnection,
     events: list[Event],
     code: int,
     text: str,
-    kind: Any,
+    method: str | None,
     closed_by: ClosedBy,
     peer_version: str | None = None,
 ) -> None:
-    """All is over. kind: class of the method at fault, or None; peer_version: as in the event."""
+    """All is over. method: name of the one at fault, or None; peer_version: as in the event."""
+    kind = connection.model.methods.get(method or "")
     _fail(connection.sent, None, events, code, text, kind)
-    for channel in list(connection.channels.values()):
+    for channel in list(connection.states.values()):
         if not channel.discarding:  # else it was told
             end_channel(channel, events, code, text, kind, closed_by)
     connection.channels.clear()
+    connection.states.clear()
     _drop(connection.received, code, text)
     name = None if kind is None else kind.NAME
     events.append(ConnectionClosed(code, text, name, closed_by, connection.stage, peer_version))
+    connection.is_open = False
+    connection.closed = True
+    connection.close_reason = (code, text)
 
 
 def end_channel(
-    channel: Channel,
+    channel: State,
     events: list[Event],
     code: int,
     text: str,
@@ -46,18 +82,19 @@ def end_channel(
     keep: bool = False,
 ) -> None:
     """A channel is over; keep: its number stays in use until the peer knows."""
-    _fail(channel.sent, channel, events, code, text, kind)
+    _fail(channel.sent, channel.channel, events, code, text, kind)
     _drop(channel.received, code, text)
-    channel._recovering.clear()
+    channel.recovering.clear()
     for consumer in channel.consumers.values():
         consumer.active = False
     channel.close_reason = (code, text)
     if not keep:
-        channel.state = CLOSED
+        channel.phase = CLOSED
         channel.connection.channels.pop(channel.number, None)
+        channel.connection.states.pop(channel.number, None)
     name = None if kind is None else kind.NAME
     unconfirmed = channel.publications.open() if channel.connection.role == "client" else ()
-    events.append(ChannelClosed(channel, code, text, name, closed_by, unconfirmed))
+    events.append(ChannelClosed(channel.channel, code, text, name, closed_by, unconfirmed))
 
 
 def _drop(requests: deque[PeerRequest], code: int, text: str) -> None:

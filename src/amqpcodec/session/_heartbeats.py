@@ -16,6 +16,10 @@ class Heartbeats:
 
     __slots__ = ("_heard_at", "_sent_at", "heard", "interval", "sent")
 
+    interval: int
+    heard: bool
+    sent: bool
+
     def __init__(self) -> None:
         #: Seconds; 0 for none.
         self.interval = 0

@@ -148,6 +148,8 @@ def model_of(protocol: str | ModuleType) -> Model:
         from .. import protocol as find
 
         protocol = find(protocol)
+    if protocol.PROTOCOL.name == "1.0":
+        raise ValueError("AMQP 1.0 has a class of its own: amqpcodec.session.v1.Connection")
     model = _models.get(id(protocol))
     # The module stays referenced by its model, so that its id is not given to another.
     if model is None:

@@ -6,20 +6,23 @@ What it asks for and answers is the specification's; names of arguments are its,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
+from ._checks import check_channel_open, check_flow, check_method, is_usable
+from ._output import VIEW_BYTES, frames_of, queue_frames
+from ._settling import send_settling
+from ._state import OPEN, AnyChannelState
 from .errors import LocalProtocolError
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from ._channel import Channel
-    from ._requests import Request
-
 __all__ = ["Operations"]
 
+RequestT = TypeVar("RequestT")
 
-class Operations:
+
+class Operations(Generic[RequestT]):
     """The operations of a Channel.
 
     All raise LocalProtocolError where the rules forbid them now or the version has not what is
@@ -27,16 +30,61 @@ class Operations:
     channel that is over, ack, nack, reject and cancel do nothing.
     """
 
-    __slots__ = ()
+    __slots__ = ("_state",)
 
-    def _request(self, name: str, **arguments: Any) -> Request | None:
-        channel = cast("Channel", self)
-        model = channel.connection.model
-        if channel.ticket and "ticket" in model.method(name).FIELDS:
-            arguments["ticket"] = channel.ticket
-        return channel.send(model.make(name, **arguments))
+    _state: AnyChannelState
+
+    def _send(self, name: str, **arguments: Any) -> RequestT | None:
+        """Send a method by name; the request that it is, or None where nothing answers it."""
+        raise NotImplementedError
+
+    def _request(self, name: str, **arguments: Any) -> RequestT:
+        """Send a method by name that is always answered."""
+        raise NotImplementedError
 
     # ---- exchanges ----
+
+    @overload
+    def declare_exchange(
+        self,
+        exchange: str,
+        type: str = "direct",
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        auto_delete: bool = False,
+        internal: bool = False,
+        no_wait: Literal[False] = False,
+        arguments: dict[str, Any] | None = None,
+    ) -> RequestT: ...
+
+    @overload
+    def declare_exchange(
+        self,
+        exchange: str,
+        type: str = "direct",
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        auto_delete: bool = False,
+        internal: bool = False,
+        no_wait: Literal[True],
+        arguments: dict[str, Any] | None = None,
+    ) -> None: ...
+
+    @overload
+    def declare_exchange(
+        self,
+        exchange: str,
+        type: str = "direct",
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        auto_delete: bool = False,
+        internal: bool = False,
+        no_wait: bool,
+        arguments: dict[str, Any] | None = None,
+    ) -> RequestT | None: ...
 
     def declare_exchange(
         self,
@@ -49,9 +97,9 @@ class Operations:
         internal: bool = False,
         no_wait: bool = False,
         arguments: dict[str, Any] | None = None,
-    ) -> Request | None:
+    ) -> RequestT | None:
         """Create an exchange, or with passive only ask whether it is there."""
-        return self._request(
+        return self._send(
             "exchange.declare",
             exchange=exchange,
             type=type,
@@ -63,13 +111,61 @@ class Operations:
             arguments=arguments,
         )
 
+    @overload
+    def delete_exchange(
+        self, exchange: str, *, if_unused: bool = False, no_wait: Literal[False] = False
+    ) -> RequestT: ...
+
+    @overload
+    def delete_exchange(
+        self, exchange: str, *, if_unused: bool = False, no_wait: Literal[True]
+    ) -> None: ...
+
+    @overload
+    def delete_exchange(
+        self, exchange: str, *, if_unused: bool = False, no_wait: bool
+    ) -> RequestT | None: ...
+
     def delete_exchange(
         self, exchange: str, *, if_unused: bool = False, no_wait: bool = False
-    ) -> Request | None:
+    ) -> RequestT | None:
         """Delete an exchange."""
-        return self._request(
+        return self._send(
             "exchange.delete", exchange=exchange, if_unused=if_unused, no_wait=no_wait
         )
+
+    @overload
+    def bind_exchange(
+        self,
+        destination: str,
+        source: str,
+        routing_key: str = "",
+        *,
+        no_wait: Literal[False] = False,
+        arguments: dict[str, Any] | None = None,
+    ) -> RequestT: ...
+
+    @overload
+    def bind_exchange(
+        self,
+        destination: str,
+        source: str,
+        routing_key: str = "",
+        *,
+        no_wait: Literal[True],
+        arguments: dict[str, Any] | None = None,
+    ) -> None: ...
+
+    @overload
+    def bind_exchange(
+        self,
+        destination: str,
+        source: str,
+        routing_key: str = "",
+        *,
+        no_wait: bool,
+        arguments: dict[str, Any] | None = None,
+    ) -> RequestT | None: ...
 
     def bind_exchange(
         self,
@@ -79,9 +175,9 @@ class Operations:
         *,
         no_wait: bool = False,
         arguments: dict[str, Any] | None = None,
-    ) -> Request | None:
+    ) -> RequestT | None:
         """Pass what an exchange (source) gets on to another (destination); RabbitMQ's."""
-        return self._request(
+        return self._send(
             "exchange.bind",
             destination=destination,
             source=source,
@@ -89,6 +185,39 @@ class Operations:
             no_wait=no_wait,
             arguments=arguments,
         )
+
+    @overload
+    def unbind_exchange(
+        self,
+        destination: str,
+        source: str,
+        routing_key: str = "",
+        *,
+        no_wait: Literal[False] = False,
+        arguments: dict[str, Any] | None = None,
+    ) -> RequestT: ...
+
+    @overload
+    def unbind_exchange(
+        self,
+        destination: str,
+        source: str,
+        routing_key: str = "",
+        *,
+        no_wait: Literal[True],
+        arguments: dict[str, Any] | None = None,
+    ) -> None: ...
+
+    @overload
+    def unbind_exchange(
+        self,
+        destination: str,
+        source: str,
+        routing_key: str = "",
+        *,
+        no_wait: bool,
+        arguments: dict[str, Any] | None = None,
+    ) -> RequestT | None: ...
 
     def unbind_exchange(
         self,
@@ -98,9 +227,9 @@ class Operations:
         *,
         no_wait: bool = False,
         arguments: dict[str, Any] | None = None,
-    ) -> Request | None:
+    ) -> RequestT | None:
         """Undo bind_exchange."""
-        return self._request(
+        return self._send(
             "exchange.unbind",
             destination=destination,
             source=source,
@@ -110,6 +239,45 @@ class Operations:
         )
 
     # ---- queues ----
+
+    @overload
+    def declare_queue(
+        self,
+        queue: str = "",
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        exclusive: bool = False,
+        auto_delete: bool = False,
+        no_wait: Literal[False] = False,
+        arguments: dict[str, Any] | None = None,
+    ) -> RequestT: ...
+
+    @overload
+    def declare_queue(
+        self,
+        queue: str = "",
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        exclusive: bool = False,
+        auto_delete: bool = False,
+        no_wait: Literal[True],
+        arguments: dict[str, Any] | None = None,
+    ) -> None: ...
+
+    @overload
+    def declare_queue(
+        self,
+        queue: str = "",
+        *,
+        passive: bool = False,
+        durable: bool = False,
+        exclusive: bool = False,
+        auto_delete: bool = False,
+        no_wait: bool,
+        arguments: dict[str, Any] | None = None,
+    ) -> RequestT | None: ...
 
     def declare_queue(
         self,
@@ -121,9 +289,9 @@ class Operations:
         auto_delete: bool = False,
         no_wait: bool = False,
         arguments: dict[str, Any] | None = None,
-    ) -> Request | None:
+    ) -> RequestT | None:
         """Create a queue, or with passive only ask for it; the reply has its name and counts."""
-        return self._request(
+        return self._send(
             "queue.declare",
             queue=queue,
             passive=passive,
@@ -134,6 +302,39 @@ class Operations:
             arguments=arguments,
         )
 
+    @overload
+    def bind_queue(
+        self,
+        queue: str,
+        exchange: str,
+        routing_key: str = "",
+        *,
+        no_wait: Literal[False] = False,
+        arguments: dict[str, Any] | None = None,
+    ) -> RequestT: ...
+
+    @overload
+    def bind_queue(
+        self,
+        queue: str,
+        exchange: str,
+        routing_key: str = "",
+        *,
+        no_wait: Literal[True],
+        arguments: dict[str, Any] | None = None,
+    ) -> None: ...
+
+    @overload
+    def bind_queue(
+        self,
+        queue: str,
+        exchange: str,
+        routing_key: str = "",
+        *,
+        no_wait: bool,
+        arguments: dict[str, Any] | None = None,
+    ) -> RequestT | None: ...
+
     def bind_queue(
         self,
         queue: str,
@@ -142,9 +343,9 @@ class Operations:
         *,
         no_wait: bool = False,
         arguments: dict[str, Any] | None = None,
-    ) -> Request | None:
+    ) -> RequestT | None:
         """Bind a queue to an exchange."""
-        return self._request(
+        return self._send(
             "queue.bind",
             queue=queue,
             exchange=exchange,
@@ -160,7 +361,7 @@ class Operations:
         routing_key: str = "",
         *,
         arguments: dict[str, Any] | None = None,
-    ) -> Request | None:
+    ) -> RequestT:
         """Undo bind_queue."""
         return self._request(
             "queue.unbind",
@@ -170,20 +371,44 @@ class Operations:
             arguments=arguments,
         )
 
-    def purge_queue(self, queue: str, *, no_wait: bool = False) -> Request | None:
-        """Remove the messages that wait in a queue; the reply counts them."""
-        return self._request("queue.purge", queue=queue, no_wait=no_wait)
+    @overload
+    def purge_queue(self, queue: str, *, no_wait: Literal[False] = False) -> RequestT: ...
 
+    @overload
+    def purge_queue(self, queue: str, *, no_wait: Literal[True]) -> None: ...
+
+    @overload
+    def purge_queue(self, queue: str, *, no_wait: bool) -> RequestT | None: ...
+
+    def purge_queue(self, queue: str, *, no_wait: bool = False) -> RequestT | None:
+        """Remove the messages that wait in a queue; the reply counts them."""
+        return self._send("queue.purge", queue=queue, no_wait=no_wait)
+
+    @overload
     def delete_queue(
         self,
         queue: str,
         *,
         if_unused: bool = False,
         if_empty: bool = False,
-        no_wait: bool = False,
-    ) -> Request | None:
+        no_wait: Literal[False] = False,
+    ) -> RequestT: ...
+
+    @overload
+    def delete_queue(
+        self, queue: str, *, if_unused: bool = False, if_empty: bool = False, no_wait: Literal[True]
+    ) -> None: ...
+
+    @overload
+    def delete_queue(
+        self, queue: str, *, if_unused: bool = False, if_empty: bool = False, no_wait: bool
+    ) -> RequestT | None: ...
+
+    def delete_queue(
+        self, queue: str, *, if_unused: bool = False, if_empty: bool = False, no_wait: bool = False
+    ) -> RequestT | None:
         """Delete a queue; the reply counts the messages that were in it."""
-        return self._request(
+        return self._send(
             "queue.delete", queue=queue, if_unused=if_unused, if_empty=if_empty, no_wait=no_wait
         )
 
@@ -212,25 +437,72 @@ class Operations:
         Returns:
             its number, which Acked or Nacked will name; None on a channel without confirms.
         """
-        channel = cast("Channel", self)
-        connection = channel.connection
-        if channel.state > 1 or not connection.is_open:
-            channel.check_open()
-        if not channel.flow_active:
-            channel.check_flow()
-        if connection.role == "server":
-            connection.check_method(connection.publish_class)
+        state = self._state
+        connection = state.connection
+        if state.phase > OPEN or not connection.is_open:
+            check_channel_open(state)
+        if not state.flow_active:
+            check_flow(state)
+        if not connection.may_publish:
+            check_method(connection, connection.publish_class)
         method = connection.publish_class(
             exchange=exchange, routing_key=routing_key, mandatory=mandatory, immediate=immediate
         )
-        if channel.ticket and "ticket" in method.FIELDS:
-            method.ticket = channel.ticket
-        connection.queue_content(channel.number, method, properties, body)
-        if not channel.confirming:
+        if state.ticket and "ticket" in method.FIELDS:
+            method.ticket = state.ticket
+        if type(body) is bytes and len(body) >= VIEW_BYTES:
+            frames = frames_of(connection, state.number, method, properties, body)
+            queue_frames(connection, frames)
+        else:
+            raw = connection.encode_message(
+                state.number, method, properties, body, connection.frame_max
+            )
+            connection.out.append(raw)
+            connection.out_bytes += len(raw)
+        if not state.confirming:
             return None
-        publications = channel.publications
+        publications = state.publications
         publications.last = tag = publications.last + 1
         return tag
+
+    @overload
+    def consume(
+        self,
+        queue: str,
+        consumer_tag: str = "",
+        *,
+        no_local: bool = False,
+        no_ack: bool = False,
+        exclusive: bool = False,
+        no_wait: Literal[False] = False,
+        arguments: dict[str, Any] | None = None,
+    ) -> RequestT: ...
+
+    @overload
+    def consume(
+        self,
+        queue: str,
+        consumer_tag: str = "",
+        *,
+        no_local: bool = False,
+        no_ack: bool = False,
+        exclusive: bool = False,
+        no_wait: Literal[True],
+        arguments: dict[str, Any] | None = None,
+    ) -> None: ...
+
+    @overload
+    def consume(
+        self,
+        queue: str,
+        consumer_tag: str = "",
+        *,
+        no_local: bool = False,
+        no_ack: bool = False,
+        exclusive: bool = False,
+        no_wait: bool,
+        arguments: dict[str, Any] | None = None,
+    ) -> RequestT | None: ...
 
     def consume(
         self,
@@ -242,9 +514,9 @@ class Operations:
         exclusive: bool = False,
         no_wait: bool = False,
         arguments: dict[str, Any] | None = None,
-    ) -> Request | None:
+    ) -> RequestT | None:
         """Subscribe to a queue; ``request.consumer`` is what Delivered will name."""
-        return self._request(
+        return self._send(
             "basic.consume",
             queue=queue,
             consumer_tag=consumer_tag,
@@ -255,23 +527,29 @@ class Operations:
             arguments=arguments,
         )
 
-    def cancel(self, consumer_tag: str, *, no_wait: bool = False) -> Request | None:
+    @overload
+    def cancel(self, consumer_tag: str, *, no_wait: Literal[True]) -> None: ...
+
+    @overload
+    def cancel(self, consumer_tag: str, *, no_wait: bool = False) -> RequestT | None: ...
+
+    def cancel(self, consumer_tag: str, *, no_wait: bool = False) -> RequestT | None:
         """End a consumer; deliveries may come until the reply.
 
         A server ends one of its client's by this call. Where the channel is over, or the server
         ended the consumer before, it does nothing and gives None.
         """
-        channel = cast("Channel", self)
-        if not channel.is_open:
+        state = self._state
+        if not is_usable(state):
             return None
-        consumer = channel.consumers.get(consumer_tag)
+        consumer = state.consumers.get(consumer_tag)
         if consumer is None or not consumer.active:
-            if channel._was_cancelled(consumer_tag):
+            if consumer_tag in state.cancelled:
                 return None
-            raise LocalProtocolError(f"channel {channel.number} has no consumer {consumer_tag!r}")
-        return self._request("basic.cancel", consumer_tag=consumer_tag, no_wait=no_wait)
+            raise LocalProtocolError(f"channel {state.number} has no consumer {consumer_tag!r}")
+        return self._send("basic.cancel", consumer_tag=consumer_tag, no_wait=no_wait)
 
-    def get(self, queue: str, *, no_ack: bool = False) -> Request | None:
+    def get(self, queue: str, *, no_ack: bool = False) -> RequestT:
         """Take one message: the reply is a Message (basic.get-ok) or basic.get-empty."""
         return self._request("basic.get", queue=queue, no_ack=no_ack)
 
@@ -280,33 +558,33 @@ class Operations:
 
         A server confirms publications by it.
         """
-        channel = cast("Channel", self)
-        connection = channel.connection
-        if channel.state > 1 or not connection.is_open:
+        state = self._state
+        connection = state.connection
+        if state.phase > OPEN or not connection.is_open:
             return
         if not connection.may_ack:
-            connection.check_method(connection.ack_class)
-        channel.send_settling(
-            connection.ack_class(delivery_tag=delivery_tag, multiple=multiple),
-            delivery_tag,
-            multiple,
-        )
+            check_method(connection, connection.ack_class)
+        method = connection.ack_class(delivery_tag=delivery_tag, multiple=multiple)
+        send_settling(state, method, delivery_tag, multiple)
 
     def reject(self, delivery_tag: int, *, requeue: bool = True) -> None:
         """Refuse a delivery: back to its queue, or with requeue False away."""
-        self._request("basic.reject", delivery_tag=delivery_tag, requeue=requeue)
+        self._send("basic.reject", delivery_tag=delivery_tag, requeue=requeue)
 
     def nack(self, delivery_tag: int, *, multiple: bool = False, requeue: bool = True) -> None:
         """Refuse one delivery or all up to it; RabbitMQ's. A server refuses publications by it."""
-        self._request("basic.nack", delivery_tag=delivery_tag, multiple=multiple, requeue=requeue)
+        self._send("basic.nack", delivery_tag=delivery_tag, multiple=multiple, requeue=requeue)
 
-    def recover(self, *, requeue: bool = True) -> Request | None:
-        """Give back all deliveries that were not acknowledged; their tags are void then."""
-        return self._request("basic.recover", requeue=requeue)
+    def recover(self, *, requeue: bool = True) -> RequestT | None:
+        """Give back all deliveries that were not acknowledged; their tags are void then.
+
+        0-8 and 0-9 answer it by nothing: None there.
+        """
+        return self._send("basic.recover", requeue=requeue)
 
     def qos(
         self, *, prefetch_count: int = 0, prefetch_size: int = 0, global_: bool = False
-    ) -> Request | None:
+    ) -> RequestT:
         """Limit the deliveries that wait to be acknowledged; 0: no limit.
 
         prefetch_size counts bytes; global_ is for the whole channel.
@@ -320,22 +598,31 @@ class Operations:
 
     # ---- confirms, transactions, flow ----
 
-    def confirm(self, *, no_wait: bool = False) -> Request | None:
-        """Have publications numbered from 1 and confirmed; RabbitMQ's."""
-        return self._request("confirm.select", no_wait=no_wait)
+    @overload
+    def confirm(self, *, no_wait: Literal[False] = False) -> RequestT: ...
 
-    def select_tx(self) -> Request | None:
+    @overload
+    def confirm(self, *, no_wait: Literal[True]) -> None: ...
+
+    @overload
+    def confirm(self, *, no_wait: bool) -> RequestT | None: ...
+
+    def confirm(self, *, no_wait: bool = False) -> RequestT | None:
+        """Have publications numbered from 1 and confirmed; RabbitMQ's."""
+        return self._send("confirm.select", no_wait=no_wait)
+
+    def select_tx(self) -> RequestT:
         """Give the channel transactions."""
         return self._request("tx.select")
 
-    def commit_tx(self) -> Request | None:
+    def commit_tx(self) -> RequestT:
         """Make what was published and acknowledged since the last commit valid."""
         return self._request("tx.commit")
 
-    def rollback_tx(self) -> Request | None:
+    def rollback_tx(self) -> RequestT:
         """Undo it: the deliveries wait to be acknowledged again."""
         return self._request("tx.rollback")
 
-    def flow(self, active: bool) -> Request | None:
+    def flow(self, active: bool) -> RequestT:
         """Ask the peer to stop (False) or start sending contents on this channel."""
         return self._request("channel.flow", active=active)

@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
+from ..errors import DecodeError, EncodeError
 from . import _codes, _rules
-from ._channel import CLOSING, OPEN, OPENING, Channel
-from ._ending import end_channel
+from ._channel import (
+    Channel,
+    Endpoint,
+    Engine,
+    PeerRequest,
+    Request,
+    State,
+    StateOfConnection,
+)
+from ._checks import is_usable
+from ._client import ClientHandshake
+from ._ending import end_channel, end_connection, queue_channel_close, queue_close
 from ._faults import ChannelException, ConnectionException
-from ._requests import PeerRequest, Request
+from ._output import queue
 from ._rules import take_delivery
+from ._server import ServerHandshake
+from ._state import CLOSING, OPEN, OPENING, ChannelState
+from ._types import Event
+from .errors import RemoteProtocolError
 from .events import (
     Acked,
     Acknowledged,
@@ -18,7 +33,6 @@ from .events import (
     ChannelOpened,
     ConsumerCancelled,
     Delivered,
-    Event,
     FlowChanged,
     MethodReceived,
     Nacked,
@@ -30,12 +44,10 @@ from .events import (
     Unblocked,
 )
 
-if TYPE_CHECKING:
-    from ._client import ClientHandshake
-    from ._legacy import LegacyConnection
-    from ._server import ServerHandshake
-
 __all__ = ["Receiver"]
+
+#: How many names of consumers that the server cancelled a channel remembers.
+_CANCELLED = 256
 
 Handler: TypeAlias = Callable[[int, Any, list[Event]], None]
 
@@ -50,6 +62,8 @@ class Receiver:
         "_channels",
         "_connection",
         "_deliver",
+        "_endpoint",
+        "_engine",
         "_handshake",
         "_model",
         "_peer",
@@ -59,11 +73,18 @@ class Receiver:
     )
 
     def __init__(
-        self, connection: LegacyConnection, handshake: ClientHandshake | ServerHandshake
+        self,
+        connection: StateOfConnection,
+        handshake: ClientHandshake | ServerHandshake,
+        endpoint: Endpoint,
+        engine: Engine,
     ) -> None:
+        """endpoint, engine: what channels that the peer opens are given."""
         self._connection = connection
         self._handshake = handshake
-        self._channels = connection.channels
+        self._endpoint = endpoint
+        self._engine = engine
+        self._channels = connection.states
         self._model = model = connection.model
         self._peer = "server" if connection.role == "client" else "client"
         self._deliver = model.method("basic.deliver")
@@ -98,7 +119,7 @@ class Receiver:
         method = message.method
         kind = type(method)
         channel = self._channels.get(number)
-        if channel is None or channel.state > OPEN or not self._connection.is_open:
+        if channel is None or channel.phase > OPEN or not self._connection.is_open:
             channel = self._usable(number, method)
             if channel is None or kind is self._deliver:  # no deliveries while it is closing
                 return
@@ -112,40 +133,43 @@ class Receiver:
             publications = channel.publications
             if channel.confirming:
                 publications.last += 1
-                events.append(Published(channel, message, publications.last))
+                events.append(Published(channel.channel, message, publications.last))
             else:
-                events.append(Published(channel, message, None))
+                events.append(Published(channel.channel, message, None))
         elif kind is self._return:
-            events.append(Returned(channel, message))
+            events.append(Returned(channel.channel, message))
         elif kind in self._model.replies:
             self._on_reply(channel, message, method, events)
         else:
-            events.append(MethodReceived(channel, message))
+            events.append(MethodReceived(channel.channel, message))
 
     # ---- acknowledgements and confirms ----
 
     def _on_settled(self, number: int, method: Any, events: list[Event]) -> None:
         channel = self._channels.get(number)
-        if channel is None or channel.state > OPEN or not self._connection.is_open:
+        if channel is None or channel.phase > OPEN or not self._connection.is_open:
             channel = self._usable(number, method)
             if channel is None:
                 return
         name = type(method).NAME
         tag = method.delivery_tag
         multiple = name != "basic.reject" and method.multiple
-        tags = channel.settle(tag, multiple, self._peer == "client")
+        if self._peer == "client":
+            tags = channel.deliveries.settle(tag, multiple)
+        else:
+            tags = channel.publications.settle(tag, multiple)
         if tags is None:
-            if channel.state == CLOSING or not self._connection.is_open:
+            if channel.phase == CLOSING or not self._connection.is_open:
                 return
             raise ChannelException(
                 _codes.UNKNOWN_DELIVERY_TAG, f"unknown delivery tag {tag}", method, number
             )
         if self._peer == "server":
-            events.append((Acked if name == "basic.ack" else Nacked)(channel, tags))
+            events.append((Acked if name == "basic.ack" else Nacked)(channel.channel, tags))
         elif name == "basic.ack":
-            events.append(Acknowledged(channel, tags))
+            events.append(Acknowledged(channel.channel, tags))
         else:
-            events.append(Rejected(channel, tags, bool(method.requeue)))
+            events.append(Rejected(channel.channel, tags, bool(method.requeue)))
 
     # ---- methods ----
 
@@ -176,7 +200,7 @@ class Receiver:
             return
         if kind in self._model.replies and self._answers(channel, kind):
             self._on_reply(channel, method, method, events)
-        elif channel.state == CLOSING or not connection.is_open:
+        elif channel.phase == CLOSING or not connection.is_open:
             return
         elif kind in self._model.replies:
             raise ConnectionException(
@@ -185,7 +209,7 @@ class Receiver:
         else:
             self._on_request(channel, method, events)
 
-    def _usable(self, number: int, method: Any) -> Channel | None:
+    def _usable(self, number: int, method: Any) -> State | None:
         """The channel of a method; None where the method is to be passed over."""
         connection = self._connection
         if connection.stage != "opened":
@@ -205,16 +229,16 @@ class Receiver:
             )
         # A client that closes is still told what was confirmed and answered. A server has no use
         # for more: what it passed over before may be what this rests on.
-        closing = channel.state == CLOSING or not connection.is_open
+        closing = channel.phase == CLOSING or not connection.is_open
         if channel.discarding or (closing and self._peer == "client"):
             return None
         return channel
 
     @staticmethod
-    def _answers(channel: Channel, kind: type) -> bool:
+    def _answers(channel: State, kind: type) -> bool:
         return bool(channel.sent) and kind in channel.sent[0].method.RESPONSES
 
-    def _on_reply(self, channel: Channel, reply: Any, method: Any, events: list[Event]) -> None:
+    def _on_reply(self, channel: State, reply: Any, method: Any, events: list[Event]) -> None:
         """Complete the request that is next; reply is the method, or the Message around it."""
         if not self._answers(channel, type(method)):
             text = f"{method.NAME} answers nothing that was asked"
@@ -227,20 +251,20 @@ class Receiver:
             raise ConnectionException(fault[0], fault[1], method, channel.number)
         channel.sent.popleft()
         request.response = reply
-        if channel.state == OPENING:
-            channel.state = OPEN
-            events.append(ChannelOpened(channel))
+        if channel.phase == OPENING:
+            channel.phase = OPEN
+            events.append(ChannelOpened(channel.channel))
             return
         effect = _rules.REPLY_EFFECTS.get(name)
         if effect is not None:
             effect(channel, request, method)
         if channel.leaving:
-            channel.forget_left()
-        events.append(Replied(channel, request, reply))
-        if type(method).RESPONSES and channel.is_open:  # file.open-ok asks for file.stage
+            _forget_left(channel)
+        events.append(Replied(channel.channel, request, reply))
+        if type(method).RESPONSES and is_usable(channel):  # file.open-ok asks for file.stage
             self._on_request(channel, method, events)
 
-    def _on_request(self, channel: Channel, method: Any, events: list[Event]) -> None:
+    def _on_request(self, channel: State, method: Any, events: list[Event]) -> None:
         """A method that begins something."""
         kind = type(method)
         name = kind.NAME
@@ -262,11 +286,11 @@ class Receiver:
         if not kind.RESPONSES:
             if effect is not None:
                 effect(channel, method, None)
-            events.append(MethodReceived(channel, method))
+            events.append(MethodReceived(channel.channel, method))
             return
         connection = self._connection
         expects = self._model.expects_reply(method)
-        request = PeerRequest(method, channel, connection, expects)
+        request = PeerRequest(method, channel.channel, self._engine, expects)
         if effect is not None:
             effect(channel, method, request)
         if expects:
@@ -278,24 +302,24 @@ class Receiver:
                     channel.number,
                 )
             channel.received.append(request)
-        events.append(Requested(channel, request))
+        events.append(Requested(channel.channel, request))
 
-    def _on_flow(self, channel: Channel, method: Any, events: list[Event]) -> None:
+    def _on_flow(self, channel: State, method: Any, events: list[Event]) -> None:
         channel.flow_active = bool(method.active)
         reply = self._model.make("channel.flow-ok", active=channel.flow_active)
-        self._connection.queue(channel.number, reply)
-        events.append(FlowChanged(channel, channel.flow_active))
+        queue(self._connection, channel.number, reply)
+        events.append(FlowChanged(channel.channel, channel.flow_active))
 
-    def _on_cancel(self, channel: Channel, method: Any, events: list[Event]) -> None:
+    def _on_cancel(self, channel: State, method: Any, events: list[Event]) -> None:
         """The server ended a consumer."""
         consumer = channel.consumers.pop(method.consumer_tag, None)
         if self._model.expects_reply(method):
             reply = self._model.make("basic.cancel-ok", consumer_tag=method.consumer_tag)
-            self._connection.queue(channel.number, reply)
+            queue(self._connection, channel.number, reply)
         # One that the caller cancels at the same time is told by the reply to that.
         if consumer is not None and consumer.active:
             consumer.active = False
-            channel._note_cancelled(consumer.tag)
+            _note_cancelled(channel, consumer.tag)
             events.append(ConsumerCancelled(consumer))
 
     # ---- channels ----
@@ -310,9 +334,11 @@ class Receiver:
         if number in self._channels or not 1 <= number <= limit:
             text = f"channel {number} is open already or not within 1 to {limit}"
             raise ConnectionException(_codes.CHANNEL_NOT_OPEN, text, method, number)
-        channel = self._channels[number] = Channel(connection, number, OPEN)
-        connection.queue(number, self._model.make("channel.open-ok"))
-        events.append(ChannelOpened(channel))
+        channel: State = ChannelState(connection, number, OPEN)
+        connection.channels[number] = Channel(self._endpoint, self._engine, channel)
+        self._channels[number] = channel
+        queue(connection, number, self._model.make("channel.open-ok"))
+        events.append(ChannelOpened(channel.channel))
 
     def _on_channel_end(self, number: int, method: Any, events: list[Event]) -> None:
         """channel.close or channel.close-ok."""
@@ -331,8 +357,8 @@ class Receiver:
             )
         if method.NAME == "channel.close":
             if connection.is_open:
-                connection.queue(number, self._model.make("channel.close-ok"))
-            if channel.state == CLOSING:
+                queue(connection, number, self._model.make("channel.close-ok"))
+            if channel.phase == CLOSING:
                 # Both at once: the number is free when the peer has answered ours, too.
                 if not channel.discarding:
                     channel.close_reason = (method.reply_code, method.reply_text)
@@ -340,12 +366,13 @@ class Receiver:
             blamed = self._blamed(method)
             end_channel(channel, events, method.reply_code, method.reply_text, blamed, "remote")
             return
-        if channel.state != CLOSING:
+        if channel.phase != CLOSING:
             raise ConnectionException(
                 _codes.OUT_OF_TURN, "channel.close-ok answers nothing", method, number
             )
         if channel.discarding:
             self._channels.pop(number)
+            connection.channels.pop(number)
             return
         code, text = channel.close_reason or (200, "")
         end_channel(channel, events, code, text, None, "local")
@@ -364,17 +391,19 @@ class Receiver:
                 raise ConnectionException(
                     _codes.OUT_OF_TURN, f"{name} before the handshake", method
                 )
-            connection.queue(0, self._model.make("connection.close-ok"))
+            queue(connection, 0, self._model.make("connection.close-ok"))
             kind = self._blamed(method)
             blamed = None if kind is None else kind.NAME
-            connection.end(events, method.reply_code, method.reply_text, blamed, "remote")
+            end_connection(
+                connection, events, method.reply_code, method.reply_text, blamed, "remote"
+            )
         elif name == "connection.close-ok":
             if connection.close_reason is None:
                 raise ConnectionException(
                     _codes.OUT_OF_TURN, "connection.close-ok answers nothing", method
                 )
             code, text = connection.close_reason
-            connection.end(events, code, text, None, "local")
+            end_connection(connection, events, code, text, None, "local")
         elif connection.close_reason is not None:
             return
         elif connection.stage != "opened":
@@ -410,6 +439,86 @@ class Receiver:
             raise ConnectionException(
                 _codes.TOO_MANY_REQUESTS, "too many requests wait for replies", method
             )
-        peer_request = PeerRequest(method, None, connection, self._model.expects_reply(method))
+        peer_request = PeerRequest(method, None, self._engine, self._model.expects_reply(method))
         connection.received.append(peer_request)
         events.append(Requested(None, peer_request))
+
+    # ---- faults ----
+
+    def fault_of(self, error: DecodeError) -> ConnectionException:
+        code, number = error.reply_code, error.channel or 0
+        method = self._model.methods.get(error.method or "")
+        if self._model.is_hard(code):
+            return ConnectionException(code, str(error), method, number)
+        if number not in self._channels:
+            return ConnectionException(
+                _codes.CHANNEL_NOT_OPEN, f"content on channel {number}, not open", method, number
+            )
+        return ChannelException(code, str(error), method, number)
+
+    def check_asserts(self, number: int, item: Any) -> None:
+        """Refuse a method or content whose values the specification excludes."""
+        method = getattr(item, "method", item)
+        try:
+            if hasattr(method, "validate"):
+                method.validate()
+            if hasattr(item, "properties"):
+                item.properties.validate()
+        except EncodeError as error:
+            code = self._model.illegal_value(error.method, error.field)
+            if self._model.is_hard(code):
+                raise ConnectionException(code, str(error), method, number) from None
+            if number in self._channels:  # else it is refused for its channel
+                raise ChannelException(code, str(error), method, number) from None
+
+    def answer(self, fault: ConnectionException, events: list[Event]) -> None:
+        """Close what a fault of the peer ends.
+
+        Raises:
+            RemoteProtocolError: the connection.
+        """
+        connection = self._connection
+        code = self._model.reply_code(fault.reply_code)
+        text = self._model.reply_text(code, fault.text)
+        kind = fault.method
+        if kind is not None and not isinstance(kind, type):
+            kind = type(kind)
+        if isinstance(fault, ChannelException):
+            channel = self._channels[fault.number]
+            if channel.phase != CLOSING and connection.is_open:
+                queue_channel_close(channel, code, text, kind)
+                channel.discarding = True
+                end_channel(channel, events, code, text, kind, "local", keep=True)
+            return
+        if isinstance(self._handshake, ServerHandshake) and connection.stage == "start":
+            try:
+                self._handshake.refuse_header(b"", fault.text, events)
+            except RemoteProtocolError as error:
+                connection.error = error
+                raise
+        if connection.stage != "start" and connection.close_reason is None:
+            queue_close(connection, code, text, kind)
+        name = None if kind is None else kind.NAME
+        end_connection(connection, events, code, text, name, "local")
+        refusal = RemoteProtocolError(
+            text, reply_code=code, channel=fault.number, method=name, events=events
+        )
+        connection.error = refusal
+        raise refusal
+
+
+def _forget_left(channel: State) -> None:
+    """Drop the consumers whose last delivery has come, now that a request was answered."""
+    answered = channel.requests_made - len(channel.sent)
+    while channel.leaving and channel.leaving[0][0] < answered:
+        _, consumer = channel.leaving.popleft()
+        if channel.consumers.get(consumer.tag) is consumer:
+            del channel.consumers[consumer.tag]
+
+
+def _note_cancelled(channel: State, consumer_tag: str) -> None:
+    """The server cancelled a consumer: to cancel it again does nothing."""
+    names = channel.cancelled
+    names[consumer_tag] = None
+    if len(names) > _CANCELLED:
+        del names[next(iter(names))]

@@ -7,15 +7,12 @@ that a method of the peer breaks closes channel or connection with the reply cod
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
+from typing import Any, TypeAlias, cast, overload
 
 from . import _codes
+from ._channel import Consumer, Request, State
 from ._faults import ConnectionException
-from ._requests import Consumer, Request
-
-if TYPE_CHECKING:
-    from ._channel import Channel
-    from ._tags import TransactionalDeliveries
+from ._tags import TransactionalDeliveries
 
 __all__ = [
     "CHECKS",
@@ -30,13 +27,18 @@ __all__ = [
 #: delivery is noted with its check: nothing can refuse it afterwards.
 #: (reply code, what is wrong).
 Fault: TypeAlias = tuple[int, str]
-Check: TypeAlias = "Callable[[Channel, Any], Fault | None]"
-Effect: TypeAlias = "Callable[[Channel, Any, Request | None], object]"
-ReplyCheck: TypeAlias = "Callable[[Channel, Request, Any], Fault | None]"
-ReplyEffect: TypeAlias = "Callable[[Channel, Request, Any], None]"
+Check: TypeAlias = "Callable[[State, Any], Fault | None]"
+Effect: TypeAlias = "Callable[[State, Any, Request | None], object]"
+ReplyCheck: TypeAlias = "Callable[[State, Request, Any], Fault | None]"
+ReplyEffect: TypeAlias = "Callable[[State, Request, Any], None]"
 
 
-def _check_consume(channel: Channel, method: Any) -> Fault | None:
+def _asked(request: Request) -> Any:
+    """The method of a request, of the class that its rule is for."""
+    return request.method
+
+
+def _check_consume(channel: State, method: Any) -> Fault | None:
     tag = method.consumer_tag
     consumer = channel.consumers.get(tag)
     if tag and consumer is not None and consumer.active:
@@ -46,8 +48,8 @@ def _check_consume(channel: Channel, method: Any) -> Fault | None:
     return None
 
 
-def _do_consume(channel: Channel, method: Any, request: Request | None) -> None:
-    consumer = Consumer(channel, method.consumer_tag, method.queue, bool(method.no_ack))
+def _do_consume(channel: State, method: Any, request: Request | None) -> None:
+    consumer = Consumer(channel.channel, method.consumer_tag, method.queue, bool(method.no_ack))
     if request is not None:
         request.consumer = consumer
     if consumer.tag:
@@ -55,8 +57,8 @@ def _do_consume(channel: Channel, method: Any, request: Request | None) -> None:
         channel.consumers[consumer.tag] = consumer
 
 
-def _check_consume_ok(channel: Channel, request: Request, reply: Any) -> Fault | None:
-    requested_tag = request.method.consumer_tag
+def _check_consume_ok(channel: State, request: Request, reply: Any) -> Fault | None:
+    requested_tag = _asked(request).consumer_tag
     if requested_tag and reply.consumer_tag != requested_tag:
         return (
             _codes.OUT_OF_TURN,
@@ -68,14 +70,14 @@ def _check_consume_ok(channel: Channel, request: Request, reply: Any) -> Fault |
     return None
 
 
-def _do_consume_ok(channel: Channel, request: Request, reply: Any) -> None:
+def _do_consume_ok(channel: State, request: Request, reply: Any) -> None:
     consumer = request.consumer
     if consumer is not None and not consumer.tag:
         consumer.tag = reply.consumer_tag
         channel.consumers[consumer.tag] = consumer
 
 
-def _do_cancel(channel: Channel, method: Any, request: Request | None) -> None:
+def _do_cancel(channel: State, method: Any, request: Request | None) -> None:
     """Of a client: what is under way still comes, until the reply."""
     consumer = channel.consumers.get(method.consumer_tag)
     if consumer is None:
@@ -91,21 +93,21 @@ def _do_cancel(channel: Channel, method: Any, request: Request | None) -> None:
         del channel.consumers[method.consumer_tag]
 
 
-def _do_cancel_ok(channel: Channel, request: Request, reply: Any) -> None:
-    tag = request.method.consumer_tag
+def _do_cancel_ok(channel: State, request: Request, reply: Any) -> None:
+    tag = _asked(request).consumer_tag
     if request.consumer is not None and channel.consumers.get(tag) is request.consumer:
         del channel.consumers[tag]
 
 
 @overload
-def take_delivery(channel: Channel, method: Any) -> Consumer: ...
+def take_delivery(channel: State, method: Any) -> Consumer: ...
 
 
 @overload
-def take_delivery(channel: Channel, method: Any, no_ack: bool) -> None: ...
+def take_delivery(channel: State, method: Any, no_ack: bool) -> None: ...
 
 
-def take_delivery(channel: Channel, method: Any, no_ack: bool | None = None) -> Consumer | None:
+def take_delivery(channel: State, method: Any, no_ack: bool | None = None) -> Consumer | None:
     """Note a basic.deliver, or with no_ack a basic.get-ok, that is sent or received.
 
     Returns:
@@ -132,7 +134,7 @@ def take_delivery(channel: Channel, method: Any, no_ack: bool | None = None) -> 
     return consumer
 
 
-def _take_deliver(channel: Channel, method: Any) -> Fault | None:
+def _take_deliver(channel: State, method: Any) -> Fault | None:
     try:
         take_delivery(channel, method)
     except ConnectionException as fault:
@@ -140,15 +142,15 @@ def _take_deliver(channel: Channel, method: Any) -> Fault | None:
     return None
 
 
-def _take_get_ok(channel: Channel, request: Request, reply: Any) -> Fault | None:
+def _take_get_ok(channel: State, request: Request, reply: Any) -> Fault | None:
     try:
-        take_delivery(channel, reply, bool(request.method.no_ack))
+        take_delivery(channel, reply, bool(_asked(request).no_ack))
     except ConnectionException as fault:
         return fault.reply_code, fault.text
     return None
 
 
-def _check_recover(channel: Channel, method: Any) -> Fault | None:
+def _check_recover(channel: State, method: Any) -> Fault | None:
     # Spec: 0-8 and 0-9, basic.recover: "only allowed on non-transacted channels". 0-9-1 has not
     # this rule, and a recover that is answered.
     if channel.transactional and not channel.connection.model.has_recover_ok:
@@ -156,54 +158,54 @@ def _check_recover(channel: Channel, method: Any) -> Fault | None:
     return None
 
 
-def _do_recover(channel: Channel, method: Any, request: Request | None) -> None:
+def _do_recover(channel: State, method: Any, request: Request | None) -> None:
     channel.deliveries.forget()
     if channel.connection.model.expects_reply(method):
-        channel._recovering.append(channel.deliveries.last)
+        channel.recovering.append(channel.deliveries.last)
 
 
-def _do_recover_ok(channel: Channel, request: Request, reply: Any) -> None:
+def _do_recover_ok(channel: State, request: Request, reply: Any) -> None:
     # What was on its way when it was asked for went back as well; what a rollback gave back since
     # did not.
-    channel.deliveries.forget(channel._recovering.popleft())
+    channel.deliveries.forget(channel.recovering.popleft())
 
 
-def _check_confirm(channel: Channel, method: Any) -> Fault | None:
+def _check_confirm(channel: State, method: Any) -> Fault | None:
     if channel.transactional:
         return _codes.MODE_CONFLICT, "a channel with transactions cannot confirm"
     return None
 
 
-def _do_confirm(channel: Channel, method: Any, request: Request | None) -> None:
+def _do_confirm(channel: State, method: Any, request: Request | None) -> None:
     channel.confirming = True
 
 
-def _check_tx_select(channel: Channel, method: Any) -> Fault | None:
+def _check_tx_select(channel: State, method: Any) -> Fault | None:
     if channel.confirming:
         return _codes.MODE_CONFLICT, "a channel with confirms cannot have transactions"
     return None
 
 
-def _do_tx_select(channel: Channel, method: Any, request: Request | None) -> None:
+def _do_tx_select(channel: State, method: Any, request: Request | None) -> None:
     channel.transactional = True
     channel.deliveries = channel.deliveries.transactional()
 
 
-def _check_transactional(channel: Channel, method: Any) -> Fault | None:
+def _check_transactional(channel: State, method: Any) -> Fault | None:
     if not channel.transactional:
         return _codes.NO_TRANSACTION, "the channel has no transactions"
     return None
 
 
-def _do_commit(channel: Channel, method: Any, request: Request | None) -> None:
+def _do_commit(channel: State, method: Any, request: Request | None) -> None:
     cast("TransactionalDeliveries", channel.deliveries).commit()
 
 
-def _do_rollback(channel: Channel, method: Any, request: Request | None) -> None:
+def _do_rollback(channel: State, method: Any, request: Request | None) -> None:
     cast("TransactionalDeliveries", channel.deliveries).rollback()
 
 
-def _do_access(channel: Channel, request: Request, reply: Any) -> None:
+def _do_access(channel: State, request: Request, reply: Any) -> None:
     """0-8, 0-9: later operations name the ticket that the server gave."""
     channel.ticket = reply.ticket
 

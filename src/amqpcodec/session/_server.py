@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..negotiation import negotiate
 from . import _codes, _sasl
-from ._client import lowest
+from ._channel import StateOfConnection
+from ._ending import end_connection, queue_close
 from ._faults import ConnectionException
+from ._output import queue, queue_bytes
+from ._tuning import check_tune, lowest, opened, tuned
+from ._types import Event
 from .errors import LocalProtocolError, RemoteProtocolError
-from .events import ConnectionOpened, Event, LoginContinued, LoginRequested, OpenRequested
-
-if TYPE_CHECKING:
-    from ._legacy import LegacyConnection
+from .events import ConnectionOpened, LoginContinued, LoginRequested, OpenRequested
 
 __all__ = ["ServerHandshake"]
 
@@ -23,7 +24,7 @@ class ServerHandshake:
 
     def __init__(
         self,
-        connection: LegacyConnection,
+        connection: StateOfConnection,
         *,
         mechanisms: Iterable[str],
         locales: Iterable[str],
@@ -34,7 +35,7 @@ class ServerHandshake:
         self._locales = tuple(locales)
         self._properties = connection.model.peer_properties(server_properties)
         connection.encode(0, self._start(connection.model.version))
-        connection._check_tune("connection.tune")
+        check_tune(connection, "connection.tune")
         self._peer_closes_well = False
         self._virtual_host = ""
         #: What the client has to send, or what the caller has to answer.
@@ -61,7 +62,7 @@ class ServerHandshake:
         if reason is not None:
             self.refuse_header(reply, reason, events)
         connection.stage = "login"
-        connection.queue(0, self._start(spoken))
+        queue(connection, 0, self._start(spoken))
         self.expected = ("connection.start-ok",)
 
     def _start(self, version: tuple[int, int]) -> Any:
@@ -77,8 +78,8 @@ class ServerHandshake:
     def refuse_header(self, reply: bytes, reason: str | None, events: list[Event]) -> None:
         """End what did not begin as AMQP: by our own header, as the specification wants it."""
         connection = self._connection
-        connection.queue_bytes(reply or connection.model.module.PROTOCOL_HEADER)
-        connection.end(events, 0, reason or "no protocol header", None, "local")
+        queue_bytes(connection, reply or connection.model.module.PROTOCOL_HEADER)
+        end_connection(connection, events, 0, reason or "no protocol header", None, "local")
         raise RemoteProtocolError(reason or "no protocol header", events=events)
 
     def on_method(self, method: Any, events: list[Event]) -> None:
@@ -132,8 +133,11 @@ class ServerHandshake:
             raise ConnectionException(
                 _codes.LIMIT_REFUSED, f"frame_max {method.frame_max} is below the minimum", method
             )
-        connection.tuned(
-            lowest(connection.channel_max, method.channel_max), method.frame_max, method.heartbeat
+        tuned(
+            connection,
+            lowest(connection.channel_max, method.channel_max),
+            method.frame_max,
+            method.heartbeat,
         )
         connection.stage = "open"
         self.expected = ("connection.open",)
@@ -165,7 +169,8 @@ class ServerHandshake:
         connection = self._connection
         own_heartbeat = connection.wanted_heartbeat
         connection.stage = "tune"
-        connection.queue(
+        queue(
+            connection,
             0,
             connection.model.make(
                 "connection.tune",
@@ -180,7 +185,7 @@ class ServerHandshake:
         """Ask for more."""
         if not self._is_asked("login"):
             return
-        self._connection.queue(0, self._connection.model.make("connection.secure", challenge=raw))
+        queue(self._connection, 0, self._connection.model.make("connection.secure", challenge=raw))
         self.expected = ("connection.secure-ok",)
 
     def refuse_login(self, text: str) -> None:
@@ -191,71 +196,26 @@ class ServerHandshake:
         code = _codes.ACCESS_REFUSED
         reason = connection.model.reply_text(code, text)
         if self._peer_closes_well:
-            connection.queue_close(code, reason, None)
+            queue_close(connection, code, reason, None)
         else:
-            connection.end([], code, reason, None, "local")
+            end_connection(connection, [], code, reason, None, "local")
 
     def accept_open(self) -> ConnectionOpened | None:
         """Open the virtual host that was asked for."""
         if not self._is_asked("open"):
             return None
         connection = self._connection
-        connection.queue(0, connection.model.make("connection.open-ok"))
-        connection.opened(self._virtual_host)
-        return ConnectionOpened(
-            virtual_host=self._virtual_host,
-            peer_properties=connection.peer_properties,
-            channel_max=connection.channel_max,
-            frame_max=connection.frame_max,
-            heartbeat=connection.heartbeat,
-        )
+        queue(connection, 0, connection.model.make("connection.open-ok"))
+        return opened(connection, self._virtual_host)
 
     def refuse_open(self, reply_code: int, text: str) -> None:
         """Say no, with the reason."""
         if not self._is_asked("open"):
             return
         connection = self._connection
-        connection.queue_close(
+        queue_close(
+            connection,
             reply_code,
             connection.model.reply_text(reply_code, text),
             connection.model.method("connection.open"),
         )
-
-
-class ServerCalls:
-    """The calls of a connection in the server's role that answer the client's handshake.
-
-    On a connection that is over they do nothing: the client may have closed it with the same bytes.
-    """
-
-    __slots__ = ()
-
-    _handshake: Any
-
-    def _server(self) -> ServerHandshake:
-        if not isinstance(self._handshake, ServerHandshake):
-            raise LocalProtocolError("a client has nobody to let in")
-        return self._handshake
-
-    def accept_login(self) -> None:
-        """Answer LoginRequested or LoginContinued: let the client in."""
-        self._server().accept_login()
-
-    def challenge(self, raw: bytes) -> None:
-        """Answer LoginRequested or LoginContinued: ask for more (connection.secure)."""
-        self._server().challenge(raw)
-
-    def refuse_login(self, text: str = "login was refused") -> None:
-        """Answer LoginRequested or LoginContinued: no, with code 403 and the reason.
-
-        A client that does not announce authentication_failure_close is closed without a word.
-        """
-        self._server().refuse_login(text)
-
-    def accept_open(self) -> ConnectionOpened | None:
-        """Answer OpenRequested: the connection is open. None where it is over already."""
-        return self._server().accept_open()
-
-    def refuse_open(self, reply_code: int = 530, text: str = "") -> None:
-        """Answer OpenRequested: no such virtual host, or not for this client."""
-        self._server().refuse_open(reply_code, text)

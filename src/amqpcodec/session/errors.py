@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ..errors import AMQPCodecError
-
-if TYPE_CHECKING:
-    from .events import Event
+from ._types import Event
 
 __all__ = ["LocalProtocolError", "ProtocolError", "RemoteProtocolError"]
 

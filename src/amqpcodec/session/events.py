@@ -7,14 +7,12 @@ To servers: LoginRequested to Rejected.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any
 
 from .._public import listing
-
-if TYPE_CHECKING:
-    from ._channel import Channel
-    from ._requests import Consumer, PeerRequest, Request
-    from ._tags import Tags
+from ._channel import Channel, Consumer, PeerRequest, Request
+from ._tags import Tags
+from ._types import ClosedBy, Deliver, Event, Message, Method, Publish, Return
 
 __all__ = [
     "Acked",
@@ -45,21 +43,6 @@ __all__ = [
 ]
 
 __dir__ = listing(__name__)
-
-#: Who ended it: "local" (this end, by a call or for a mistake of the peer) or "remote" (the peer).
-ClosedBy: TypeAlias = Literal["local", "remote"]
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Base of all events.
-
-    Attributes:
-        channel: of which channel it is, where it has one; None for the connection as a whole.
-        link, session: of AMQP 1.0: which link or session it is of.
-        begin, attach: the performative that came.
-        error: what its sender said was wrong, or None.
-    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +128,7 @@ class MethodReceived(Event):
     """A method that is not answered and has no event of its own (basic.recover-async)."""
 
     channel: Channel
-    method: Any
+    method: Method | Message[Method]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +137,7 @@ class Replied(Event):
 
     channel: Channel | None
     request: Request
-    reply: Any
+    reply: Method | Message[Method]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +162,7 @@ class Delivered(Event):
     """A message for a consumer; message.method is basic.deliver."""
 
     consumer: Consumer
-    message: Any
+    message: Message[Deliver]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +170,7 @@ class Returned(Event):
     """A message that could not be routed or taken; message.method is basic.return."""
 
     channel: Channel
-    message: Any
+    message: Message[Return]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +293,7 @@ class Published(Event):
     """
 
     channel: Channel
-    message: Any
+    message: Message[Publish]
     tag: int | None
 
 

@@ -1,13 +1,13 @@
 """Public names of the session of AMQP 1.0: events to match, mechanisms, limits, and the objects.
 
-``Connection("client", protocol="1.0", sasl=v1.Plain("guest", "guest"))`` makes the engine; the
-guide is docs/session-1.0.md.
+``v1.Connection("client", sasl=v1.Plain("guest", "guest"))`` is one end of a connection. The guide
+is docs/session-1.0.md.
 """
 
 from __future__ import annotations
 
 from .._public import listing
-from ._v1.connection import V1Connection
+from ._v1.connection import Connection
 from ._v1.delivery import IncomingDelivery, OutgoingDelivery
 from ._v1.events import (
     Authenticated,
@@ -52,6 +52,7 @@ __all__ = [
     "Authenticated",
     "AuthenticationFailed",
     "AuthenticationRequested",
+    "Connection",
     "ConnectionClosed",
     "ConnectionOpened",
     "ConnectionRequested",
@@ -92,7 +93,6 @@ __all__ = [
     "TransactionDeclared",
     "TransactionDischarged",
     "TransactionFailed",
-    "V1Connection",
     "compare_unsettled",
 ]
 

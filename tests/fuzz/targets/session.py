@@ -148,7 +148,7 @@ class LegacyTalk(Talk):
             return
         methods = self.model.methods
         if self.role == "client":
-            major, minor = self.engine.model.version
+            major, minor = self.module.PROTOCOL.table["version"][:2]
             start = methods["connection.start"](
                 version_major=major, version_minor=minor, mechanisms=b"PLAIN", locales=b"en_US"
             )
@@ -172,7 +172,7 @@ class LegacyTalk(Talk):
                 self.land()
             return
         self.give(self.module.PROTOCOL_HEADER)
-        properties = CAPABILITIES if self.engine.model.name == "0-9-1" else {}
+        properties = CAPABILITIES if self.module.PROTOCOL.name == "0-9-1" else {}
         self.frame(methods["connection.start-ok"](
             client_properties=properties, mechanism="PLAIN", response=b"\0u\0p", locale="en_US"
         ))  # fmt: skip
@@ -480,9 +480,9 @@ TARGETS = [
         python=tuple(
             f"amqpcodec.session.{name}"
             for name in (
-                *("_channel", "_client", "_ending", "_heartbeats", "_legacy", "_model"),
-                *("_operations", "_output", "_receive", "_requests", "_rules", "_sasl", "_server"),
-                "_tags",
+                *("_channel", "_checks", "_client", "_connection", "_ending", "_engine"),
+                *("_heartbeats", "_model", "_operations", "_output", "_receive", "_rules"),
+                *("_sasl", "_server", "_settling", "_state", "_tags", "_tuning"),
             )
         ),
         quick=partial(quick, LegacyTalk),

@@ -9,7 +9,7 @@ from typing import Any
 from unittest import mock
 
 from amqpcodec import v1_0 as amqp
-from amqpcodec.session import Connection, v1
+from amqpcodec.session import v1
 from amqpcodec.session._v1 import scram
 from amqpcodec.session._v1.delivery import Delivery
 from amqpcodec.session._v1.link import Link
@@ -155,7 +155,7 @@ class V1Talk(Talk):
         }  # fmt: skip
         if head & 2:
             options["sasl"] = v1.Plain("u", "p") if self.role == "client" else sasl_server()
-        self.engine = Connection(self.role, protocol="1.0", **options)
+        self.engine = v1.Connection(self.role, **options)
         self.handles = 2
         self.head = (head >> 2) & 7
         self.open(self.head)

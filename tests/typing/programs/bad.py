@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from amqpcodec import session
 from amqpcodec import v0_9_1 as amqp
 
 publish = amqp.Basic.Publish()
@@ -95,3 +96,13 @@ for _, viewed in amqp.MessageDecoder(copy=False).feed(b""):
     if isinstance(viewed, amqp.Message):
         viewed.body.decode()  # error
 strict: amqp.Decoder = amqp.Decoder(errors="frame")  # error
+
+# ---- sessions ----
+session.Connection("client", protocol="1.0")  # error
+session.Connection("broker")  # error
+session.Connection("client", user="guest")  # error
+one = session.Connection("client").open_channel()
+one.settle(1, False, True)  # error
+print(one.declare_queue("q", no_wait=True).context)  # error
+print(one.connection.model)  # error
+print(one.declare_queue("q").method.queue)  # error

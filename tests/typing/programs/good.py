@@ -20,8 +20,9 @@ from amqpcodec.session import (
     Consumer,
     Delivered,
     Event,
-    LegacyConnection,
     LocalProtocolError,
+    Method,
+    OutstandingTags,
     Replied,
     Request,
     RequestFailed,
@@ -247,13 +248,15 @@ assert callable(load_xml_spec)
 # ---- sessions ----
 
 session = Connection("client", username="guest", heartbeat=10)
-assert_type(session, LegacyConnection)
+assert_type(session, Connection)
 assert_type(session.receive_data(b""), list[Event])
 assert_type(session.data_to_send(), bytes)
 assert_type(session.buffers_to_send(), list[bytes | memoryview])
 assert_type(session.next_timeout(1.0), float | None)
 assert_type(session.handle_timeout(1.0), list[Event])
 assert_type(session.channels, dict[int, Channel])
+assert_type(session.role, Literal["client", "server"])
+assert_type(session.close_reason, tuple[int, str] | None)
 try:
     assert_type(session.open_channel(), Channel)
 except LocalProtocolError as refusal:
@@ -264,15 +267,37 @@ def react(event: Event) -> str:
     match event:
         case Delivered(consumer, message):
             assert_type(consumer, Consumer)
-            return f"{consumer.tag} {message.body}"
+            assert_type(message.method.delivery_tag, int)
+            assert_type(message.properties.headers, dict[str, Any] | None)
+            return f"{consumer.tag} {message.body!r}"
         case Acked(channel, tags):
             assert_type(tags, tuple[int, ...] | TagRanges)
             assert_type(channel.publish("", "q", b""), int | None)
+        case Replied(_, _, amqp.Queue.DeclareOk(queue=name)):
+            assert_type(name, str)
         case Replied(_, request, _) | RequestFailed(_, request, _, _, _):
             assert_type(request, Request)
+            assert_type(request.method, Method)
+            assert_type(request.error, tuple[int, str] | None)
         case _:
             pass
     return type(event).__name__
+
+
+def ask(channel: Channel, no_wait: bool) -> None:
+    """A request is one unless no_wait says otherwise."""
+    assert_type(channel.declare_queue("q"), Request)
+    assert_type(channel.declare_queue("q", no_wait=False, durable=True), Request)
+    assert_type(channel.declare_queue("q", no_wait=no_wait), Request | None)
+    channel.declare_queue("q", no_wait=True)
+    assert_type(channel.consume("q").consumer, Consumer | None)
+    assert_type(channel.qos(prefetch_count=10), Request)
+    assert_type(channel.cancel("t"), Request | None)
+    assert_type(channel.send(amqp.Queue.Purge("q")), Request | None)
+    assert_type(channel.connection.open_channel(), Channel)
+    assert_type(channel.deliveries, OutstandingTags)
+    assert_type(list(channel.publications), list[int])
+    channel.close(404, "", amqp.Queue.Declare)
 
 
 assert [react(event) for event in session.receive_eof()] == ["ConnectionClosed"]

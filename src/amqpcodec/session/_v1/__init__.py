@@ -6,6 +6,6 @@ After qpid-proton's engine in what it covers; see docs/session-1.0.md. Its publi
 
 from __future__ import annotations
 
-from .connection import V1Connection
+from .connection import Connection
 
-__all__ = ["V1Connection"]
+__all__ = ["Connection"]

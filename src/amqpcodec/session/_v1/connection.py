@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ... import v1_0 as amqp
 from ..._scalars import as_int
 from ...errors import DecodeError
-from .._face import Connection, Role
+from .._types import ClosedBy, Event, Role
 from ..errors import LocalProtocolError, RemoteProtocolError
 from . import events
 from .conditions import error_of, symbol_of
@@ -25,15 +24,20 @@ from .session import Session
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from ..events import ClosedBy, Event
     from .link import Link
     from .transactions import Coordinator
 
-__all__ = ["V1Connection"]
+__all__ = ["Connection"]
 
 
-class V1Connection(Connection):
-    """AMQP 1.0 without I/O.
+class Connection:
+    """One end of a connection of AMQP 1.0, without I/O, clock or threads.
+
+    Feed it what the transport received, send what it has to send, and ask it when it wants to be
+    woken::
+
+        events = connection.receive_data(data)
+        transport.sendall(connection.data_to_send())
 
     A client sends its open as soon as the layers below are up. Sessions can begin from then on,
     also before the server has answered: while its limits are not known, frames have 512 bytes at
@@ -68,7 +72,6 @@ class V1Connection(Connection):
         self,
         role: Role,
         *,
-        protocol: str | ModuleType = "1.0",
         container_id: str | None = None,
         hostname: str | None = None,
         sasl: Mechanism | Sequence[Mechanism] | SaslServer | None = None,
@@ -123,12 +126,19 @@ class V1Connection(Connection):
         self._layers = Layers(self, _checked_sasl(role, sasl), tls)
 
     def __repr__(self) -> str:
-        return f"<V1Connection {self.role}, {self.state}>"
+        return f"<Connection {self.role}, {self.state}>"
 
     # --- what every session has -------------------------------------------------------------------
 
     def receive_data(self, data: Buffer) -> list[Event]:
-        """Take bytes from the peer; what they mean, in order."""
+        """Take bytes from the peer, in any chunking; what they mean, in order.
+
+        Empty data means nothing; `receive_eof` says that the peer has closed.
+
+        Raises:
+            RemoteProtocolError: the peer broke the protocol. Its ``events`` holds what came
+                before; a close is queued.
+        """
         if self._error is not None:
             raise self._error.again()
         remainder = memoryview(data).cast("B")
@@ -150,13 +160,21 @@ class V1Connection(Connection):
         return self._take_events()
 
     def receive_eof(self) -> list[Event]:
-        """Say that no more bytes come."""
+        """Say that no more bytes come: the transport was closed or lost.
+
+        Whatever was open ends: an event for each link, session and the connection. A second call,
+        or one after an orderly close, gives none.
+        """
         if not self._over:
             self._end_all(None, closed_by="remote", clean=False)
         return self._take_events()
 
+    def data_to_send(self) -> bytes:
+        """All bytes that wait to be sent, which are then forgotten here."""
+        return b"".join(self.buffers_to_send())
+
     def buffers_to_send(self) -> list[bytes | memoryview]:
-        """All bytes that wait to be sent, as buffers."""
+        """The same as buffers for ``sendmsg`` or ``writelines``."""
         out: list[bytes | memoryview] = list(self._out)
         self._out.clear()
         self._out_size = 0
@@ -168,11 +186,15 @@ class V1Connection(Connection):
         return self._out_size
 
     def next_timeout(self, now: float) -> float | None:
-        """When to call `handle_timeout` at the latest."""
+        """When to call `handle_timeout` at the latest, on the clock of now; None for never.
+
+        Args:
+            now: seconds of any clock that does not go backward (``time.monotonic()``).
+        """
         return None if self._over else self.heartbeats.next_timeout(now)
 
     def handle_timeout(self, now: float) -> list[Event]:
-        """Do what is due."""
+        """Do what is due: queue a heartbeat, or end a connection whose peer is silent."""
         if not self._over:
             heartbeat, silent = self.heartbeats.due(now)
             if silent:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ... import v1_0 as amqp
-from ..events import ClosedBy, Event
+from .._types import ClosedBy, Event
 
 if TYPE_CHECKING:
     from .delivery import IncomingDelivery, OutgoingDelivery

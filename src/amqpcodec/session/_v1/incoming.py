@@ -9,7 +9,7 @@ from . import events, session_incoming
 from .session import Session
 
 if TYPE_CHECKING:
-    from .connection import V1Connection
+    from .connection import Connection
 
 __all__ = ["take_frame"]
 
@@ -20,7 +20,7 @@ _SASL = (
 )
 
 
-def take_frame(connection: V1Connection, channel: int, frame: Any) -> None:
+def take_frame(connection: Connection, channel: int, frame: Any) -> None:
     """A frame of any kind; raises RemoteProtocolError where it ends the connection."""
     kind = type(frame)
     if kind is amqp.Heartbeat:
@@ -55,7 +55,7 @@ def take_frame(connection: V1Connection, channel: int, frame: Any) -> None:
         _session_frame(connection, channel, frame, kind)
 
 
-def _session_frame(connection: V1Connection, channel: int, frame: Any, kind: type) -> None:
+def _session_frame(connection: Connection, channel: int, frame: Any, kind: type) -> None:
     session = connection._by_remote.get(channel)
     if session is None:
         connection._illegal(channel, frame, f"on channel {channel}, where no session is")
@@ -63,7 +63,7 @@ def _session_frame(connection: V1Connection, channel: int, frame: Any, kind: typ
         session_incoming.take_frame(session, frame, kind)
 
 
-def _take_open(connection: V1Connection, frame: amqp.Open) -> None:
+def _take_open(connection: Connection, frame: amqp.Open) -> None:
     if connection.remote_open is not None:
         connection._illegal(0, frame, "twice")
     if frame.max_frame_size < amqp.MIN_MAX_FRAME_SIZE:
@@ -82,7 +82,7 @@ def _take_open(connection: V1Connection, frame: amqp.Open) -> None:
     )
 
 
-def _take_close(connection: V1Connection, frame: amqp.Close) -> None:
+def _take_close(connection: Connection, frame: amqp.Close) -> None:
     connection.close_received = True
     by_peer = not connection.close_sent
     if by_peer:
@@ -93,7 +93,7 @@ def _take_close(connection: V1Connection, frame: amqp.Close) -> None:
     connection._end_all(error, closed_by="remote" if by_peer else "local", clean=True)
 
 
-def _take_begin(connection: V1Connection, channel: int, frame: amqp.Begin) -> None:
+def _take_begin(connection: Connection, channel: int, frame: amqp.Begin) -> None:
     if channel >= connection.limits.sessions:
         connection._fail(
             amqp.ConnectionError.FRAMING_ERROR,

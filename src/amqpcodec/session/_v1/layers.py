@@ -12,7 +12,7 @@ from .sasl import DIGESTS, Exchange, Mechanism, SaslServer
 from .scram import ScramError, ScramServer
 
 if TYPE_CHECKING:
-    from .connection import V1Connection
+    from .connection import Connection
 
 __all__ = ["Layers"]
 
@@ -34,7 +34,7 @@ class Layers:
 
     def __init__(
         self,
-        connection: V1Connection,
+        connection: Connection,
         sasl: tuple[Mechanism, ...] | SaslServer | None,
         tls: bool,
     ) -> None:

@@ -15,7 +15,7 @@ from .faults import LinkFault, SessionFault
 from .resumption import Resumption, compare_unsettled, is_outcome, unsettled_of
 
 if TYPE_CHECKING:
-    from ..events import ClosedBy
+    from .._types import ClosedBy
     from .delivery import Delivery
     from .session import Session
 

@@ -19,8 +19,8 @@ from .unsettled import Unsettled
 from .windows import Incoming, Outgoing
 
 if TYPE_CHECKING:
-    from ..events import ClosedBy
-    from .connection import V1Connection
+    from .._types import ClosedBy
+    from .connection import Connection
 
 __all__ = ["Session"]
 
@@ -41,7 +41,7 @@ class Session:
     state: str
     handle_max: int
 
-    def __init__(self, connection: V1Connection, channel: int, window: int) -> None:
+    def __init__(self, connection: Connection, channel: int, window: int) -> None:
         self.connection = connection
         self.channel = channel
         self.remote_channel: int | None = None
