@@ -115,7 +115,7 @@ def test_a_process_that_is_killed(spark: Any, place: Path) -> None:
     process = subprocess.Popen(program, env=environment, start_new_session=True)
     try:
         commits = place / "checkpoint" / "commits"
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600
         while not (commits / "1").exists():
             assert process.poll() is None
             assert time.monotonic() < deadline
