@@ -357,14 +357,16 @@ class IncomingDelivery(Delivery):
             count = min(self._skip, len(payload))
             self._skip -= count
             payload = payload[count:]
-        if not self._data:
+        data = self._data
+        if not data:
             self._data = bytearray(payload) if frame.more else bytes(payload)
         else:
-            if isinstance(self._data, bytes):
-                self._data = bytearray(self._data)
-            self._data += payload
-        self.size += len(payload)
-        return len(payload)
+            if isinstance(data, bytes):
+                self._data = data = bytearray(data)
+            data += payload
+        count = len(payload)
+        self.size += count
+        return count
 
     def accept(self, transaction: Transaction | bytes | None = None) -> None:
         """It was dealt with."""

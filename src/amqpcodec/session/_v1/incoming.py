@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 __all__ = ["take_frame"]
 
 _HEADER = amqp.ProtocolHeader
-_SASL = (
-    *(amqp.SaslMechanisms, amqp.SaslInit, amqp.SaslChallenge, amqp.SaslResponse),
-    amqp.SaslOutcome,
+_SASL = frozenset(
+    (
+        *(amqp.SaslMechanisms, amqp.SaslInit, amqp.SaslChallenge, amqp.SaslResponse),
+        amqp.SaslOutcome,
+    )
 )
 
 

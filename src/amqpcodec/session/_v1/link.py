@@ -32,6 +32,8 @@ _OPTIONS = frozenset(
 
 #: More than what the settle modes and an error's flag take in an attach or detach.
 _ROOM_FOR_MODES = 16
+#: More than what an attach without source and target takes, but for its name.
+_ROOM_FOR_ATTACH = 128
 
 
 class Link:
@@ -272,7 +274,9 @@ class Link:
         """Both maps are there: forget what the other end's says to be settled."""
         peer = self.remote_attach
         assert peer is not None
-        if peer.incomplete_unsettled or (peer.target if self.sends else peer.source) is None:
+        if not self._in_doubt or peer.incomplete_unsettled:
+            return
+        if (peer.target if self.sends else peer.source) is None:
             return
         remote_unsettled = unsettled_of(peer)
         self._in_doubt = {
@@ -377,6 +381,11 @@ class Link:
         error = frame.error if by_peer or self._error is None else self._error
         self._unmap()
         self._over(error, "remote" if by_peer else "local", frame.closed or self._closed)
+
+    def _can_refuse(self) -> bool:
+        """Whether the peer's frames hold an attach of this end without source and target."""
+        most = 4 * len(self.name) + _ROOM_FOR_ATTACH  # a character takes 4 bytes at most
+        return most <= self.session.connection.frame_size or self._can_answer(None, None)
 
     def _can_answer(self, source: Any, target: Any) -> bool:
         """Whether the peer's frames hold this end's attach with that source and target."""

@@ -144,11 +144,13 @@ class Receiver(Link):
         first = delivery is None
         if delivery is None:
             delivery = self._begin(frame)
+            size = delivery._add(frame)
         else:
             self._continue(delivery, frame)
-        size = delivery._add(frame)
-        if delivery.settled and not first:
-            delivery._forget()
+            was_settled = delivery.settled
+            size = delivery._add(frame)
+            if delivery.settled and not was_settled:
+                delivery._forget()
         if frame.aborted:
             self._abort(delivery)
             return
@@ -229,8 +231,10 @@ class Receiver(Link):
                 f"more than {len(unsettled)} deliveries are unsettled",
             )
         self.delivery_count = advance(self.delivery_count, 1)
-        self.link_credit = max(self.link_credit - 1, 0)
-        if not self.link_credit:  # a drain is over when the credit is used up (§2.6.7)
+        if self.link_credit > 1:
+            self.link_credit -= 1
+        else:  # a drain is over when the credit is used up (§2.6.7)
+            self.link_credit = 0
             self.drain = False
         delivery = IncomingDelivery(self, frame)
         if frame.resume:
@@ -335,17 +339,18 @@ class Receiver(Link):
     def _bound(self, partial: IncomingDelivery, size: int, more: bool) -> None:
         """Check the limits of memory. size: bytes that a transfer added; more: another follows."""
         connection = self.session.connection
-        if self.max_message_size and partial.size > self.max_message_size:
+        limit = self.max_message_size
+        if limit and partial.size > limit:
             raise LinkFault(
                 self,
                 amqp.LinkError.MESSAGE_SIZE_EXCEEDED,
-                f"a message has over {self.max_message_size} bytes",
+                f"a message has over {limit} bytes",
             )
+        partial_bytes = connection.partial_bytes + size
         if more:
-            connection.partial_bytes += size
+            connection.partial_bytes = partial_bytes
             partial._counted += size
-            size = 0
-        if connection.partial_bytes + size > connection.limits.partial_bytes:
+        if partial_bytes > connection.limits.partial_bytes:
             raise LinkFault(
                 self,
                 amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,

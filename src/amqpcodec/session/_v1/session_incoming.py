@@ -100,7 +100,7 @@ def _take_attach(session: Session, frame: amqp.Attach) -> None:
         )
     link = kind(session, key[0])
     link.handle = own
-    if not link._can_answer(None, None):
+    if not link._can_refuse():
         size = session.connection.frame_size
         text = f"the answer to an attach with so long a name is over {size} bytes"
         raise SessionFault(amqp.AmqpError.INVALID_FIELD, text)

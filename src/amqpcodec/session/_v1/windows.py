@@ -33,7 +33,8 @@ class Incoming:
             return False
         self.left -= 1
         self.next_id = advance(self.next_id, 1)
-        self.remote_outgoing = max(self.remote_outgoing - 1, 0)
+        if self.remote_outgoing:
+            self.remote_outgoing -= 1
         return True
 
     @property
