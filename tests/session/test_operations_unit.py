@@ -171,6 +171,26 @@ def test_confirms():
     assert not mine.publications
 
 
+def test_confirms_of_publications_that_send_takes():
+    """`send` numbers them as `publish` does, and nothing else, from `confirm` on."""
+    pair = opened(answer=False)
+    mine, theirs = pair.channel()
+    mine.send(amqp.Basic.Publish("", "q"), None, b"x")
+    assert len(mine.publications) == 0
+    mine.confirm(no_wait=True)
+    mine.send(amqp.Basic.Publish("", "q"), None, b"x")
+    mine.send(amqp.Basic.Consume(queue="q", consumer_tag="c", no_wait=True))
+    assert len(mine.publications) == 1
+    assert mine.publish("", "q", b"x") == 2
+    pair.pump()
+    pair.take("client")
+    assert [e.tag for e in pair.take("server") if isinstance(e, Published)] == [None, 1, 2]
+    theirs.ack(2, multiple=True)
+    pair.pump()
+    assert pair.take("client") == [Acked(mine, (1, 2))]
+    assert not mine.publications
+
+
 def test_return_of_a_mandatory_message():
     pair = opened()
     mine, theirs = pair.channel()
