@@ -3,35 +3,57 @@
 Numbers of every width are at both ends of their range, with and without a sign; texts and names are
 also not UTF-8; values are also in arrays and tables. What a client of another version reads or
 writes otherwise is a `Difference`.
+
+A client that is not known may loop for ever on one of these inputs, as pamqp before 4.0.1 does
+on a content header with a word of flags that never ends. Each call of it is traced and ends by
+`HangError` after `MAX_LINES` lines of Python: `limit_lines` says why no timer does this.
 """
 
 from __future__ import annotations
 
 import re
 import struct
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import lru_cache, partial
 from itertools import chain
+from types import FrameType
 from typing import Any, NamedTuple, TypeVar
 
 __all__ = [
     "INTS",
     "LONG_NAMES",
+    "MAX_LINES",
     "Difference",
     "DiffersError",
+    "HangError",
+    "ValueFunctions",
     "argument_differences",
+    "call",
     "compare",
+    "entry_differences",
     "frame_differences",
     "function_differences",
     "header_frames",
+    "limit_lines",
     "method_frames",
     "outcome",
     "refuse",
     "split",
     "value_differences",
     "variant_differences",
+]
+
+_T = TypeVar("_T")
+
+#: The drop-in's function from a tag and bytes to a value, the client's, the drop-in's from a value
+#: to its tag and bytes, the client's.
+ValueFunctions = tuple[
+    Callable[[bytes], Any], Callable[[bytes], Any], Callable[[Any], Any], Callable[[Any], Any]
 ]
 
 #: Wire types, numbered as in lowered tables.
@@ -70,9 +92,6 @@ def refuse(differences: Iterable[Difference]) -> None:
     """Raise for the first difference, where there is one."""
     for difference in differences:
         raise DiffersError(difference)
-
-
-_T = TypeVar("_T")
 
 
 def split(
@@ -178,20 +197,75 @@ def _header_frame(
 
 # --- outcomes -----------------------------------------------------------------------------------
 
+#: Lines of Python that one call of a client may run; the longest of all comparisons runs 1,800.
+MAX_LINES = 20_000
+
+
+_is_limited: ContextVar[bool] = ContextVar("is_limited", default=False)
+
+
+class HangError(BaseException):
+    """A client's function ran more than `MAX_LINES` lines. No `Exception`: a client that handles
+    every one of those in its loop would go on."""
+
+    def __init__(self) -> None:
+        super().__init__(f"no result after {MAX_LINES:,} lines of Python")
+
+
+@contextmanager
+def limit_lines(limited: bool = True) -> Iterator[None]:
+    """Have `call` limit what it calls, in this context.
+
+    Not by a timer: signals belong to the program and its main thread, and a call that hangs in a
+    thread or a process of its own can only be left behind or killed. A limit in lines ends the same
+    call at the same line on every machine. It does not end a loop in C. Tracing makes calls
+    several times slower, so only clients that are not known are traced.
+    """
+    token = _is_limited.set(limited)
+    try:
+        yield
+    finally:
+        _is_limited.reset(token)
+
+
+def call(work: Callable[[], _T]) -> _T:
+    """What comes of it.
+
+    Raises:
+        HangError: it takes too long, where `limit_lines` applies.
+    """
+    if not _is_limited.get():
+        return work()
+    lines = 0
+
+    def count(_frame: FrameType, _event: str, _argument: Any) -> Any:
+        nonlocal lines
+        lines += 1
+        if lines > MAX_LINES:
+            raise HangError
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        return work()
+    finally:
+        sys.settrace(before)
+
 
 def outcome(work: Callable[[], Any]) -> tuple[bool, Any]:
     """(True, what comes of it), or (False, the exception's type)."""
     try:
-        return True, work()
-    except Exception as error:
+        return True, call(work)
+    except (Exception, HangError) as error:
         return False, type(error)
 
 
 def _text(work: Callable[[], Any]) -> str:
     """What comes of it: the value's repr, or the exception with its text."""
     try:
-        text = repr(work())
-    except Exception as error:
+        text = repr(call(work))
+    except (Exception, HangError) as error:
         text = f"{type(error).__name__}: {error}"
     return re.sub(r" at 0x[0-9a-fA-F]+", "", text)  # the address of an object
 
@@ -399,6 +473,55 @@ def value_differences(
             yield from compare(subject, partial(their_write, one), partial(write, one), part)
 
 
+#: What may follow a tag of a client that is known: both ends of every width, times, texts.
+_ENTRY_PAYLOADS = (
+    bytes(range(1, 17)),
+    b"\xff" * 16,
+    b"\x80" + bytes(15),
+    b"\x7f" + b"\xff" * 15,
+    struct.pack(">QQ", 1_700_000_000, 0),
+    struct.pack(">QQ", 1_700_000_000_000, 0),
+    b"\0\0\0\3abc" + bytes(9),
+    b"\0\0\0\2\xff\xfe" + bytes(10),
+    b"\2\xff\xff\xff\x85" + bytes(11),
+)
+_ENTRY_CONTAINERS = (
+    _pack_table(b"") + b"\1",
+    _pack_table(b"\1kt\1\1bV") + b"\1",
+    _pack_table(b"t\1V") + b"\1",
+)
+_ENTRY_VALUES: tuple[Any, ...] = (
+    True, None, 5, -5, 200, -200, 40_000, -40_000, 70_000, 2**31, 2**40, -(2**40), 1.5,
+    Decimal("1.25"), "t\u00e4xt", b"\xff", bytearray(b"\xff"), datetime(2026, 1, 2, 3, 4, 5), [1],
+    {"k": "v"},
+)  # fmt: skip
+
+
+def entry_differences(
+    tags: Iterable[str],
+    read: Callable[[bytes], Any],
+    their_read: Callable[[bytes], Any],
+    write: Callable[[Any], Any],
+    their_write: Callable[[Any], Any],
+) -> Iterator[Difference]:
+    """What a client of a known version does otherwise than its drop-in, because somebody exchanged
+    an entry of one of its tables: a short comparison of each tag and each type.
+
+    Args:
+        tags: those that the drop-in reads.
+        read: and the others as `value_differences` has them.
+    """
+    for tag in tags:
+        for payload in _ENTRY_CONTAINERS if tag in "AF" else _ENTRY_PAYLOADS:
+            raw = tag.encode("latin-1") + payload
+            subject = f"read tag {tag!r}, bytes {raw.hex()}"
+            yield from compare(subject, partial(their_read, raw), partial(read, raw), f"tag {tag}")
+    for value in _ENTRY_VALUES:
+        part = type(value).__name__
+        subject = f"written {part} {value!r}"
+        yield from compare(subject, partial(their_write, value), partial(write, value), part)
+
+
 def function_differences(
     name: str, drop_in: Callable[[Any], Any], client: Callable[[Any], Any], reads: bool
 ) -> Iterator[Difference]:
@@ -426,4 +549,8 @@ def _tag_differences(
             some.append(b"F" + _pack_table(b"\1k" + item))
     for raw in some:
         subject = f"read tag {letter!r}, bytes {raw.hex()}"
-        yield from compare(subject, partial(their_read, raw), partial(read, raw), f"tag {letter}")
+        for difference in compare(
+            subject, partial(their_read, raw), partial(read, raw), f"tag {letter}"
+        ):
+            yield difference
+            return  # one is enough to leave the tag to the client; others may take long

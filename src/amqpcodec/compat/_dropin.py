@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from types import FunctionType
 from typing import Any, Literal, NamedTuple, Protocol
 
-from ._compare import DiffersError
+from ._compare import DiffersError, HangError, limit_lines
 from ._sources import Sources
 
 __all__ = [
@@ -201,7 +201,7 @@ class DropIn:
                 warnings.warn(f"{text}: it is left as it is", CompatWarning, stacklevel=3)
                 return
             try:
-                with warnings.catch_warnings():
+                with limit_lines(not is_known_version), warnings.catch_warnings():
                     # Those of an old client would be errors, and so differences, with -W error.
                     warnings.simplefilter("ignore", DeprecationWarning)
                     patch = self.build(strict)
@@ -222,16 +222,22 @@ class DropIn:
                     "Nothing was changed: install such a version, or use "
                     f"{self.client} without the drop-in."
                 ) from error
+            except HangError as error:
+                raise CompatError(
+                    f"{self.client} {self.version()} does not end in a first comparison: {error}; "
+                    f"known is {', '.join(self.versions)}. Nothing was changed."
+                ) from error
             except (AttributeError, ImportError, KeyError, TypeError) as error:
                 raise CompatError(
                     f"{self.client} {self.version()} does not have what this drop-in replaces "
                     f"({error}); known is {', '.join(self.versions)}. Nothing was changed."
                 ) from error
             warning_texts = [*self._warnings(patch, theirs, unpatched)]
-            if not is_known_version:
-                parts = [
-                    f"{what} is left to {self.client}: {why}" for what, why in patch.unsupported
-                ]
+            parts = [f"{what} is left to {self.client}: {why}" for what, why in patch.unsupported]
+            if is_known_version:
+                for text in parts:
+                    warnings.warn(text, CompatWarning, stacklevel=3)
+            else:
                 used = "only what gives the client's own results in a comparison is used"
                 warnings.warn(
                     ". ".join([f"{self._unknown()}: {used}", *parts]), CompatWarning, stacklevel=3

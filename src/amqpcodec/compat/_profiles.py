@@ -17,7 +17,7 @@ from amqpcodec import _dropins
 
 from ._compare import Difference, DiffersError, outcome
 
-__all__ = ["Profile", "conversions", "fit"]
+__all__ = ["Profile", "conversions", "fit", "fit_parts"]
 
 #: Type that is written -> the option that leaves it to the client.
 _OPTIONS: dict[str, tuple[str, Any]] = {
@@ -76,6 +76,16 @@ def fit(profile: Profile, differences: Callable[[], Iterator[Difference]]) -> li
     Raises:
         DiffersError: something differs that is no part of a profile.
     """
+    unsupported, other = fit_parts(profile, differences)
+    if other is not None:
+        raise DiffersError(other)
+    return unsupported
+
+
+def fit_parts(
+    profile: Profile, differences: Callable[[], Iterator[Difference]]
+) -> tuple[list[tuple[str, str]], Difference | None]:
+    """(What `fit` leaves to the client, the first difference that is no part of a profile)."""
     first: dict[str, Difference] = {}
     for difference in differences():
         first.setdefault(difference.part, difference)
@@ -83,10 +93,7 @@ def fit(profile: Profile, differences: Callable[[], Iterator[Difference]]) -> li
         (_name(part), str(difference)) for part, difference in first.items() if profile.leave(part)
     ]
     # What differed in an array or a table was mostly an item of it, which is left now.
-    if first:
-        for difference in differences():
-            raise DiffersError(difference)
-    return unsupported
+    return unsupported, next(differences(), None) if first else None
 
 
 def _name(part: str) -> str:

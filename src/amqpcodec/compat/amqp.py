@@ -19,7 +19,9 @@ from ._classes import Dependencies, GuardRegistry, is_shipped
 from ._compare import (
     LONG_NAMES,
     Difference,
+    ValueFunctions,
     compare,
+    entry_differences,
     frame_differences,
     header_frames,
     outcome,
@@ -29,7 +31,7 @@ from ._compare import (
 )
 from ._dropin import ClientPatch, DropIn, Install, PatchPoint
 from ._known import KNOWN
-from ._profiles import Profile, conversions, fit
+from ._profiles import Profile, conversions, fit, fit_parts
 from ._sources import member
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
@@ -209,6 +211,7 @@ class _Client:
         headers = self.guards.of_module(self.serialization, _WRITES)
         headers.add(self.stock["PROPERTY_CLASSES"], [group["index"]])
         writing = self.guards.of_module(self.serialization, (*_READS, "PROPERTY_CLASSES"))
+        self.value_guards = (reading, headers, writing)
         writing.add_list(self.message.PROPERTIES)
         return _dropins.AmqpCodec(
             self.profile.make(), self.stock, reading, writing, not strict, properties, names,
@@ -317,6 +320,15 @@ class _Client:
                 yield from self._argument_differences(codec, layout, arguments)
 
     def value_differences(self, codec: Any) -> Iterator[Difference]:
+        """Values that py-amqp reads or writes otherwise than the codec."""
+        return value_differences(*self._value_functions(codec), LONG_NAMES)
+
+    def entry_differences(self, codec: Any) -> Iterator[Difference]:
+        """The same of a known version, whose functions or tables somebody may have changed."""
+        return entry_differences(list(self.profile.read), *self._value_functions(codec))
+
+    def _value_functions(self, codec: Any) -> ValueFunctions:
+        """Of the codec and of py-amqp: from bytes to a value, and from a value to bytes."""
         read, write = self.stock["_read_item"], self.stock["_write_item"]
 
         def written(function: Any, value: Any) -> bytes:
@@ -324,12 +336,11 @@ class _Client:
             function(value, pieces.append, [])
             return b"".join(pieces)
 
-        return value_differences(
+        return (
             lambda raw: codec.read_item(raw, 0),
             lambda raw: read(raw, 0),
             lambda value: written(codec.write_item, value),
             lambda value: written(write, value),
-            LONG_NAMES,
         )
 
     def _property_differences(self, codec: Any, raw: bytes) -> Iterator[Difference]:
@@ -365,12 +376,20 @@ class _Client:
 
 def _build(strict: bool) -> ClientPatch:
     client = _Client()
-    if not _DROP_IN.is_known():
-        client.profile.unsupported += fit(
-            client.profile, lambda: client.value_differences(client.codec(True))
+    unsupported = client.profile.unsupported
+    other = None
+    if _DROP_IN.is_known():
+        parts, other = fit_parts(
+            client.profile, lambda: client.entry_differences(client.codec(True))
         )
+        unsupported += parts
+    else:
+        unsupported += fit(client.profile, lambda: client.value_differences(client.codec(True)))
         refuse(client.differences(client.codec(True)))
     codec = client.codec(strict)
+    if other is not None:
+        client.guards.disable(*client.value_guards)
+        unsupported.append(("reading and writing values", str(other)))
     serialization, framing = client.serialization, client.framing
     channel = import_module("amqp.abstract_channel")
     sasl = import_module("amqp.sasl")

@@ -17,7 +17,9 @@ from .._public import listing
 from ._classes import Dependencies, GuardRegistry, attributes_of, direct_names
 from ._compare import (
     Difference,
+    ValueFunctions,
     argument_differences,
+    entry_differences,
     frame_differences,
     function_differences,
     header_frames,
@@ -30,7 +32,7 @@ from ._compare import (
 )
 from ._dropin import ClientPatch, DropIn, Install, PatchPoint
 from ._known import KNOWN
-from ._profiles import Profile, conversions, fit
+from ._profiles import Profile, conversions, fit, fit_parts
 from ._sources import names_used
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
@@ -230,6 +232,7 @@ class _Client:
         heartbeat, of_heartbeat = _bound_class(guards, self.heartbeat, "Heartbeat")
         reading = guards.of_module(self.decode)
         writing = guards.of_module(self.encode, _SWITCH)
+        self.value_guards = (reading, writing)
         # Nothing else is asked of bodies and heartbeats than the guards of their classes.
         for guard in (reading, of_body[0], of_heartbeat[0]):
             self._add_frames(guard, "unmarshal", _NOT_READ)
@@ -290,8 +293,8 @@ class _Client:
             for method in group["methods"]:
                 mapping = self.commands.INDEX_MAPPING
                 key = class_id << 16 | method["index"]
-                if key not in mapping:
-                    continue
+                if getattr(mapping.get(key), "index", None) != key:
+                    continue  # a version without it, or somebody put another class there
                 one_method = _bound_method(
                     self.guards, mapping[key], class_id, method["index"], method["fields"],
                     (mapping, key),
@@ -321,13 +324,38 @@ class _Client:
 
     def value_differences(self, codec: Any) -> Iterator[Difference]:
         """Values that pamqp reads or writes otherwise than the codec."""
+        return value_differences(*self._value_functions(codec))
+
+    def _value_functions(self, codec: Any) -> ValueFunctions:
+        """Of the codec and of pamqp: from bytes to a value, and from a value to bytes."""
         read, write = self.decode.embedded_value, self.encode.encode_table_value
-        return value_differences(
+        return (
             _dropins.pamqp_reader(codec, "embedded_value", None, read),
             read,
             _dropins.pamqp_writer(codec, "encode_table_value", write),
             write,
         )
+
+    def entry_differences(
+        self, codec: Any, methods: list[tuple[Any, Any, list[list[bytes]]]]
+    ) -> Iterator[Difference]:
+        """The same of a known version, whose tables of functions somebody may have changed: of each
+        tag of a field table, and of each type of an argument in some methods."""
+        yield from entry_differences(list(self.profile.read), *self._value_functions(codec))
+        for _, _, frames in methods:
+            for raw in chain(*frames[:3]):
+                yield from self.frame_differences(codec, raw)
+
+    def some_methods(self, methods: list[Any]) -> list[Any]:
+        """As few methods as have arguments of every type."""
+        seen: set[str] = set()
+        some = []
+        for method in methods:
+            types = {getattr(method[1], f"_{name}") for name in type(method[1]).__slots__}
+            if not types <= seen:
+                seen |= types
+                some.append(method)
+        return some
 
     def frame_differences(self, codec: Any, raw: bytes) -> Iterator[Difference]:
         """What pamqp reads from a frame, or writes of that, otherwise than the codec."""
@@ -368,7 +396,16 @@ def _build(strict: bool) -> ClientPatch:
     methods, properties, headers = client.candidates()
     unsupported = client.profile.unsupported
     is_known_version = _DROP_IN.is_known()
-    if not is_known_version:
+    other = None
+    if is_known_version:
+        some = client.some_methods(methods)
+        some_bound = [one[:2] for one in some]
+        parts, other = fit_parts(
+            client.profile,
+            lambda: client.entry_differences(client.codec(some_bound, properties, True), some),
+        )
+        unsupported += parts
+    else:
         bound_methods = [one[:2] for one in methods]
         unsupported += fit(
             client.profile,
@@ -389,6 +426,9 @@ def _build(strict: bool) -> ClientPatch:
         )
         unsupported += [(type(one[1]).__qualname__, str(difference)) for one, difference in others]
     codec = client.codec([method[:2] for method in methods], properties, strict)
+    if other is not None:
+        client.guards.disable(*client.value_guards)
+        unsupported.append(("reading and writing values", str(other)))
     frame, encode, decode = client.frame, client.encode, client.decode
     points = [
         PatchPoint(frame, "marshal", codec.marshal),

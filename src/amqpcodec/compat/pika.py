@@ -16,7 +16,10 @@ from ._compare import (
     INTS,
     LONG_NAMES,
     Difference,
+    ValueFunctions,
     argument_differences,
+    call,
+    entry_differences,
     frame_differences,
     header_frames,
     method_frames,
@@ -28,7 +31,7 @@ from ._compare import (
 )
 from ._dropin import ClientPatch, DropIn, Install, PatchPoint
 from ._known import KNOWN
-from ._profiles import Profile, conversions, fit
+from ._profiles import Profile, conversions, fit, fit_parts
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
 
@@ -68,7 +71,7 @@ _SENDING = ("pika.connection:Connection._send_message",)
 
 def _large(data: Any) -> Any:
     """The class of ints that pika reads by tag l."""
-    return type(data.decode_value(b"l\0\0\0\1\0\0\0\0", 0)[0])
+    return type(call(lambda: data.decode_value(b"l\0\0\0\1\0\0\0\0", 0)[0]))
 
 
 def _profile(data: Any) -> Profile:
@@ -78,7 +81,7 @@ def _profile(data: Any) -> Profile:
     int_class = None if large is int else large
     answers, unsupported = conversions(lambda raw: data.decode_value(raw, 0), _ASKED, int_class)
     read = _READ | answers
-    half = data.decode_value(b"d\x3f\xf8\0\0\0\0\0\0", 0)[0]  # 1.5
+    half = call(lambda: data.decode_value(b"d\x3f\xf8\0\0\0\0\0\0", 0)[0])  # 1.5
     read["f"], read["d"] = ("float", "double") if half == 1.5 else ("float cut", "double cut")
     pieces: list[bytes] = []
     written, _ = outcome(lambda: data.encode_value(pieces, 1.5))
@@ -148,6 +151,8 @@ def _bound_method(
     """The class that pika has under a key of its registry. None where it has other attributes than
     the specification says, in this order."""
     cls = registry[key]
+    if getattr(cls, "INDEX", None) != key:
+        return None  # somebody put another class there
     lowered = tuple(field[:3] for field in fields)
     values = tuple(object() for _ in lowered)
     worked, instance = outcome(lambda: cls(*values))
@@ -209,6 +214,7 @@ class _Client:
         reading = guards.of_module(self.data, _WRITES)
         reading.add_function(self.stock["decode_frame"])
         writing = guards.of_module(self.data, _READS)
+        self.value_guards = (reading, writing)
         for guard in (reading, writing):
             _add_frames(guards, guard, frame)
         for name in ("marshal_method", "marshal_header", "marshal_body"):
@@ -249,19 +255,27 @@ class _Client:
 
     def value_differences(self, codec: Any) -> Iterator[Difference]:
         """Values that pika reads or writes otherwise than the codec."""
-        read, write = self.stock["decode_value"], self.stock["encode_value"]
         large = _large(self.data)
+        values = (*LONG_NAMES, *(() if large is int else map(large, INTS)))
+        return value_differences(*self._value_functions(codec), values)
+
+    def entry_differences(self, codec: Any) -> Iterator[Difference]:
+        """The same of a known version, whose functions or tables somebody may have changed."""
+        return entry_differences(list(self.profile.read), *self._value_functions(codec))
+
+    def _value_functions(self, codec: Any) -> ValueFunctions:
+        """Of the codec and of pika: from bytes to a value, and from a value to bytes."""
+        read, write = self.stock["decode_value"], self.stock["encode_value"]
 
         def written(function: Any, value: Any) -> tuple[Any, bytes]:
             pieces: list[bytes] = []
             return function(pieces, value), b"".join(pieces)
 
-        return value_differences(
+        return (
             lambda raw: codec.decode_value(raw, 0),
             lambda raw: read(raw, 0),
             lambda value: written(codec.encode_value, value),
             lambda value: written(write, value),
-            (*LONG_NAMES, *(() if large is int else map(large, INTS))),
         )
 
     def frame_differences(self, codec: Any, raw: bytes) -> Iterator[Difference]:
@@ -286,7 +300,7 @@ class _Client:
 
         raw: a frame of the method.
         """
-        cls = type(self.stock["decode_frame"](raw)[1].method)
+        cls = type(call(lambda: self.stock["decode_frame"](raw)[1].method))
         method, marshal = self.frame.Method, self.stock["marshal_method"]
         return argument_differences(
             cls,
@@ -307,7 +321,13 @@ def _build(strict: bool) -> ClientPatch:
     client = _Client()
     methods, (properties, headers) = client.candidates()
     unsupported = client.profile.unsupported
-    if not _DROP_IN.is_known():
+    other = None
+    if _DROP_IN.is_known():
+        parts, other = fit_parts(
+            client.profile, lambda: client.entry_differences(client.codec([], properties, True))
+        )
+        unsupported += parts
+    else:
         bound_methods = [bound for bound, _ in methods]
         unsupported += fit(
             client.profile,
@@ -330,6 +350,9 @@ def _build(strict: bool) -> ClientPatch:
             (one[0].cls.cls.__qualname__, str(difference)) for one, difference in others
         ]
     codec = client.codec([bound for bound, _ in methods], properties, strict)
+    if other is not None:
+        client.guards.disable(*client.value_guards)
+        unsupported.append(("reading and writing values", str(other)))
     return ClientPatch(codec, _patch_points(client, codec), client.guards, tuple(unsupported))
 
 
