@@ -1,8 +1,8 @@
 """`python -m tests.dropins.versions`: the versions of clients that drop-ins are compared with.
 
 `fetch` installs each version into a folder of its own; `compare` runs the differential tests on
-each and prints a table; `known` writes the table of known sources from them. versions.toml lists
-the versions.
+each and prints a table; `known` writes the table of known sources from them, and the guide's table
+of versions from that. versions.toml lists the versions.
 """
 
 from __future__ import annotations
@@ -28,6 +28,24 @@ MATRIX: dict[str, tuple[str, ...]] = {
     ).items()
 }
 KNOWN = REPO / "src" / "amqpcodec" / "compat" / "_known.py"
+GUIDE = REPO / "docs" / "guide" / "drop-ins.md"
+
+#: Client -> the clients that stand on it, as the guide has it.
+CLIENTS_IN_GUIDE = {
+    "pika": "",
+    "pamqp": "aiormq 6.7, aio-pika 9, amqpstorm and later",
+    "amqp": "kombu 5.2, Celery 5.2 and later",
+    "azure-eventhub": "",
+    "azure-servicebus": "",
+    "rstream": "",
+}
+#: Client -> its package, where that has another name.
+PACKAGES = {"azure-eventhub": "azure.eventhub", "azure-servicebus": "azure.servicebus"}
+#: Clients of AMQP 1.0, which have one drop-in, and the package of their codec.
+V1_CODECS = {
+    name: f"{PACKAGES.get(name, name)}._pyamqp"
+    for name in ("azure-eventhub", "azure-servicebus", "rstream")
+}
 
 
 def all_versions() -> list[tuple[str, str]]:
@@ -38,6 +56,25 @@ def all_versions() -> list[tuple[str, str]]:
 def ends() -> list[tuple[str, str]]:
     """The oldest and the newest version of each client."""
     return [(client, versions[i]) for client, versions in MATRIX.items() for i in (0, -1)]
+
+
+def table() -> str:
+    """The guide's table of versions."""
+    from amqpcodec.compat._known import KNOWN
+
+    lines = ["| client | versions | and so |", "|---|---|---|"]
+    for client in CLIENTS_IN_GUIDE:
+        versions = KNOWN[client].versions
+        lines.append(f"| {client} | {', '.join(versions)} | {CLIENTS_IN_GUIDE[client]} |")
+    return "\n".join(lines).replace("  |", " |")
+
+
+def write_table() -> None:
+    """Write it into the guide."""
+    text = GUIDE.read_text(encoding="utf-8")
+    before, _, after = text.partition("| client | versions | and so |\n")
+    rest = after[after.index("\n\n") :]
+    GUIDE.write_text(before + table() + rest, encoding="utf-8")
 
 
 def folder(client: str, version: str) -> Path:
@@ -122,6 +159,17 @@ def write_known() -> None:
 # --- differential tests -------------------------------------------------------------------------
 
 
+def _part_of(text: str, package: str, version: str) -> str:
+    """What `check` prints of one client; nothing where this version is not known."""
+    lines = text.splitlines()
+    head = f"{package} {version}: compared beforehand"
+    if head not in lines:
+        return ""
+    start = lines.index(head)
+    ends = (i for i in range(start + 1, len(lines)) if not lines[i].startswith(" "))
+    return "\n".join(lines[start : next(ends, len(lines))])
+
+
 def compare(versions: Iterable[tuple[str, str]], cases: int, seed: int) -> bool:
     """Compare each version with and without its drop-in; print a table.
 
@@ -133,12 +181,15 @@ def compare(versions: Iterable[tuple[str, str]], cases: int, seed: int) -> bool:
     print("|---|---|---|---|---|---|---|---|")
     for client, version in versions:
         start = time.monotonic()
-        process = python(client, version, "-m", "amqpcodec.compat", "check", client)
-        parts = process.stdout.partition("left to ")[2].splitlines()[1:]
-        compiled = re.search(r"compiled: (\d+)", process.stdout)
+        drop_in = "azure" if client in V1_CODECS else client
+        process = python(client, version, "-m", "amqpcodec.compat", "check", drop_in)
+        text = _part_of(process.stdout, PACKAGES.get(client, client), version)
+        parts = text.partition("left to ")[2].splitlines()[1:]
+        compiled = re.search(r"compiled: (\d+)", text)
         count = compiled[1] if compiled else "refused"
         arguments = ("--cases", str(cases), "--seed", str(seed), "--quiet")
-        process = python(client, version, "-m", "tests.dropins.fuzz", client, *arguments)
+        package = V1_CODECS.get(client, client)
+        process = python(client, version, "-m", "tests.dropins.fuzz", package, *arguments)
         totals = re.search(r"([\d,]+) cases .*?([\d,]+) differences", process.stdout)
         hang = re.search(r"HangError ([\d,]*\d)", process.stdout)
         row = [client, version, count, str(len(parts))]
@@ -167,6 +218,9 @@ def main() -> int:
     fetch(versions)
     if options.command == "known":
         write_known()
+        # In a process that reads the new table.
+        code = "from tests.dropins.versions import write_table; write_table()"
+        subprocess.run([sys.executable, "-c", code], cwd=REPO, check=True)
     elif options.command == "compare":
         return 0 if compare(versions, options.cases, options.seed) else 1
     return 0
