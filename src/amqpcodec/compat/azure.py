@@ -177,11 +177,10 @@ class _Client:
             wide_ints=wide,
             joins_data="data" in message.cls._fields,
         )
+        self.value_guards = self._guard(decode, _DECODERS), self._guard(encode, _ENCODERS)
         return _dropins_v1.AzureCodec(
-            reading, writing, self.stock, self.performatives.TransferFrame,
-            self._guard(decode, _DECODERS),
-            self._guard(encode, _ENCODERS),
-        )  # fmt: skip
+            reading, writing, self.stock, self.performatives.TransferFrame, *self.value_guards
+        )
 
     def _guard(self, module: Any, point_names: Collection[str]) -> Any:
         """What one way rests on: its module but for the patch points, and those that both share."""
@@ -267,6 +266,22 @@ class _Client:
                     partial(codec.decode_payload, raw),
                 )
 
+    def entry_differences(self, codec: Any) -> Iterator[Difference]:
+        """What a known version does otherwise, because somebody exchanged an entry of its tables:
+        some values of each format, a message, and the frames that have fields of every type."""
+        read = self.stock["decode_payload"]
+        for code, function in enumerate(self.decode._DECODE_BY_CONSTRUCTOR):
+            for payload in _entry_payloads(code) if function is not None else ():
+                raw = memoryview(b"\0\x53\x77" + bytes([code]) + payload)
+                yield from compare(
+                    f"read format 0x{code:02x}, bytes {raw[3:].hex()}",
+                    partial(read, raw),
+                    partial(codec.decode_payload, raw),
+                )
+        yield from self._message_differences(codec, 0, 0)
+        for cls in (self.performatives.OpenFrame, self.performatives.AttachFrame):
+            yield from self._frame_differences(codec, cls, 0)
+
     def _frame_differences(self, codec: Any, cls: Any, variant: int) -> Iterator[Difference]:
         samples = [self.sample(field, i, variant) for i, field in enumerate(cls._definition)]
         for one in (cls(*samples), cls(*samples[:1], *[None] * (len(samples) - 1))):
@@ -320,6 +335,17 @@ class _Client:
         return type(message), message
 
 
+def _entry_payloads(code: int) -> Iterator[bytes]:
+    """What may follow the code of a format, of its width."""
+    if code >= 0xC0:
+        yield from _CONTAINERS[1:6] if code < 0xD0 or code >> 4 == 0xE else _CONTAINERS[7:]
+    elif code >= 0xA0:
+        length = b"\2" if code < 0xB0 else b"\0\0\0\2"
+        yield from (length + text for text in _TEXTS)
+    elif code >= 0x40:
+        yield from (number[: 1 << (code >> 4) - 5 if code >= 0x50 else 0] for number in _NUMBERS)
+
+
 def _pick(values: Sequence[Any], variant: int) -> Any:
     return values[variant % len(values)]
 
@@ -330,10 +356,18 @@ def _drop_in(distribution: str) -> DropIn:
 
     def build(_strict: bool) -> ClientPatch:
         client = _Client(package)
+        trial = client.codec()
+        unsupported = []
+        other = None
+        if drop_in.is_known():
+            other = next(client.entry_differences(trial), None)
+        else:
+            refuse(client.differences(trial))
         codec = client.codec()
-        if not drop_in.is_known():
-            refuse(client.differences(codec))
-        return ClientPatch(codec, client.points(codec), client.guards)
+        if other is not None:
+            client.guards.disable(*client.value_guards)
+            unsupported.append(("reading and writing values", str(other)))
+        return ClientPatch(codec, client.points(codec), client.guards, tuple(unsupported))
 
     drop_in = DropIn(package, build, paths, distribution=distribution)
     return drop_in
