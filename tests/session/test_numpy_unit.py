@@ -131,4 +131,4 @@ def test_options() -> None:
         assert end.next_timeout(0.0) > 0
     both = V1Pair(client={"max_frame_size": np.uint16(65535), "idle_timeout": np.uint8(200)})
     both.pump()
-    assert both.server.frame_size == 65535
+    assert both.server._frame_size == 65535

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from amqpcodec import session
+from amqpcodec.session import v1
 
 #: Operations that the peer answers, unless no_wait asks for no reply.
 WITH_NO_WAIT = (
@@ -67,8 +68,8 @@ def test_modules_list_what_they_have(name: str) -> None:
 
 def test_the_two_classes_are_apart() -> None:
     assert not hasattr(session, "LegacyConnection")
-    assert not hasattr(session.v1, "V1Connection")
-    assert not issubclass(session.v1.Connection, session.Connection)
+    assert not hasattr(v1, "V1Connection")
+    assert not issubclass(v1.Connection, session.Connection)
     assert type(session.Connection("client")) is session.Connection
 
 
@@ -103,3 +104,80 @@ def test_outstanding_tags_show_what_is_true_now() -> None:
     assert 2 in deliveries
     assert repr(deliveries) == "<1 deliveries, the last one 2>"
     assert repr(publications) == "<2 publications, the last one 3>"
+
+
+# ---- AMQP 1.0: the objects, with what they are given when they are made ----
+
+LINK = {
+    *("accept", "attach", "delivery_count", "detach", "drain", "flow", "handle", "link_credit"),
+    *("name", "rcv_settle_mode", "refuse", "remote_attach", "resumptions", "sends", "session"),
+    *("snd_settle_mode", "source", "state", "target", "unsettled", "unsettled_map"),
+}
+SENDER = {
+    *LINK,
+    *("available", "begin_delivery", "credit", "drained", "remote_max_message_size", "resume"),
+    "send",
+}
+RECEIVER = {*LINK, "add_credit", "available", "credit", "max_message_size", "partial"}
+DELIVERY = {
+    *("id", "link", "remote_settled", "remote_state", "settle", "settled", "state", "tag"),
+    "transfer",
+}
+V1_SURFACE: dict[str, set[str]] = {
+    "Connection": {
+        *("accept", "authenticate", "begin", "buffers_to_send", "bytes_to_send", "channel_max"),
+        *("close", "closed", "data_to_send", "handle_timeout", "hostname", "max_frame_size"),
+        *("next_timeout", "receive_data", "receive_eof", "refuse", "remote_open", "role"),
+        *("sessions", "state", "tls_established", "transactions"),
+    },
+    "Session": {
+        *("accept", "attach_controller", "attach_receiver", "attach_sender", "bytes_waiting"),
+        *("channel", "connection", "end", "flow", "links", "remote_begin", "remote_channel"),
+        *("settle", "state", "window"),
+    },
+    "Sender": SENDER,
+    "Receiver": RECEIVER,
+    "Controller": {*SENDER, "declare"},
+    "Coordinator": {*RECEIVER, "declare", "discharge", "transactions"},
+    "OutgoingDelivery": {*DELIVERY, "abort", "write"},
+    "IncomingDelivery": {
+        *DELIVERY,
+        *("accept", "complete", "message", "modify", "payload", "position", "received", "reject"),
+        *("release", "resumed", "size", "update"),
+    },
+    "Transaction": {"commit", "id", "link", "rollback", "state"},
+}
+
+
+@pytest.fixture(scope="module")
+def v1_objects() -> dict[str, Any]:
+    """One of each class, out of a conversation."""
+    from amqpcodec import v1_0
+    from tests.session.v1_pair import Pair
+
+    pair = Pair().opened()
+    mine = pair.client.begin()
+    pair.pump()
+    sender = mine.attach_sender("to", "q")
+    controller = mine.attach_controller("tx")
+    pair.pump()
+    sent = sender.send(v1_0.Message("x"))
+    transaction = controller.declare()
+    pair.pump()
+    received = [
+        event.delivery for event in pair.server_events if isinstance(event, v1.DeliveryReceived)
+    ]
+    links = pair.server.sessions[0].links
+    made = [pair.client, mine, sender, controller, sent, transaction, *received, *links]
+    return {type(item).__name__: item for item in made}
+
+
+@pytest.mark.parametrize("kind", V1_SURFACE)
+def test_public_attributes_of_1_0(v1_objects: dict[str, Any], kind: str) -> None:
+    names = {name for name in dir(v1_objects[kind]) if not name.startswith("_")}
+    assert names == V1_SURFACE[kind]
+
+
+def test_unknown_options_of_1_0_are_refused() -> None:
+    with pytest.raises(TypeError, match="colour"):
+        v1.Connection("client", colour="red")  # type: ignore[call-arg]

@@ -236,7 +236,7 @@ def test_part_by_part() -> None:
         b"one ",
         False,
     )
-    assert pair.server.partial_bytes == 4
+    assert pair.server._partial_bytes == 4
     delivery.write(bytearray(b"two "))
     delivery.write(memoryview(b"three"), more=False)
     for call in (lambda: delivery.write(b"four"), delivery.abort):
@@ -246,7 +246,7 @@ def test_part_by_part() -> None:
     received = pair.one(v1.DeliveryReceived, server=True).delivery
     assert received is started.delivery
     assert (received.payload, received.size, received.complete) == (b"one two three", 13, True)
-    assert (pair.server.partial_bytes, remote.partial) == (0, None)
+    assert (pair.server._partial_bytes, remote.partial) == (0, None)
     assert (sender.delivery_count, remote.delivery_count) == (1, 1)
 
 
@@ -263,7 +263,7 @@ def test_abort() -> None:
     assert first == v1.DeliveryAborted(remote, 0, b"t")
     assert (second.delivery.payload, second.delivery.id) == (b"whole", 1)
     assert sender.unsettled == {b"t": after}
-    assert pair.server.partial_bytes == 0
+    assert pair.server._partial_bytes == 0
     # Where nothing of it was sent, the receiver never hears of it.
     credit = sender.credit
     sender.begin_delivery(tag=b"u").abort()

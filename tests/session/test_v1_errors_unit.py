@@ -190,7 +190,7 @@ def test_faults_that_end_the_link(name: str) -> None:
     assert peer.take() == [amqp.Detach(0, True, closed.error)]
     assert (session.state, link.state) == ("MAPPED", "DETACH_SENT")
     assert len(session._received) == 0
-    assert peer.engine.partial_bytes == 0
+    assert peer.engine._partial_bytes == 0
     assert peer.give(amqp.Detach(0, True)) == []
     assert link.state == "DETACHED"
     assert kinds(peer.give(attach())) == [v1.LinkRequested], "handle and name are free again"

@@ -160,7 +160,7 @@ def test_limits_of_both_opens() -> None:
         requested_open.channel_max,
         requested_open.idle_time_out,
     ) == (1000, 2, 2000)
-    assert (pair.client.frame_size, pair.server.frame_size) == (2000, 1000)
+    assert (pair.client._frame_size, pair.server._frame_size) == (2000, 1000)
     sessions = [pair.client.begin() for _ in range(2)]
     with pytest.raises(LocalProtocolError, match="all 2 channels"):
         pair.client.begin()

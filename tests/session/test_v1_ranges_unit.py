@@ -111,7 +111,7 @@ class Item:
     def remote_state(self) -> Any:
         return self.everything.state_of(self, *self.own)
 
-    def keep_remote_state(self) -> None:
+    def _keep_remote_state(self) -> None:
         self.own = (self.remote_state, 0)
 
 
@@ -421,7 +421,7 @@ def test_answers_come_to_the_links_that_asked_first() -> None:
         attach("name", 2, sends=False),
     )  # fmt: skip
     assert (first.state, second.state, other.state) == ("DETACHED", "ATTACHED", "ATTACHED")
-    assert (second.remote_handle, other.remote_handle) == (2, 0)
+    assert (second._remote_handle, other._remote_handle) == (2, 0)
 
 
 # --- transactions ---------------------------------------------------------------------------------
@@ -505,7 +505,7 @@ def test_a_delivery_of_many_small_transfers_takes_one_piece_of_memory() -> None:
     pieces = [b"a", b"", b"b", b"", b"", b"c" * 100]
     events = peer.give(first, *[amqp.Transfer(0, more=True, payload=piece) for piece in pieces])
     assert kinds(events) == [v1.DeliveryStarted]
-    assert peer.engine.partial_bytes == 102
+    assert peer.engine._partial_bytes == 102
     for _ in range(50):
         peer.give(*[amqp.Transfer(0, more=True)] * 10)
     assert len(link.partial._data) == 102

@@ -163,7 +163,7 @@ def test_all_cases_one_after_the_other() -> None:
             event.delivery.update(A, settled=True)
     pair.pump()
     assert sender.unsettled_map == receiver.unsettled_map == {}
-    assert pair.client.partial_bytes == pair.server.partial_bytes == 0
+    assert pair.client._partial_bytes == pair.server._partial_bytes == 0
 
 
 # --- what a sender must not do --------------------------------------------------------------------
@@ -295,7 +295,7 @@ def test_a_partial_delivery_goes_on_where_it_stopped(size: int) -> None:
         event.delivery.accept()
         pair.pump()
         assert again.unsettled_map == link.unsettled_map == {}
-        assert pair.server.partial_bytes == 0
+        assert pair.server._partial_bytes == 0
 
 
 @pytest.mark.parametrize("overlap", [0, 1, 50, 200])
@@ -416,7 +416,7 @@ def test_an_answer_to_a_partial_delivery() -> None:
     pair.pump()
     assert [event.delivery.tag for event in pair.server_events] == [after.tag]
     assert receiver.unsettled_map.keys() == {after.tag}
-    assert pair.server.partial_bytes == 0
+    assert pair.server._partial_bytes == 0
 
 
 def test_another_message_format_is_one_section() -> None:
@@ -509,7 +509,7 @@ def test_resumed_deliveries_that_nobody_knows_are_ignored() -> None:
         amqp.Transfer(0, 3, b"t", 0, resume=True, payload=b"z"),
     )
     assert events == [v1.DeliveryAborted(link, 2, b"t")]
-    assert (link.unsettled, len(link.session._received), peer.engine.partial_bytes) == ({}, 0, 0)
+    assert (link.unsettled, len(link.session._received), peer.engine._partial_bytes) == ({}, 0, 0)
 
 
 def test_a_new_delivery_with_a_tag_that_is_in_doubt_is_refused() -> None:

@@ -244,7 +244,7 @@ def test_two_engines_understand_each_other(seed: int) -> None:
     settle_down(client, server)
     assert client.engine.closed
     assert server.engine.closed
-    assert client.engine.partial_bytes == server.engine.partial_bytes == 0
+    assert client.engine._partial_bytes == server.engine._partial_bytes == 0
 
 
 def test_the_talk_is_about_something() -> None:

@@ -217,7 +217,7 @@ def small_transfers(n: int) -> None:
     server.give([attach()])
     first = Transfer(0, 0, b"t", 0, more=True)
     server.give([first, *[Transfer(0, more=True, payload=b"x" * (i % 2)) for i in range(n)]])
-    assert server.engine.partial_bytes == n // 2
+    assert server.engine._partial_bytes == n // 2
 
 
 def transactions(n: int) -> None:
@@ -269,9 +269,9 @@ def partial_deliveries(n: int) -> None:
         server.give([attach(number)])
     server.give(Transfer(i, i, b"t", 0, more=True, payload=b"x") for i in range(n))
     server.give(Transfer(i, more=True, payload=b"x") for i in reversed(range(n)))
-    assert server.engine.partial_bytes == 2 * n
+    assert server.engine._partial_bytes == 2 * n
     server.give([amqp.End()])
-    assert server.engine.partial_bytes == 0
+    assert server.engine._partial_bytes == 0
 
 
 def heartbeats(n: int) -> None:

@@ -124,7 +124,7 @@ class Peer:
 
     def mapped(self, **fields: Any) -> Any:
         """The session that the peer has begun as channel 0, its frames taken."""
-        if not self.engine.open_sent:
+        if not self.engine._open_sent:
             self.opened()
         values = {
             **{"next_outgoing_id": 0, "incoming_window": 100, "outgoing_window": 100},

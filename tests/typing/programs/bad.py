@@ -9,6 +9,7 @@ from collections.abc import Hashable
 
 from amqpcodec import session
 from amqpcodec import v0_9_1 as amqp
+from amqpcodec.session import v1
 
 publish = amqp.Basic.Publish()
 properties = amqp.Basic.Properties()
@@ -106,3 +107,8 @@ one.settle(1, False, True)  # error
 print(one.declare_queue("q", no_wait=True).context)  # error
 print(one.connection.model)  # error
 print(one.declare_queue("q").method.queue)  # error
+peer = v1.Connection("client")
+print(peer.partial_bytes)  # error
+peer.begin().attach_sender("link", "q", colour="red")  # error
+peer.begin().attach_receiver("link", "q", source="other")  # error
+peer.accept(max_frame_size=512)  # error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from ... import v1_0 as amqp
 from ..._scalars import as_int
@@ -17,6 +17,7 @@ from .heartbeats import Heartbeats
 from .incoming import take_frame
 from .layers import Layers
 from .limits import Limits
+from .options import OpenOptions
 from .sasl import Mechanism, SaslServer
 from .serial import FreeNumbers
 from .session import Session
@@ -60,13 +61,13 @@ class Connection:
     Spec: 1.0 Part 2 §2.4.
     """
 
-    limits: Limits
-    open_sent: bool
-    close_sent: bool
-    close_received: bool
-    frame_size: int
     channel_max: int
-    heartbeats: Heartbeats
+    _limits: Limits
+    _open_sent: bool
+    _close_sent: bool
+    _close_received: bool
+    _frame_size: int
+    _heartbeats: Heartbeats
 
     def __init__(
         self,
@@ -88,22 +89,22 @@ class Connection:
         if not amqp.MIN_MAX_FRAME_SIZE <= max_frame_size < 1 << 32:
             raise ValueError(f"max_frame_size is 512 to 2**32 - 1, not {max_frame_size}")
         self.role: Role = role
-        self.limits = limits or Limits()
+        self._limits = limits or Limits()
         self.hostname = hostname
         max_frame_size = as_int(max_frame_size)
         self.max_frame_size: int = max_frame_size
         self.remote_open: amqp.Open | None = None
-        self.open_sent = self.close_sent = self.close_received = False
-        self.frame_size = amqp.MIN_MAX_FRAME_SIZE  # of outgoing frames
+        self._open_sent = self._close_sent = self._close_received = False
+        self._frame_size = amqp.MIN_MAX_FRAME_SIZE  # of outgoing frames
         self.channel_max = 0xFFFF  # of this end's own channels: what the peer takes
-        self.heartbeats = Heartbeats(as_int(idle_timeout))
-        self.partial_bytes = 0
+        self._heartbeats = Heartbeats(as_int(idle_timeout))
+        self._partial_bytes = 0
         self._open = amqp.Open(
             container_id or uuid.uuid4().hex,
             hostname,
             max_frame_size=max_frame_size,
-            channel_max=self.limits.sessions - 1,
-            idle_time_out=self.heartbeats.advertised,
+            channel_max=self._limits.sessions - 1,
+            idle_time_out=self._heartbeats.advertised,
             offered_capabilities=_symbols(offered_capabilities),
             desired_capabilities=_symbols(desired_capabilities),
             properties=properties,
@@ -144,7 +145,7 @@ class Connection:
         remainder = memoryview(data).cast("B")
         if self._over or not remainder:
             return self._take_events()
-        self.heartbeats.received = True
+        self._heartbeats.received = True
         while remainder and self._layers.stage == "header":
             remainder = self._layers.take_header(remainder)
         if remainder:
@@ -191,19 +192,19 @@ class Connection:
         Args:
             now: seconds of any clock that does not go backward (``time.monotonic()``).
         """
-        return None if self._over else self.heartbeats.next_timeout(now)
+        return None if self._over else self._heartbeats.next_timeout(now)
 
     def handle_timeout(self, now: float) -> list[Event]:
         """Do what is due: queue a heartbeat, or end a connection whose peer is silent."""
         if not self._over:
-            heartbeat, silent = self.heartbeats.due(now)
+            heartbeat, silent = self._heartbeats.due(now)
             if silent:
                 text = "nothing came for the whole idle-time-out"
                 error = error_of(amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED, text)
-                if self.open_sent and not self.close_sent:
+                if self._open_sent and not self._close_sent:
                     self._queue(0, amqp.Close(error))
                 self._end_all(error, closed_by="local", clean=False)
-            elif heartbeat and self.open_sent and not self.close_sent:
+            elif heartbeat and self._open_sent and not self._close_sent:
                 self._queue_raw(amqp.encode(0, amqp.Heartbeat()))
         return self._take_events()
 
@@ -229,7 +230,7 @@ class Connection:
             return
         self._layers.authenticate(accepted, code)
 
-    def accept(self, **fields: Any) -> None:
+    def accept(self, **fields: Unpack[OpenOptions]) -> None:
         """Server: answer ConnectionRequested by this end's open.
 
         fields: of the open, in place of those that the constructor was given. Where the client
@@ -274,7 +275,7 @@ class Connection:
         channel = self._free_channel()
         if channel is None:
             raise LocalProtocolError(f"all {self.channel_max + 1} channels are in use")
-        session = Session(self, channel, incoming_window or self.limits.incoming_window)
+        session = Session(self, channel, incoming_window or self._limits.incoming_window)
         session._begin(
             None,
             outgoing_window,
@@ -292,11 +293,11 @@ class Connection:
         """
         if self._is_over():
             return
-        if not self.open_sent:
+        if not self._open_sent:
             raise LocalProtocolError("the connection is not open")
         amqp_error = error_of(error, description)
         self._queue(0, amqp.Close(amqp_error))
-        self.close_sent = True
+        self._close_sent = True
         self._close_error = amqp_error
 
     @property
@@ -309,13 +310,13 @@ class Connection:
         """The state by the specification's names: "START", "HDR_EXCH", "OPENED", ... §2.4.6."""
         if self._over:
             return "END"
-        if self.close_sent:
+        if self._close_sent:
             return "CLOSE_SENT"
         if self._layers.stage != "amqp":
             return "START" if self._layers.stage == "header" else "HDR_RCVD"
         received = self.remote_open is not None
         names = {(0, 0): "HDR_EXCH", (1, 0): "OPEN_SENT", (0, 1): "OPEN_RCVD", (1, 1): "OPENED"}
-        return names[self.open_sent, received]
+        return names[self._open_sent, received]
 
     def _free_channel(self) -> int | None:
         return self._channels.lowest(self.channel_max)
@@ -335,7 +336,7 @@ class Connection:
     def _queue_raw(self, data: bytes) -> None:
         self._out.append(data)
         self._out_size += len(data)
-        self.heartbeats.sent = True
+        self._heartbeats.sent = True
 
     def _encoded(self, channel: int, performative: Any, payload: Buffer = b"") -> bytes:
         """A frame.
@@ -345,10 +346,10 @@ class Connection:
             EncodeError: a value has no encoding.
         """
         data = amqp.encode(channel, performative, payload)
-        if len(data) > self.frame_size:
+        if len(data) > self._frame_size:
             raise LocalProtocolError(
                 f"{performative.NAME} takes {len(data)} bytes,"
-                f" and the peer's frames {self.frame_size}"
+                f" and the peer's frames {self._frame_size}"
             )
         return data
 
@@ -357,9 +358,9 @@ class Connection:
 
     def _queue_open(self) -> None:
         """Send the open, if that was not done."""
-        if not self.open_sent:
+        if not self._open_sent:
             self._queue_raw(amqp.encode(0, self._open))
-            self.open_sent = True
+            self._open_sent = True
 
     def _check_open(self, frame: amqp.Open) -> None:
         size = len(amqp.encode(0, frame))
@@ -382,7 +383,7 @@ class Connection:
 
     def _is_over(self) -> bool:
         """Whether the connection has ended or this end has closed it: answers do nothing then."""
-        return self._over or self.close_sent
+        return self._over or self._close_sent
 
     def _check_alive(self) -> None:
         if self._error is not None:
@@ -393,9 +394,9 @@ class Connection:
     def _check_open_state(self) -> None:
         if self._over:
             self._check_alive()
-        if self.close_sent:
+        if self._close_sent:
             raise LocalProtocolError("the connection is closing")
-        if not self.open_sent:
+        if not self._open_sent:
             raise LocalProtocolError("the connection is not open yet")
 
     def _illegal(self, channel: int, frame: Any, where: str) -> NoReturn:
@@ -418,12 +419,12 @@ class Connection:
         """End the connection for a mistake of the peer. silent: no frame can say why."""
         symbol = symbol_of(condition or amqp.ConnectionError.FRAMING_ERROR)
         error = amqp.Error(symbol, text)
-        if self._layers.stage == "amqp" and not silent and not self.close_sent:
+        if self._layers.stage == "amqp" and not silent and not self._close_sent:
             self._queue_open()
-            if len(amqp.encode(0, amqp.Close(error))) > self.frame_size:
+            if len(amqp.encode(0, amqp.Close(error))) > self._frame_size:
                 error = amqp.Error(symbol, text[:100])
             self._queue(0, amqp.Close(error))
-        self.close_sent = True
+        self._close_sent = True
         self._end_all(error, closed_by="local", clean=False)
         self._error = RemoteProtocolError(
             text,

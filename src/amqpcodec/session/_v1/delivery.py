@@ -87,7 +87,7 @@ class Delivery:
         self._remote_state = state
         self._remote_clock = self._all_unsettled.clock
 
-    def keep_remote_state(self) -> None:
+    def _keep_remote_state(self) -> None:
         """Note the state that the peer told of a range, before the range is forgotten."""
         self._remote_state = self.remote_state
 
@@ -247,7 +247,7 @@ class OutgoingDelivery(Delivery):
         if self._aborted:
             transfer.aborted = True
         channel = session.channel
-        size = session.connection.frame_size
+        size = session.connection._frame_size
         payload = piece.payload
         if len(payload) + _ROOM_FOR_HEAD <= size:
             frame = amqp.encode(channel, transfer, payload)

@@ -40,7 +40,7 @@ def take_frame(connection: Connection, channel: int, frame: Any) -> None:
             )
     if kind in _SASL:
         connection._layers.sasl_frame(frame)
-    elif connection.close_sent:
+    elif connection._close_sent:
         if kind is amqp.Close:
             _take_close(connection, frame)
     elif connection._layers.stage != "amqp":
@@ -75,8 +75,8 @@ def _take_open(connection: Connection, frame: amqp.Open) -> None:
             method="open",
         )
     connection.remote_open = frame
-    connection.heartbeats.remote = frame.idle_time_out or 0
-    connection.frame_size = min(frame.max_frame_size, connection.limits.frame_size)
+    connection._heartbeats.remote = frame.idle_time_out or 0
+    connection._frame_size = min(frame.max_frame_size, connection._limits.frame_size)
     connection.channel_max = frame.channel_max
     client = connection.role == "client"
     connection._emit(
@@ -85,21 +85,21 @@ def _take_open(connection: Connection, frame: amqp.Open) -> None:
 
 
 def _take_close(connection: Connection, frame: amqp.Close) -> None:
-    connection.close_received = True
-    by_peer = not connection.close_sent
+    connection._close_received = True
+    by_peer = not connection._close_sent
     if by_peer:
         connection._queue_open()
         connection._queue(0, amqp.Close())
-        connection.close_sent = True
+        connection._close_sent = True
     error = frame.error if by_peer or frame.error is not None else connection._close_error
     connection._end_all(error, closed_by="remote" if by_peer else "local", clean=True)
 
 
 def _take_begin(connection: Connection, channel: int, frame: amqp.Begin) -> None:
-    if channel >= connection.limits.sessions:
+    if channel >= connection._limits.sessions:
         connection._fail(
             amqp.ConnectionError.FRAMING_ERROR,
-            f"channel {channel} is above channel-max {connection.limits.sessions - 1}",
+            f"channel {channel} is above channel-max {connection._limits.sessions - 1}",
             channel=channel,
             method="begin",
         )
@@ -114,7 +114,7 @@ def _take_begin(connection: Connection, channel: int, frame: amqp.Begin) -> None
                 channel=channel,
                 method="begin",
             )
-        session = Session(connection, own, connection.limits.incoming_window)
+        session = Session(connection, own, connection._limits.incoming_window)
         connection._map(own, session)
         connection._by_remote[channel] = session
         session_incoming.note_request(session, channel, frame)

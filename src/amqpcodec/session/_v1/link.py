@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from ... import v1_0 as amqp
 from ...errors import EncodeError, ValidationError
@@ -12,6 +12,7 @@ from ..errors import LocalProtocolError
 from . import events
 from .conditions import error_of
 from .faults import LinkFault, SessionFault
+from .options import AcceptOptions
 from .resumption import Resumption, compare_unsettled, is_outcome, unsettled_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,10 @@ class Link:
         handle: this end's number, from attach to detach.
         state: "ATTACH_SENT", "ATTACH_RCVD", "ATTACHED", "DETACH_SENT" or "DETACHED".
         remote_attach: what the peer's attach said; None before it came.
+        attach: what this end's attach said; None before it was sent.
+        snd_settle_mode, rcv_settle_mode: as both attaches have it.
         delivery_count: the sender's count of deliveries, as this end knows it.
+        link_credit, drain: the credit after that count, and whether it is to be used up at once.
         unsettled: tag -> delivery, of those that are not settled here. Those of a link before this
             one are added as they are resumed.
     """
@@ -68,7 +72,7 @@ class Link:
         self.session = session
         self.name = name
         self.handle: int | None = None
-        self.remote_handle: int | None = None
+        self._remote_handle: int | None = None
         self.state = "DETACHED"
         self.remote_attach: amqp.Attach | None = None
         self.attach: amqp.Attach | None = None
@@ -91,7 +95,7 @@ class Link:
 
     # --- requests ---------------------------------------------------------------------------------
 
-    def accept(self, **options: Any) -> None:
+    def accept(self, **options: Unpack[AcceptOptions]) -> None:
         """Answer LinkRequested by this end's attach. The peer's source and target by default.
 
         A peer that asks for a dynamic node wants its address: pass source= (a sender) or target= (a
@@ -122,8 +126,10 @@ class Link:
         if self._is_over():
             return
         self._check_requested()
-        terminus = "source" if self.sends else "target"
-        self.accept(**{terminus: None})
+        if self.sends:
+            self.accept(source=None)
+        else:
+            self.accept(target=None)
         self.detach(error, description)
 
     def detach(
@@ -209,7 +215,7 @@ class Link:
 
     # --- frames out -------------------------------------------------------------------------------
 
-    def _attach(self, options: dict[str, Any], **terminus: Any) -> None:
+    def _attach(self, options: Mapping[str, Any], **terminus: Any) -> None:
         unknown = set(options) - _OPTIONS
         if unknown:
             raise TypeError(f"a link has no option {', '.join(sorted(unknown))}")
@@ -217,15 +223,15 @@ class Link:
         key = (self.name, self.sends)
         if links.get(key, self) is not self:
             raise LocalProtocolError(f"a link with the name {self.name!r} is attached")
-        options = {**terminus, **options}
-        in_doubt = self._note_unsettled(options)
-        self._complete(options)
+        fields: dict[str, Any] = {**terminus, **options}
+        in_doubt = self._note_unsettled(fields)
+        self._complete(fields)
         handle = self.session._free_handle() if self.handle is None else self.handle
         frame = amqp.Attach(
             self.name,
             handle,
             amqp.Role.SENDER if self.sends else amqp.Role.RECEIVER,
-            **options,
+            **fields,
         )
         _check_rules(frame)
         try:
@@ -343,7 +349,7 @@ class Link:
             raise LinkFault(self, amqp.AmqpError.INVALID_FIELD, str(error)) from None
 
     def _note_attach(self, handle: int, frame: amqp.Attach) -> None:
-        self.remote_handle = handle
+        self._remote_handle = handle
         self.remote_attach = frame
 
     def _updated(self, delivery: Any, settled: bool) -> None:
@@ -360,7 +366,7 @@ class Link:
         """
         if self.state != "DETACH_SENT":
             return False
-        if self._errant and self.session.connection.limits.after_detach == "end":
+        if self._errant and self.session.connection._limits.after_detach == "end":
             raise SessionFault(
                 amqp.SessionError.ERRANT_LINK, "input came for a link detached with an error"
             )
@@ -385,7 +391,7 @@ class Link:
     def _can_refuse(self) -> bool:
         """Whether the peer's frames hold an attach of this end without source and target."""
         most = 4 * len(self.name) + _ROOM_FOR_ATTACH  # a character takes 4 bytes at most
-        return most <= self.session.connection.frame_size or self._can_answer(None, None)
+        return most <= self.session.connection._frame_size or self._can_answer(None, None)
 
     def _can_answer(self, source: Any, target: Any) -> bool:
         """Whether the peer's frames hold this end's attach with that source and target."""
@@ -394,7 +400,7 @@ class Link:
         self._complete(options)
         frame = amqp.Attach(self.name, self.handle, role, **options)
         size = len(amqp.encode(0, frame)) + _ROOM_FOR_MODES
-        return size <= self.session.connection.frame_size
+        return size <= self.session.connection._frame_size
 
     def _answer_attach(self) -> None:
         """Attach only to detach."""
@@ -436,8 +442,8 @@ class Link:
         """Both ends are detached: the handles are free again."""
         if self.handle is not None:
             self.session._unmap_handle(self.handle)
-        if self.remote_handle is not None:
-            self.session._by_remote.pop(self.remote_handle, None)
+        if self._remote_handle is not None:
+            self.session._by_remote.pop(self._remote_handle, None)
 
 
 def _map_state(unsettled: Any) -> Any:

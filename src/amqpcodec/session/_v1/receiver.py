@@ -38,7 +38,7 @@ class Receiver(Link):
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)
         self.available: int | None = None
-        self.max_message_size = session.connection.limits.message_size
+        self.max_message_size = session.connection._limits.message_size
         self._limit = 0  # delivery-count up to which credit was ever given
         self.partial: IncomingDelivery | None = None
 
@@ -94,7 +94,7 @@ class Receiver(Link):
         if options.pop("initial_delivery_count", None) is not None:
             raise LocalProtocolError("only a sender has an initial_delivery_count (Part 2 §2.7.3)")
         if options.get("max_message_size") is None:
-            options["max_message_size"] = self.session.connection.limits.message_size
+            options["max_message_size"] = self.session.connection._limits.message_size
         self.max_message_size = options["max_message_size"]
         if self.attach is None and "target" not in options:
             options["target"] = amqp.Target()
@@ -212,7 +212,7 @@ class Receiver(Link):
                 amqp.AmqpError.INVALID_FIELD, f"an unsettled delivery has the delivery-id {number}"
             )
         session._last_delivery_id = number
-        limits = session.connection.limits
+        limits = session.connection._limits
         if distance(self.delivery_count, self._limit) + limits.excess <= 0:
             raise LinkFault(
                 self,
@@ -346,19 +346,19 @@ class Receiver(Link):
                 amqp.LinkError.MESSAGE_SIZE_EXCEEDED,
                 f"a message has over {limit} bytes",
             )
-        partial_bytes = connection.partial_bytes + size
+        partial_bytes = connection._partial_bytes + size
         if more:
-            connection.partial_bytes = partial_bytes
+            connection._partial_bytes = partial_bytes
             partial._counted += size
-        if partial_bytes > connection.limits.partial_bytes:
+        if partial_bytes > connection._limits.partial_bytes:
             raise LinkFault(
                 self,
                 amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
-                f"incomplete deliveries have over {connection.limits.partial_bytes} bytes",
+                f"incomplete deliveries have over {connection._limits.partial_bytes} bytes",
             )
 
     def _drop(self, partial: IncomingDelivery) -> None:
-        self.session.connection.partial_bytes -= partial._counted
+        self.session.connection._partial_bytes -= partial._counted
 
     def _knows(self, state: amqp.TransactionalState) -> bool:
         """Whether a transaction is open; those that a server declared are all that there are."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from ... import v1_0 as amqp
 from ..errors import LocalProtocolError
@@ -10,6 +10,7 @@ from . import events
 from .delivery import OutgoingDelivery, transactional
 from .faults import LinkFault
 from .link import Link
+from .options import FlowOptions, TransferOptions
 from .resumption import ResumptionAction, is_gap, is_outcome, offset_of, unsettled_of
 from .serial import advance, distance
 
@@ -75,7 +76,7 @@ class Sender(Link):
         settled: bool | None = None,
         state: Any = None,
         transaction: Transaction | bytes | None = None,
-        **fields: Any,
+        **fields: Unpack[TransferOptions],
     ) -> OutgoingDelivery:
         """Send a message, in as many transfers as it takes.
 
@@ -115,7 +116,7 @@ class Sender(Link):
         tag: bytes | None = None,
         settled: bool | None = None,
         state: Any = None,
-        **fields: Any,
+        **fields: Unpack[TransferOptions],
     ) -> OutgoingDelivery:
         """Begin a delivery that is written part by part; see `send` for what can be said of it.
 
@@ -138,7 +139,7 @@ class Sender(Link):
     _open_delivery: OutgoingDelivery | None = None
 
     def _transfer(
-        self, tag: bytes | None, settled: bool | None, state: Any, fields: dict[str, Any]
+        self, tag: bytes | None, settled: bool | None, state: Any, fields: TransferOptions
     ) -> amqp.Transfer:
         mode = self.snd_settle_mode
         resume = bool(fields.get("resume"))
@@ -158,7 +159,7 @@ class Sender(Link):
         )
         if state is not None or len(fields) > 1:  # else it is far smaller than any frame
             head = amqp.encode(self.session.channel, transfer)
-            if len(head) >= self.session.connection.frame_size:
+            if len(head) >= self.session.connection._frame_size:
                 raise LocalProtocolError(
                     "the delivery's state does not fit into a frame of the peer"
                 )
@@ -291,7 +292,9 @@ class Sender(Link):
         self._send_state()
         self.drain = False
 
-    def flow(self, *, available: int | None = None, echo: bool = False, **fields: Any) -> None:
+    def flow(
+        self, *, available: int | None = None, echo: bool = False, **fields: Unpack[FlowOptions]
+    ) -> None:
         """Tell this end's state. available: deliveries that wait. echo: ask for the peer's.
 
         Nothing happens where the link is over.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ... import v1_0 as amqp
 from ..errors import LocalProtocolError
@@ -11,6 +11,7 @@ from . import events
 from .conditions import error_of
 from .delivery import IncomingDelivery, OutgoingDelivery
 from .link import Link
+from .options import BeginOptions, ReceiverOptions, SenderOptions
 from .receiver import Receiver
 from .sender import Sender
 from .serial import FreeNumbers, advance, distance
@@ -39,7 +40,7 @@ class Session:
     """
 
     state: str
-    handle_max: int
+    _handle_max: int
 
     def __init__(self, connection: Connection, channel: int, window: int) -> None:
         self.connection = connection
@@ -47,7 +48,7 @@ class Session:
         self.remote_channel: int | None = None
         self.state = "UNMAPPED"
         self.remote_begin: amqp.Begin | None = None
-        self.handle_max = 0xFFFF_FFFF  # of this end's own handles: what the peer takes
+        self._handle_max = 0xFFFF_FFFF  # of this end's own handles: what the peer takes
         self._incoming = Incoming(window)
         self._outgoing = Outgoing(connection._queue_raw)
         self._by_handle: dict[int, Link] = {}
@@ -73,7 +74,7 @@ class Session:
         *,
         incoming_window: int | None = None,
         outgoing_window: int = 0x7FFF_FFFF,
-        **fields: Any,
+        **fields: Unpack[BeginOptions],
     ) -> None:
         """Answer SessionRequested by this end's begin. fields: more of the begin.
 
@@ -116,7 +117,7 @@ class Session:
         self.state = "END_SENT"
         self._outgoing.clear()
 
-    def attach_sender(self, name: str, target: Any, **options: Any) -> Sender:
+    def attach_sender(self, name: str, target: Any, **options: Unpack[SenderOptions]) -> Sender:
         """Attach a link to send by; LinkOpened or LinkClosed follows.
 
         Args:
@@ -128,7 +129,9 @@ class Session:
         self._attach(link, options, target=_terminus(amqp.Target, target))
         return link
 
-    def attach_receiver(self, name: str, source: Any, **options: Any) -> Receiver:
+    def attach_receiver(
+        self, name: str, source: Any, **options: Unpack[ReceiverOptions]
+    ) -> Receiver:
         """Attach a link to receive by; then give it credit by ``receiver.flow(...)``.
 
         source: an address or a Source; the rest as for `attach_sender`.
@@ -138,7 +141,7 @@ class Session:
         return link
 
     def attach_controller(
-        self, name: str, capabilities: Sequence[str] | None = None, **options: Any
+        self, name: str, capabilities: Sequence[str] | None = None, **options: Unpack[SenderOptions]
     ) -> Controller:
         """Attach a link to a transaction coordinator (Part 4 §4.2)."""
         symbols = (
@@ -230,7 +233,7 @@ class Session:
                 self._outgoing.next_id,
                 window,
                 outgoing_window,
-                handle_max=self.connection.limits.links - 1,
+                handle_max=self.connection._limits.links - 1,
                 **fields,
             )
         )
@@ -251,14 +254,14 @@ class Session:
         )
         incoming.left = incoming.size
 
-    def _attach(self, link: Link, options: dict[str, Any], **terminus: Any) -> None:
+    def _attach(self, link: Link, options: Mapping[str, Any], **terminus: Any) -> None:
         self._check()
         link._attach(options, **terminus)
 
     def _free_handle(self) -> int:
-        handle = self._handles.lowest(self.handle_max)
+        handle = self._handles.lowest(self._handle_max)
         if handle is None:
-            raise LocalProtocolError(f"all {self.handle_max + 1} handles are in use")
+            raise LocalProtocolError(f"all {self._handle_max + 1} handles are in use")
         return handle
 
     # --- ends -------------------------------------------------------------------------------------
@@ -268,7 +271,7 @@ class Session:
         if self._told_end or self.state in ("END_SENT", "DISCARDING"):
             return True
         connection = self.connection
-        return connection._over or connection.close_sent
+        return connection._over or connection._close_sent
 
     def _check(self) -> None:
         self.connection._check_open_state()

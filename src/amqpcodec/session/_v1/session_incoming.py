@@ -40,7 +40,7 @@ def note_answer(session: Session, channel: int, frame: amqp.Begin) -> None:
 def _note_begin(session: Session, channel: int, frame: amqp.Begin) -> None:
     session.remote_channel = channel
     session.remote_begin = frame
-    session.handle_max = frame.handle_max
+    session._handle_max = frame.handle_max
     session._incoming.next_id = frame.next_outgoing_id or 0
     session._incoming.remote_outgoing = frame.outgoing_window or 0
     session._outgoing.update(frame)
@@ -63,10 +63,10 @@ def take_frame(session: Session, frame: Any, kind: type) -> None:
 
 def _take_attach(session: Session, frame: amqp.Attach) -> None:
     handle = frame.handle or 0
-    if handle >= session.connection.limits.links:
+    if handle >= session.connection._limits.links:
         session.connection._fail(
             amqp.ConnectionError.FRAMING_ERROR,
-            f"handle {handle} is above handle-max {session.connection.limits.links - 1}",
+            f"handle {handle} is above handle-max {session.connection._limits.links - 1}",
             channel=session.remote_channel,
             method="attach",
         )
@@ -92,16 +92,16 @@ def _take_attach(session: Session, frame: amqp.Attach) -> None:
     kind: type[Link] = Receiver if peer_sends else Sender
     if isinstance(frame.target, amqp.Coordinator) and peer_sends:
         kind = Coordinator
-    own = session._handles.lowest(session.handle_max)
+    own = session._handles.lowest(session._handle_max)
     if own is None:
         raise SessionFault(
             amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
-            f"all {session.handle_max + 1} handles are in use",
+            f"all {session._handle_max + 1} handles are in use",
         )
     link = kind(session, key[0])
     link.handle = own
     if not link._can_refuse():
-        size = session.connection.frame_size
+        size = session.connection._frame_size
         text = f"the answer to an attach with so long a name is over {size} bytes"
         raise SessionFault(amqp.AmqpError.INVALID_FIELD, text)
     session._map(own, link)
@@ -109,7 +109,7 @@ def _take_attach(session: Session, frame: amqp.Attach) -> None:
     session._by_remote[handle] = link
     link._requested(handle, frame)
     if not link._can_answer(frame.source, frame.target):
-        size = session.connection.frame_size
+        size = session.connection._frame_size
         text = f"the answer with the same source and target is over {size} bytes"
         raise LinkFault(link, amqp.AmqpError.INVALID_FIELD, text)
 

@@ -178,11 +178,11 @@ class Coordinator(Receiver):
         connection = self.session.connection
         if isinstance(value, amqp.Declare):
             # Those that wait for their answer count, too.
-            if len(connection.transactions) + len(self.unsettled) > connection.limits.transactions:
+            if len(connection.transactions) + len(self.unsettled) > connection._limits.transactions:
                 self._refuse(
                     delivery,
                     amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
-                    f"more than {connection.limits.transactions} transactions would be open",
+                    f"more than {connection._limits.transactions} transactions would be open",
                 )
                 return
             connection._emit(events.DeclareRequested(self, delivery, value.global_id))

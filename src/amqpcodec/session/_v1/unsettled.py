@@ -199,7 +199,7 @@ class Unsettled(Ascending[D]):
     def clear(self) -> None:
         """Take all out. They keep the states that they have."""
         for delivery in self.by_id.values():
-            delivery.keep_remote_state()
+            delivery._keep_remote_state()
         super().clear()
 
     def _note_added(self, number: int, delivery: D) -> None:
@@ -209,7 +209,7 @@ class Unsettled(Ascending[D]):
 
     def _note_removed(self, number: int) -> None:
         if self.has_ranges:  # it keeps the state that it has
-            self.by_id[number].keep_remote_state()
+            self.by_id[number]._keep_remote_state()
         if self._undecided is not None:
             self._undecided.pop(number)
         super()._note_removed(number)
