@@ -644,7 +644,7 @@ def test_positions_in_what_is_no_message(data: bytes) -> None:
 
 
 def test_maps_of_many_tags_and_a_delivery_in_many_parts() -> None:
-    """All are resumed; what it costs `make linear-test` counts: "1.0 session: resumed deliveries"."""
+    """All are resumed; "1.0 session: resumed deliveries" of `make linear-test` counts the cost."""
     count = 2000
     states = {b"%06d" % number: None for number in range(count)}
     big = {"max_frame_size": 1 << 24, "limits": v1.Limits(frame_size=1 << 24)}
