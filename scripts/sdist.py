@@ -15,6 +15,7 @@ import gzip
 import hashlib
 import io
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -72,7 +73,14 @@ def linked(source: Path, folder: Path, repository: str) -> Path:
     subprocess.run(command, cwd=source, check=True)
     with (folder / "pyproject.toml").open("a", encoding="utf-8") as metadata:
         metadata.write(urls(repository))
+    readme = folder / "README.md"
+    readme.write_text(absolute(readme.read_text(encoding="utf-8"), repository), encoding="utf-8")
     return folder
+
+
+def absolute(page: str, repository: str) -> str:
+    """A page of the repository for PyPI, which has none of its files: links to the repository."""
+    return re.sub(r"\]\((?![a-z]+:|#)", f"]({repository.rstrip('/')}/blob/main/", page)
 
 
 def build(source: Path, outdir: Path, *options: str, repository: str = "") -> Path:

@@ -120,6 +120,7 @@ def test_metadata_links_to_the_repository(tmp_path: Path) -> None:
     clone, copy = tmp_path / "clone", tmp_path / "copy"
     clone.mkdir()
     (clone / "pyproject.toml").write_text('[project]\nname = "p"\n', encoding="utf-8")
+    shutil.copy(REPO / "README.md", clone)
     author = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     for command in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "Begin"]):
         subprocess.run(["git", *command], cwd=clone, check=True)
@@ -129,3 +130,9 @@ def test_metadata_links_to_the_repository(tmp_path: Path) -> None:
     assert project["urls"]["Source"] == "https://example.org/us/p"
     assert project["urls"]["Issues"] == "https://example.org/us/p/issues"
     assert (clone / "pyproject.toml").read_text(encoding="utf-8").count("urls") == 0
+    # PyPI shows the README, and has no other file of the repository.
+    links = re.findall(r"\]\(([^)]*)\)", (copy / "README.md").read_text(encoding="utf-8"))
+    assert len(links) > 10
+    for link in links:
+        assert link.startswith("https://example.org/us/p/blob/main/"), link
+        assert (REPO / link.split("/blob/main/")[1]).exists(), link
