@@ -17,7 +17,7 @@ def test_pictures_are_fresh():
 
 def test_pictures_are_shown_and_load_nothing():
     pages = "".join(path.read_text(encoding="utf-8") for path in (REPO / "docs").glob("*.md"))
-    assert len(PICTURES) == 3
+    assert len(PICTURES) == 5
     for path in PICTURES:
         assert f"](pictures/{path.name})" in pages
         text = path.read_text(encoding="utf-8")

@@ -15,8 +15,11 @@ from pathlib import Path
 
 import pytest
 
+import amqpcodec
 from tests.paths import REPO
 
+#: Where the package under test is: src, or where it was installed.
+SOURCES = str(Path(amqpcodec.__file__).parents[1])
 TUTORIALS = sorted((REPO / "docs" / "tutorials").glob("*.md"))
 #: A fence, its language, the name of its file where it is one, and its content.
 BLOCK = re.compile(r'^```(\w+)(?: title="([\w./-]+)")?\n(.*?)^```$', re.M | re.S)
@@ -30,7 +33,7 @@ def environment(folder: Path) -> dict[str, str]:
         (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}"{module} "$@"\n')
         (programs / name).chmod(0o755)
     path = os.pathsep.join((str(programs), os.environ["PATH"]))
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(REPO / "src"), "PYTHONUNBUFFERED": "1"}
+    return {**os.environ, "PATH": path, "PYTHONPATH": SOURCES, "PYTHONUNBUFFERED": "1"}
 
 
 def free_port() -> int:

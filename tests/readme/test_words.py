@@ -44,7 +44,7 @@ def paragraphs(text: str) -> list[str]:
     return [part for part in re.split(r"\n\s*\n", "\n".join(lines)) if part.strip()]
 
 
-@pytest.mark.parametrize("name", sorted(set(PAGES) - {"docs/trust.md"}))
+@pytest.mark.parametrize("name", sorted(PAGES))
 def test_words(name: str) -> None:
     text = prose(PAGES[name].read_text(encoding="utf-8"))
     allowed = {"sink", "sinks"} if name in SINKS else set()
@@ -55,3 +55,13 @@ def test_words(name: str) -> None:
         if word.lower() not in allowed
     ]
     assert words == []
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_paragraphs_are_short(name: str) -> None:
+    text = PAGES[name].read_text(encoding="utf-8")
+    assert [
+        (len(part.split()), part[:60])
+        for part in paragraphs(text)
+        if len(part.split()) > MOST_WORDS
+    ] == []
