@@ -208,6 +208,8 @@ def _numpy_column(values: Any, name: str) -> Any:
 
 def column_to_numpy(columns: Any, name: str) -> Any:
     """A column of what batch.decode returns, or a member of a struct ("properties.message_id")."""
+    if not isinstance(name, str):
+        raise TypeError(f"to_numpy() takes the name of a column, not {type(name).__name__}")
     pa = _pyarrow("to_numpy")
     rows = pa.record_batch(columns)
     if name in rows.schema.names:

@@ -39,6 +39,8 @@ from amqpcodec._columns cimport (
     type_number, unknown_column, v1_is_unidentified, v1_true, Values,
 )
 
+from amqpcodec._scalars import as_ints, as_text
+
 pool_use(shared_pool())
 
 include "_core/capture/file.pxi"

@@ -6,12 +6,12 @@ And what NumPy's scalars are, without importing NumPy: who has one has imported 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from operator import index
 from typing import Any, ClassVar, SupportsIndex
 
-__all__ = ["RangedInt", "ShownFloat", "as_int", "from_numpy"]
+__all__ = ["RangedInt", "ShownFloat", "as_int", "as_ints", "as_text", "from_numpy"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: Seconds of the units of datetime64 that are multiples of a second.
@@ -63,11 +63,25 @@ class ShownFloat(float):
 
 
 def as_int(value: Any) -> Any:
-    """The int that a value stands for, as NumPy's integers do; any other value as it is."""
+    """The int that a value stands for, as NumPy's do; a bool, or any other value, as it is."""
+    if isinstance(value, bool):
+        return value
     try:
         return index(value)
     except TypeError:
         return value
+
+
+def as_ints(numbers: Any) -> tuple[Any, ...]:
+    """One number or several, as a tuple of what as_int() makes of them."""
+    number = as_int(numbers)
+    several: Iterable[Any] = (number,) if isinstance(number, int) else numbers
+    return tuple(map(as_int, several))
+
+
+def as_text(value: Any) -> Any:
+    """The plain str of text of any class, as NumPy's is; any other value as it is."""
+    return str.__str__(value) if isinstance(value, str) else value
 
 
 def from_numpy(value: object, classes: Mapping[str, type]) -> object:

@@ -7,6 +7,8 @@ Root of the module: directives, what it uses of others, and its files in order; 
 """
 
 cimport cython
+from cpython.long cimport PyLong_Check
+from cpython.number cimport PyIndex_Check
 from amqpcodec._gen.v1_constants cimport (
     CTOR_ARRAY32, CTOR_BOOLEAN, CTOR_DECIMAL128, CTOR_LIST0, CTOR_LIST32,
     CTOR_LIST8, CTOR_LONG, CTOR_MAP32, CTOR_MAP8, CTOR_NULL, CTOR_SMALLUINT, CTOR_STR32_UTF8,

@@ -19,6 +19,7 @@ from ._columns import Columns, Schema
 from ._encode import ArrowColumn, Encoded
 from ._keys import values_and_groups
 from ._public import listing
+from ._scalars import as_text
 
 __all__ = [
     "ArrowColumn",
@@ -318,6 +319,7 @@ def encode(
     Spec: 0-9-1 §4.2.3 to §4.2.6; 1.0 Part 2 §2.6.14, Part 3 §3.2.
     """
     rows = columns_to_arrow(columns)
+    mode = as_text(mode)
     return _encode.encode_columns(_protocol(protocol), rows, frame_max, mode, dialect)
 
 

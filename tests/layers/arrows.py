@@ -64,21 +64,30 @@ ARROWS: dict[str, set[str]] = {
     "generated": set(),
     "core": {"errors", "types"},
     "core-v1": {"core", "errors", "types"},
-    "core-columns": {"core", "core-v1"},
-    "core-capture": {"core", "core-v1", "core-columns"},
+    "core-columns": {"core", "core-v1", "types"},
+    "core-capture": {"core", "core-v1", "core-columns", "types"},
     "core-dropins": {"core", "core-v1", "types"},
     "spec": {"errors", "public"},
     "facade": {"core", "public", "core-v1", "generated", "errors", "types"},
     # The facade holds the protocols, which columns are made for.
-    "batch": {"arrays", "core", "public", "core-v1", "core-columns", "facade", "errors"},
-    "capture": {"batch", "public", "core", "core-v1", "core-columns", "core-capture", "errors"},
+    "batch": {"arrays", "core", "public", "core-v1", "core-columns", "facade", "errors", "types"},
+    "capture": {
+        "batch",
+        "public",
+        "core",
+        "core-v1",
+        "core-columns",
+        "core-capture",
+        "errors",
+        "types",
+    },
     "tables": {"capture", "public"},  # captures in other libraries' terms
     "html": set(),  # given what it shows
     "arrays": {"types"},  # of other libraries, for batch and what it returns
     # Over the decoders of the protocol modules, which the facade holds.
     "session": {"facade", "public", "errors", "types"},
-    "traces": {"capture", "public"},
-    "spark": {"batch", "public", "capture", "traces", "errors"},
+    "traces": {"capture", "public", "types"},
+    "spark": {"batch", "public", "capture", "traces", "errors", "types"},
     "compat": {"core", "public", "core-dropins", "facade", "errors", "types"},
     "cli": {"batch", "capture", "traces", "session", "errors", "facade", "types"},
     "main": {"cli"},

@@ -11,6 +11,7 @@ from concurrent.futures import Executor, Future
 from itertools import islice
 from typing import IO, Any
 
+from .._scalars import as_text
 from ._errors import CaptureWarning
 from ._limits import LIMITS, Unpacking
 from ._ranges import RANGE, RangeFile
@@ -46,9 +47,11 @@ LARGE_WINDOW = (
 def source_name(source: Source) -> str:
     """What rows call a file: its path as given, or what an open file says."""
     if isinstance(source, str | os.PathLike):
-        return os.fspath(source)
+        path: str = as_text(os.fspath(source))
+        return path
     name: Any = getattr(source, "name", "")
-    return name if isinstance(name, str) else ""
+    text: str = as_text(name) if isinstance(name, str) else ""
+    return text
 
 
 def has_position(source: Any) -> bool:

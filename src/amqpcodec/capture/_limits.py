@@ -6,6 +6,8 @@ import difflib
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypedDict
 
+from .._scalars import as_int
+
 #: What a compressed file may become beside a multiple of what was read of it.
 UNPACKED_START = 1 << 26
 
@@ -80,7 +82,8 @@ class Unpacking:
     def __post_init__(self) -> None:
         """Raises ValueError: a limit is out of its range."""
         for limit_field in fields(self):
-            limit = getattr(self, limit_field.name)
+            limit = as_int(getattr(self, limit_field.name))
+            object.__setattr__(self, limit_field.name, limit)
             least, most = limit_field.metadata.values()
             if limit < least or (most is not None and limit > most):
                 to = "on" if most is None else f"to {most}"

@@ -7,6 +7,8 @@ import os
 import re
 from collections.abc import Iterator
 
+from .._scalars import as_text
+
 __all__ = ["alternatives", "files_below", "files_of", "places"]
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -21,7 +23,7 @@ def files_of(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     Raises:
         FileNotFoundError: a glob stands for nothing, or a folder has no file.
     """
-    name = os.fspath(path)
+    name = as_text(os.fspath(path))
     exists = os.path.exists(name)
     if (exists and not os.path.isdir(name)) or (not exists and not _is_glob(name)):
         return [path]

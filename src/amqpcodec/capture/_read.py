@@ -13,6 +13,7 @@ from amqpcodec._interpreter import _codec
 from .. import _capture, _v1
 from .._capture import CaptureBatch as Batch
 from .._columns import Schema
+from .._scalars import as_int, as_ints, as_text
 from ..batch import _protocol as _protocol_of
 from ._chain import Chain, difference
 from ._errors import (
@@ -105,6 +106,8 @@ class Reader:
     ) -> None:
         """Nothing is opened before the first batch is asked for; a glob, a folder or a URI is
         looked up now."""
+        workers = as_int(workers)
+        level, field_tables = as_text(level), as_text(field_tables)
         if workers < 1:
             raise ValueError(f"workers is at least 1, not {workers}")
         if order not in ("packets", "none"):
@@ -125,8 +128,7 @@ class Reader:
         protocol_core = _protocol(protocol)
         others = () if protocol is not None else tuple(map(_protocol_of, OTHERS))
         fields = None if fields is None else fields if isinstance(fields, str) else list(fields)
-        ports = (ports,) if isinstance(ports, int) else tuple(ports)
-
+        ports = as_ints(ports)
         keys = None if keylog is None else _keys(keylog)
         if keys is not None:
             ports = (*ports, TLS_PORT)
@@ -329,7 +331,8 @@ class Reader:
 
     def _unchecked(self, stop: int | tuple[int, int] | None, end: bool) -> Iterator[Batch]:
         if stop is not None:
-            place = stop if isinstance(stop, tuple) else (0, stop)
+            index, offset = stop if isinstance(stop, tuple) else (0, stop)
+            place = as_int(index), as_int(offset)
             yield from self._read(self._one(), place, False)
             return
         connections = midstream = 0
@@ -502,6 +505,7 @@ class Reader:
         """
         if not isinstance(self.source, str | os.PathLike):
             raise ValueError("looking for records takes the name of one file")
+        start, stop = as_int(start), as_int(stop)
         core = _capture.CaptureReader(_protocol(None), ["error"], (), True, False, 1)
         with open(self.source, "rb") as file:
             core.begin(self.name, "")
@@ -728,6 +732,7 @@ def schema(
     field_tables: str = "json",
 ) -> Schema:
     """The schema of the batches of read(), as an object with ``__arrow_c_schema__``."""
+    level, field_tables = as_text(level), as_text(field_tables)
     return _capture.capture_schema(_protocol(protocol), fields, level, field_tables)
 
 

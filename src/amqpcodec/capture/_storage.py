@@ -15,6 +15,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import IO, Any, NamedTuple
 
+from .._scalars import as_text
 from ._paths import files_of
 from ._ranges import RANGE, RangeFile, retried
 from ._uris import cut_at_glob, is_remote, local_path, pattern, shown, split_scheme, with_slashes
@@ -165,10 +166,12 @@ def locate(source: Any, storage: Storage) -> Any:
     """A source of a capture, and how to reach it where it is no file of this machine's."""
     if isinstance(source, Located) or not isinstance(source, str | os.PathLike):
         return source
-    path = os.fspath(source)
+    path = as_text(os.fspath(source))
     if storage.holds(path):
         return Located(with_slashes(path), storage)
-    return local_path(path) if path[:5].lower() == "file:" else source
+    if path[:5].lower() == "file:":
+        return local_path(path)
+    return path if isinstance(source, str) else source
 
 
 def locate_all(source: Any, storage: Storage) -> list[Any]:

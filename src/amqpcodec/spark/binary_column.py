@@ -14,6 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from .. import capture
+from .._scalars import as_ints
 from ..capture._limits import LimitOptions, Limits
 from .columns import Plan, arrow_schema, conform, plan
 from .frames import check_binary, row_of_task, wanted_fields
@@ -110,7 +111,7 @@ def decode_captures(
         raise ValueError(f"these columns would be there twice: {', '.join(twice)}")
     beside = selection.schema.fields[: len(keep_names)]
     schema = StructType([*beside, *(StructField(f.name, f.dataType) for f in decoded.schema)])
-    ports = (ports,) if isinstance(ports, int) else tuple(ports)
+    ports = as_ints(ports)
     column_plan = with_error(decoded, mode)
     job = _Job(
         column_plan, len(keep_names), level, ports, protocol, redact, mode, Limits(**limits), keylog

@@ -21,6 +21,7 @@ from pyspark.sql.types import (
 )
 
 from .. import batch
+from .._scalars import as_int
 from ..errors import DecodeError
 from .columns import ALL, Plan, arrow_schema, conform, parse_schema, plan
 from .options import mode_of
@@ -132,6 +133,7 @@ def decode(
     requested_columns = wanted_fields(fields)
     level = level.lower()
     keys, orders = _keys_of(df, by, order, level)
+    max_open, max_open_bytes = as_int(max_open), as_int(max_open_bytes)
     for name, limit in (("max_open", max_open), ("max_open_bytes", max_open_bytes)):
         if limit < 0:
             raise ValueError(f"{name} is from 0 on, not {limit}")

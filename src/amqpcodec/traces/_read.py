@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from .._scalars import as_int
 from ..capture._files import Pieces, Source, source_name
 from ..capture._limits import LIMITS, Unpacking
 from ..capture._storage import Storage, locate
@@ -50,6 +51,7 @@ class Reader:
         """Nothing is opened yet."""
         if format not in ("auto", "json", "text"):
             raise ValueError(f'format is "auto", "json" or "text", not {format!r}')
+        batch_rows = as_int(batch_rows)
         if batch_rows < 1:
             raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
         complete_schema = _rows.schema()

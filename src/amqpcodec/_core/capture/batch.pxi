@@ -266,7 +266,7 @@ cdef class CaptureBatch:
         """Rows with an error, as far as the column error was asked for."""
         return 0 if self.frames is None else self.frames.table.column[COL_ERROR].present
 
-    def to_numpy(self, str column not None):
+    def to_numpy(self, column):
         """A column as an array of NumPy, as batch.Columns.to_numpy gives it. It needs pyarrow.
 
         Raises KeyError where there is no such column.
@@ -357,7 +357,7 @@ cdef tuple choose_capture_columns(FramePlan plan, str level, object fields):
         return frames, order
     if isinstance(fields, (str, bytes)):
         raise TypeError(f"fields takes names of columns in a list, not {type(fields).__name__}")
-    fields = list(fields)
+    fields = list(map(as_text, fields))
     seen = set()
     for name in fields:
         if name == "row":

@@ -118,7 +118,7 @@ cdef class CaptureReader:
         self.batch_rows = batch_rows
         self.files = FileNames()
         r.between = True
-        for number in ports:
+        for number in as_ints(ports):
             if isinstance(number, bool) or not isinstance(number, int) or not 0 < number < 65536:
                 raise ValueError(f"ports are numbers from 1 to 65535, not {number!r}")
             port = number

@@ -332,7 +332,7 @@ cdef class Columns:
         """The names of the columns, in order."""
         return [column[0] for column in self.columns]
 
-    def to_numpy(self, str column not None):
+    def to_numpy(self, column):
         """A column as an array of NumPy: ``to_numpy("channel")``. It needs pyarrow.
 
         A member of a struct is named after a dot: ``to_numpy("properties.message_id")``. Text and

@@ -92,6 +92,8 @@ cdef Request find_request(object protocol, str level, object fields, str layout,
         for name in fields:
             if not isinstance(name, str):
                 raise TypeError(f"fields takes names of columns, not {type(name).__name__}")
+            if type(name) is not str:
+                fields = tuple(map(as_text, fields))
     key = level, fields, layout, field_tables
     found = plan.requests.get(key)
     if found is None:

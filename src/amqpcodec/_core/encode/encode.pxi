@@ -294,7 +294,7 @@ cdef class Encoded(ArrowColumn):
     def __repr__(self):
         return f"<amqpcodec.batch.Encoded: {len(self)} rows, {self.error_count} with an error>"
 
-    def to_numpy(self, str column not None="messages"):
+    def to_numpy(self, column="messages"):
         """"messages" as an array of bytes, or "errors" as one of text; None where there is none.
 
         It needs pyarrow. Raises KeyError for any other name.

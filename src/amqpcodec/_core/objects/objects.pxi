@@ -150,6 +150,7 @@ cdef int load_int(Loader* l, object o, AmqpValue* v) except -1:
     cdef uint64_t limit = INT_LIMITS[v.wire_type]
     cdef object n
     if not exact_u64(<PyObject*>o, &v.u):
+        o = from_numpy(o, NUMPY_CLASSES)
         if not hasattr(o, "__index__"):
             table_error(&l.at, f"{(<bytes>WIRE_NAMES[v.wire_type]).decode()} takes int, not {type(o).__name__}")
         n = _index(o)

@@ -71,6 +71,7 @@ cdef class Content:
 cdef uint64_t parse_open_limit(object limit) except? 0:
     if limit is None:
         return NO_OPEN_LIMIT
+    limit = as_int(limit)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise ValueError(f"max_open is None or a number from 1, not {limit!r}")
     return min(limit, NO_OPEN_LIMIT)
@@ -107,6 +108,7 @@ cdef class MessageDecoder(Stream):
         self.reset()
         self.limited = max_body_size is not None
         if self.limited:
+            max_body_size = as_int(max_body_size)
             if not isinstance(max_body_size, int) or max_body_size < 0:
                 raise ValueError(f"max_body_size is None or a number of bytes, not {max_body_size!r}")
             self.body_limit = min(max_body_size, 2**64 - 1)

@@ -77,6 +77,7 @@ cdef class Stream:
         return 0
 
     cdef int set_header_limit(self, value) except -1:
+        value = as_int(value)
         if value is None:
             self.header_option = HEADER_FRAME_DEFAULT
         elif isinstance(value, bool) or not isinstance(value, int) or value < 0:
@@ -116,6 +117,7 @@ cdef class Stream:
 
     @frame_max.setter
     def frame_max(self, value):
+        value = as_int(value)
         if not isinstance(value, int) or value < 0 or 0 < value < 8:
             raise ValueError(f"frame_max is 0 (no limit) or at least 8 bytes, not {value!r}")
         self.limit = min(value, 2**63)

@@ -27,6 +27,7 @@ cdef class V1MessageDecoder(V1Decoder):
         V1Decoder.__init__(self, protocol, frame_max, errors=errors, types=types, copy=copy, opened=opened)
         self.limited = max_message_size is not None
         if self.limited:
+            max_message_size = as_int(max_message_size)
             if not isinstance(max_message_size, int) or max_message_size < 0:
                 raise ValueError(f"max_message_size is None or a number of bytes, not {max_message_size!r}")
             self.message_limit = min(max_message_size, 2**63)

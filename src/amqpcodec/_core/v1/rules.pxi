@@ -10,8 +10,13 @@ cdef bint v1_is_symbol(object value) except -1:
 
 cdef bint v1_is_ulong(object value) except -1:
     """A ulong, as far as the value says: plain ints may have come as one."""
+    value = from_numpy(value, V1_NUMPY_CLASSES)
     return isinstance(value, int) and not isinstance(value, bool) and (
         type(value) is int or isinstance(value, _v1.ULong))
+
+
+cdef bint v1_is_string(object value) except -1:
+    return isinstance(value, str) and not isinstance(value, (V1Symbol, V1Char))
 
 
 cdef bint v1_provides(object value, str archetype) except -1:
@@ -30,8 +35,7 @@ cdef int v1_symbol_keys(object obj, str field, object value) except -1:
 
 
 cdef int v1_address(object obj, str field, object value) except -1:
-    if value is not None and (not isinstance(value, str) or v1_is_symbol(value)
-                              or isinstance(value, V1Char)) and not isinstance(value, V1Described):
+    if value is not None and not v1_is_string(value) and not isinstance(value, V1Described):
         v1_invalid(obj, field, f"an address is a string, not {type(value).__name__}")
     return 0
 
@@ -39,7 +43,9 @@ cdef int v1_address(object obj, str field, object value) except -1:
 cdef int v1_message_id(object obj, str field, object value) except -1:
     if value is None or isinstance(value, (UUID, bytes, bytearray, memoryview, V1Described)):
         return 0
-    if type(value) is str or (v1_is_ulong(value) and value >= 0):
+    if v1_is_numpy_int(value):      # it is written as a ulong
+        value = int(value)
+    if v1_is_string(value) or (v1_is_ulong(value) and value >= 0):
         return 0
     shown = value if type(value) is int else type(value).__name__
     return v1_invalid(obj, field, f"a message id is ulong, uuid, binary or string, not {shown}")
@@ -180,7 +186,7 @@ cdef object v1_wrong_delivery_annotations(object pairs):
 
 cdef object v1_wrong_application_properties(object pairs):
     for key, value in v1_pairs(pairs):
-        if type(key) is not str:
+        if not v1_is_string(key):
             return f"keys are strings, not {type(key).__name__}"
         if isinstance(value, (dict, list, tuple, V1Map, V1Array)):
             return "values are no maps, lists or arrays"

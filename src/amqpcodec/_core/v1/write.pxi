@@ -186,10 +186,15 @@ cdef inline int v1_put_pair(Buffer* b, object key, object value, int mode, int d
     return 0
 
 
+cdef inline bint v1_is_numpy_int(object v) noexcept:
+    """Whether it is an integer of NumPy's, or of another class that stands for an int and is none."""
+    return PyIndex_Check(v) and not PyLong_Check(v)
+
+
 cdef int v1_put_descriptor(Buffer* b, object v, int mode, int depth, Place* at) except -1:
     """An int is a ulong here, unless its class says otherwise."""
     cdef uint64_t u = 0
-    if type(v) is int:
+    if type(v) is int or v1_is_numpy_int(v):
         v1_take_int(v, V1_ULONG, &u, at)
         return v1_put_number(b, V1_ULONG, u)
     return v1_put(b, v, mode, depth, at)
@@ -569,6 +574,8 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
         return v1_put_text(b, V1_SYMBOL, v, at)
     if wire_type == V1_ANY:
         # What was read may be a number below zero: to compare it, it is written as any other.
+        if op.ulong and v1_is_numpy_int(v):
+            v = _index(v)
         if op.ulong and type(v) is int and (exact_u64(<PyObject*>v, &u) or not mode & V1_CANONICAL):
             v1_take_int(v, V1_ULONG, &u, at)
             return v1_put_number(b, V1_ULONG, u)

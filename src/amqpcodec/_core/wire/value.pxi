@@ -13,6 +13,7 @@ cdef int DEPTH_LIMIT = DEPTH_MOST
 
 cdef int64_t checked_limit(str name, object limit, int64_t least, int64_t most) except -1:
     """What a user sets a limit to."""
+    limit = as_int(limit)
     if isinstance(limit, bool) or not isinstance(limit, int) or not least <= limit <= most:
         raise ValueError(f"{name} is a number from {least} to {most}, not {limit!r}")
     return limit

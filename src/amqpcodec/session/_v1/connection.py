@@ -86,12 +86,12 @@ class Connection:
     ) -> None:
         if role not in ("client", "server"):
             raise ValueError(f'role is "client" or "server", not {role!r}')
+        max_frame_size = as_int(max_frame_size)
         if not amqp.MIN_MAX_FRAME_SIZE <= max_frame_size < 1 << 32:
             raise ValueError(f"max_frame_size is 512 to 2**32 - 1, not {max_frame_size}")
         self.role: Role = role
         self._limits = limits or Limits()
         self.hostname = hostname
-        max_frame_size = as_int(max_frame_size)
         self.max_frame_size: int = max_frame_size
         self.remote_open: amqp.Open | None = None
         self._open_sent = self._close_sent = self._close_received = False

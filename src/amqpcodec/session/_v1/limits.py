@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
+
+from ..._scalars import as_int
 
 __all__ = ["Limits"]
 
@@ -40,6 +42,8 @@ class Limits:
     after_detach: Literal["end", "discard"] = "end"
 
     def __post_init__(self) -> None:
+        for limit in fields(self):
+            object.__setattr__(self, limit.name, as_int(getattr(self, limit.name)))
         if not 1 <= self.sessions <= 65_536:
             raise ValueError(f"sessions is 1 to 65536, not {self.sessions}")
         if not 1 <= self.links <= 1 << 32:

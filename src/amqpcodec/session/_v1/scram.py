@@ -12,6 +12,8 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ..._scalars import as_int
+
 __all__ = [
     "DIGESTS",
     "MAX_ITERATIONS",
@@ -124,6 +126,7 @@ class ScramRecord:
                 RFC 4013 does not allow.
         """
         digest = _digest(mechanism)
+        iterations = as_int(iterations)
         check_iterations(iterations)
         salt = secrets.token_bytes(16) if salt is None else salt
         salted = hashlib.pbkdf2_hmac(digest, prepare(password).encode(), salt, iterations)

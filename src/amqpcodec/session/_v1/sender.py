@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from ... import v1_0 as amqp
+from ..._scalars import as_int
 from ..errors import LocalProtocolError
 from . import events
 from .delivery import OutgoingDelivery, transactional
@@ -50,6 +51,7 @@ class Sender(Link):
 
     @available.setter
     def available(self, count: int | None) -> None:
+        count = as_int(count)
         if count is not None and not 0 <= count < 1 << 32:
             raise ValueError(f"available is 0 to 2**32 - 1, not {count}")
         self._available = count

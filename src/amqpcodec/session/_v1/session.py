@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ... import v1_0 as amqp
+from ..._scalars import as_int
 from ..errors import LocalProtocolError
 from . import events
 from .conditions import error_of
@@ -88,7 +89,7 @@ class Session:
         if self.state != "BEGIN_RCVD":
             raise LocalProtocolError("no session waits to be accepted")
         if incoming_window is not None:
-            self._incoming.size = incoming_window
+            self._incoming.size = as_int(incoming_window)
         self._answer(outgoing_window, **fields)
 
     def _answer_to_end(self) -> None:
@@ -201,7 +202,7 @@ class Session:
             return
         self._check()
         if incoming_window is not None:
-            self._incoming.size = incoming_window
+            self._incoming.size = as_int(incoming_window)
         self._send_flow(echo=echo)
 
     @property
@@ -226,7 +227,7 @@ class Session:
 
     def _begin(self, remote_channel: int | None, outgoing_window: int, **fields: Any) -> None:
         window = self._incoming.size
-        self._outgoing.size = outgoing_window
+        self._outgoing.size = as_int(outgoing_window)
         self._queue(
             amqp.Begin(
                 remote_channel,

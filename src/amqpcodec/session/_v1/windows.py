@@ -8,6 +8,7 @@ from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING
 
 from ... import v1_0 as amqp
+from ..._scalars import as_int
 from .serial import advance, distance
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class Incoming:
 
     def __init__(self, size: int) -> None:
         """size: transfers that each flow lets in."""
-        self.size = size
+        self.size: int = as_int(size)
         self.left = 0  # none before the peer knows of the window
         self.next_id = 0
         self.remote_outgoing = 0
