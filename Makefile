@@ -235,6 +235,7 @@ build-size: $(DONE)/with-build  ## how long the extension modules take to build,
 	$(PY) scripts/build_size.py $(ARGS)
 
 bench: $(DONE)/built $(addprefix $(DONE)/with-,bench spark) java peers  ## measure against the peers: make bench ARGS=--quick
+	@mkdir -p .cache
 	$(PY) -m bench --json .cache/bench.json $(ARGS)
 	$(PY) -m bench.v1 $(filter --quick --check,$(ARGS))
 	$(PY) -m bench.v1_columns $(filter --quick,$(ARGS))
