@@ -25,8 +25,9 @@ aiormq, aio-pika and amqpstorm), ``amqp`` (py-amqp, under kombu and Celery) and,
 A client may be patched before and after the installation: what rests on that is left to its own
 code. ``docs/guide/drop-ins.md`` says what is not noticed.
 
-Ranges of versions are known here: pika 1.2 to 1.4, pamqp 3.2 to 4.0, py-amqp 5.1 to 5.4. Another
-version is compared with the client's own functions when it is installed: values of every type and
+Ranges of versions are known here: pika 1.2 to 1.4, pamqp 3.2 to 4.0, py-amqp 5.1 to 5.4,
+azure-eventhub 5.13 to 5.15, azure-servicebus 7.13 to 7.15, rstream 0.40 to 1.1. Another version is
+compared with the client's own functions when it is installed: values of every type and
 width, frames of every method. A tag, a type or a method that differs is left to the client, and a
 `CompatWarning` names it with the first value that differs. A client that differs otherwise, or has
 not the patch points, raises `CompatError` and stays as it is. ``on_unknown="error"`` refuses what
