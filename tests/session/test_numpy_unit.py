@@ -132,3 +132,22 @@ def test_options() -> None:
     both = V1Pair(client={"max_frame_size": np.uint16(65535), "idle_timeout": np.uint8(200)})
     both.pump()
     assert both.server._frame_size == 65535
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_numbers_that_calls_keep(kind: Any) -> None:
+    """What a property shows is a plain int."""
+    names = ("max_header_frame", "max_body_size", "max_requests")
+    options = {name: kind(100) for name in names}
+    pair = opened(client=options, server=options)
+    mine = pair.client.open_channel(kind(5))
+    pair.pump()
+    assert type(mine.number) is int
+    mine.close(kind(100), np.str_("enough"))
+    assert mine.close_reason == (100, "enough")
+    assert plain(mine.close_reason[0])
+    pair.pump()
+    pair.client.close(kind(100), np.str_("enough"))
+    pair.pump()
+    assert pair.client.close_reason == (100, "enough")
+    assert plain(pair.client.close_reason[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
+from .._scalars import as_int
 from ._checks import is_usable
 from ._operations import Operations
 from ._state import ChannelState, ConnectionState, OutstandingTags
@@ -313,7 +314,7 @@ class Channel(Operations[Request]):
             method: the method at fault, for an error.
         """
         if is_usable(self._state):
-            self._engine.close_channel(self._state, reply_code, reply_text, method)
+            self._engine.close_channel(self._state, as_int(reply_code), reply_text, method)
 
 
 class Endpoint:
@@ -440,7 +441,7 @@ class Endpoint:
         Raises:
             LocalProtocolError: not open, no number is free, or number is taken or too high.
         """
-        return self._engine.open_channel(self, number)
+        return self._engine.open_channel(self, as_int(number))
 
     def update_secret(self, secret: bytes, reason: str = "") -> Request:
         """Renew the credentials, such as a token; RabbitMQ's."""
@@ -467,4 +468,4 @@ class Endpoint:
 
         Does nothing where it is closed or closing already.
         """
-        self._engine.close(reply_code, reply_text, method)
+        self._engine.close(as_int(reply_code), reply_text, method)

@@ -111,7 +111,7 @@ class Connection(Endpoint):
             channel_max=as_int(channel_max),
             frame_max=frame_max,
             heartbeat=as_int(heartbeat),
-            max_requests=max_requests,
+            max_requests=as_int(max_requests),
         )
         module = model.module
         state.encode = module.encode
@@ -277,4 +277,4 @@ class Connection(Endpoint):
 
     def refuse_open(self, reply_code: int = 530, text: str = "") -> None:
         """Answer OpenRequested: no such virtual host, or not for this client."""
-        self._server().refuse_open(reply_code, text)
+        self._server().refuse_open(as_int(reply_code), text)
