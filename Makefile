@@ -209,8 +209,9 @@ python-coverage:  ## lines and branches of the package's Python that the tests r
 python-coverage-report: $(DONE)/with-test  ## of make test COVERAGE=1, without running the tests
 	$(PY) -m tests.coverage.python report
 
-docs: $(DONE)/with-docs  ## build the site into .cache/site; a broken link or a warning ends it
+docs: $(DONE)/with-docs  ## build the site into .cache/site; a broken link, a warning or a public name without an entry ends it
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet
+	$(PY) scripts/site_check.py .cache/site
 
 lint: $(DONE)/with-lint  ## style and likely mistakes
 	$(VENV)/bin/ruff check .
