@@ -272,8 +272,6 @@ def python(code: str) -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_a_second_interpreter_is_refused_with_the_reason(entry: str) -> None:
-    if entry == "capture" and sys.version_info[:2] == (3, 12):
-        pytest.skip("importing hashlib there ends CPython 3.12 with spoiled memory")
     refused = REFUSED.format(name=f"amqpcodec.{entry}")
     # Below 3.12 an isolated one that came first would get the core.
     first = "" if sys.version_info < (3, 12) else f"other(True, {refused!r})"

@@ -28,6 +28,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+# First of all: in a second interpreter nothing else of this package may load before it refuses.
+import amqpcodec._interpreter  # noqa: F401
+
 from .._public import listing
 from ._layers import KeyLog
 from ._read import (
