@@ -109,11 +109,11 @@ def test_python_that_is_left_out_does_not_count(
     assert row.split() == ["cli", "7", "1", "2", "85.7%"]
 
 
-def run_traced(folder: Path, patches: str) -> None:
+def run_traced(folder: Path, patches: str, *options: str) -> None:
     """Run the folder's tests under coverage with those patches, and with the plugin."""
     (folder / "s.ini").write_text(f"[run]\nparallel = True\npatch = {patches}\ndata_file = data\n")
     command = [sys.executable, "-m", "coverage", "run", "--rcfile=s.ini", "-m", "pytest", "-q"]
-    command += ["-p", "tests.coverage.untraced", "-p", "no:cacheprovider"]
+    command += ["-p", "tests.coverage.untraced", "-p", "no:cacheprovider", *options]
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(REPO)])}
     paths.pop("COVERAGE_PROCESS_CONFIG", None)
     subprocess.run([*command, str(folder)], cwd=folder, env=paths, check=True)
@@ -155,6 +155,21 @@ def test_a_tracer_that_was_taken_away_comes_back(tmp_path: Path) -> None:
     data = CoverageData(str(path))
     data.read()
     assert data.lines(str(tmp_path / "called.py")) == [1, 2]
+
+
+def test_a_worker_that_is_killed_at_its_end_has_saved_its_data(tmp_path: Path) -> None:
+    pytest.importorskip("xdist")
+    (tmp_path / "called.py").write_text("def f(x):\n    return x\n")
+    kill = "import atexit, os\nif 'PYTEST_XDIST_WORKER' in os.environ:\n"
+    (tmp_path / "conftest.py").write_text(f"{kill}    atexit.register(os.kill, os.getpid(), 9)\n")
+    (tmp_path / "test_a_unit.py").write_text("def test_it():\n    from called import f\n    f(1)\n")
+    run_traced(tmp_path, "subprocess", "-n", "1")
+    lines: set[int] = set()
+    for path in tmp_path.glob("data.*"):
+        data = CoverageData(str(path))
+        data.read()
+        lines.update(data.lines(str(tmp_path / "called.py")) or [])
+    assert lines == {1, 2}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

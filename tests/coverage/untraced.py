@@ -53,6 +53,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         os.environ[VARIABLE] = settings
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """Save what a worker of pytest-xdist found: it may be killed ten seconds after its last test."""
+    tracer = Coverage.current()
+    if tracer is not None and "PYTEST_XDIST_WORKER" in os.environ:
+        tracer.stop()
+        tracer.save()
+
+
 def start(tracer: Coverage) -> None:
     """Start the tracer again."""
     # Each start wraps os._exit once more, and each child of a fork would run all of them.

@@ -137,9 +137,10 @@ def test_codes_that_the_session_spares_the_broker(client, unique):
     """Sent past the session's checks, RabbitMQ says the same codes."""
     channel = client.channel()
     channel.declare_queue(unique, exclusive=True)
-    client.session.queue(channel.number, amqp.Basic.Ack(99))
+    client.flush()
+    client.line.sendall(amqp.encode(channel.number, amqp.Basic.Ack(99)))
     assert client.closed_channel() == (406, "basic.ack")
-    client.session.queue(77, amqp.Basic.Qos())
+    client.line.sendall(amqp.encode(77, amqp.Basic.Qos()))
     assert client.closed().reply_code == 504
 
 
