@@ -55,7 +55,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish() -> None:
-    """Save what a worker of pytest-xdist found: it may be killed ten seconds after its last test."""
+    """Save what a worker of pytest-xdist found: ten seconds after its last test it is killed."""
     tracer = Coverage.current()
     if tracer is not None and "PYTEST_XDIST_WORKER" in os.environ:
         tracer.stop()
