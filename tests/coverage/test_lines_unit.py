@@ -116,6 +116,7 @@ def run_traced(folder: Path, patches: str, *options: str) -> None:
     command += ["-p", "tests.coverage.untraced", "-p", "no:cacheprovider", *options]
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(REPO)])}
     paths.pop("COVERAGE_PROCESS_CONFIG", None)
+    paths.pop("PYTEST_XDIST_WORKER", None)  # of this test's own process
     subprocess.run([*command, str(folder)], cwd=folder, env=paths, check=True)
 
 
