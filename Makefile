@@ -103,9 +103,10 @@ WITHOUT_LIVE := $(addprefix --ignore=,$(LIVE))
 ROOMS := $(addprefix tests/,wire tables objects protocol v1 columns encode capture dropins dropins_v1 \
 	session spec traces cli)
 
-# Folders whose tests need the group `quick` alone.
+# Folders whose tests need the group `quick` alone, and lxml for those of objects.
 SMALL_ROOMS := $(addprefix tests/,wire tables objects protocol v1)
-ROOMS_NEEDS := $(addprefix $(DONE)/with-,$(if $(filter-out $(SMALL_ROOMS),$(ROOMS)),test clients spec cli,quick))
+ROOMS_NEEDS := $(addprefix $(DONE)/with-,$(if $(filter-out $(SMALL_ROOMS),$(ROOMS)),test clients spec cli,\
+	quick $(if $(filter tests/objects,$(ROOMS)),spec)))
 
 # The short run: examples and vectors of the core and of sessions.
 QUICK := $(wildcard $(foreach room,$(SMALL_ROOMS) tests/columns tests/session,\
@@ -132,7 +133,7 @@ build: $(DONE)/built  ## build the extension in place
 demo: $(DONE)/built $(DONE)/with-arrow $(DONE)/with-spark java  ## from a recording to a Spark table
 	@$(PY) -m scripts.demo $(ARGS)
 
-quick: $(DONE)/quick-built $(addprefix $(DONE)/with-,quick arrow)  ## build without optimisation, run the examples and vectors of the core and of sessions
+quick: $(DONE)/quick-built $(addprefix $(DONE)/with-,quick arrow spec)  ## build without optimisation, run the examples and vectors of the core and of sessions
 	@$(PY) -m pytest -q --disable-warnings -m "not untraced" $(PARALLEL) $(QUICK) $(ARGS)
 	@echo "not run: tests of the kinds properties, differential, fuzz and memory; tests marked untraced; the folders $(notdir $(patsubst %/,%,$(filter-out \
 	    $(sort $(dir $(QUICK))),$(sort $(dir $(wildcard tests/*/test_*.py)))))). make test runs all of it"
