@@ -21,7 +21,8 @@ ROOMS = {
     "_dropins_v1": ("dropins_v1",),
 }
 
-# Set by CI: then a warning of Cython or of the C compiler ends the build.
+# Set by CI: then a warning of Cython or of the C compiler ends the build. The option is public:
+# Cython's reference has it under "Compiler options", to be set before cythonize().
 STRICT = bool(os.environ.get("AMQPCODEC_WERROR"))
 Options.warning_errors = STRICT
 
