@@ -12,6 +12,7 @@ those here, the command says so and ends with 0. Exit status 1 if a row takes mo
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import platform
@@ -87,13 +88,19 @@ def _drop_in_rows(client: str, module: str) -> Iterator[tuple[str, Work]]:
 
 
 def serve() -> None:
-    """Run each row twice, in processes of their own; print process, row, passes and frames."""
+    """Run each row twice, in processes of their own; print process, row, passes and frames.
+
+    What stands in memory before a row is frozen. A full garbage collection walks all of it, and
+    into which of the two processes one falls depends on every object made before.
+    """
     for name, work in rows():
         work.check()
         work.run()
         for passes in (FEW, MANY):
             process = os.fork()
             if not process:
+                gc.collect()
+                gc.freeze()
                 for _ in range(passes):
                     work.run()
                 os._exit(0)
