@@ -87,7 +87,7 @@ def test_listing(options: dict[str, str]) -> None:
 def test_the_command_line(
     options: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    from amqpcodec.cli import main
+    from amqpcodec.cli.main import main
 
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", s3_server.ACCESS)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", s3_server.SECRET)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 
 import amqpcodec
-from amqpcodec import cli
 from amqpcodec import v0_9_1 as amqp
+from amqpcodec.cli.main import main
 from tests.capture import recording as builder
 
 #: Argument bytes end inside of a shortstr: the frame is bad, and the next one is not.
@@ -87,7 +87,7 @@ def run(capfd: pytest.CaptureFixture[str]) -> Callable[..., Result]:
     """The command line in this process."""
 
     def call(*arguments: object) -> Result:
-        status = cli.main([str(argument) for argument in arguments])
+        status = main([str(argument) for argument in arguments])
         return Result(status, *capfd.readouterr())
 
     return call

@@ -8,7 +8,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
 from amqpcodec import v0_9_1 as amqp
-from amqpcodec.cli.analysis import latency, messages, routes, traffic
+from amqpcodec.cli.analysis import handler, latency, messages, routes
 from tests.capture import recording as builder
 from tests.cli.conftest import packets
 
@@ -60,7 +60,7 @@ def test_bindings_beyond_the_most_are_not_followed(query, two, monkeypatch):
 
 
 def test_messages_that_wait_beyond_the_most_are_left_out_and_counted(run, two, monkeypatch):
-    monkeypatch.setattr(traffic, "MAX_PENDING", 1)
+    monkeypatch.setattr(handler, "MAX_PENDING", 1)
     result = run("messages", two)
     assert result.status == 0
     assert "more than 1 messages waited for an answer: 3 of them are left out" in result.err

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from amqpcodec import capture, cli
+from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
+from amqpcodec.cli.main import main
 from tests.capture import recording as builder
 from tests.cli.conftest import BAD, TALK, packets
 
@@ -412,7 +413,7 @@ def test_message_table(run, good):
 def test_main_is_the_module(monkeypatch):
     import amqpcodec.__main__ as module
 
-    assert module.main is cli.main
+    assert module.main is main
 
 
 @pytest.fixture

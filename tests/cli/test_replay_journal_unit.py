@@ -20,8 +20,8 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
 from amqpcodec.capture._limits import Limits
-from amqpcodec.cli import UsageError
 from amqpcodec.cli.arguments import parse_arguments, parser
+from amqpcodec.cli.errors import UsageError
 from amqpcodec.cli.replay.identity import (
     CANNOT_CHANGE_MESSAGES,
     PARTS,

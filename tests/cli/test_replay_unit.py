@@ -26,7 +26,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("rich")
 
-from amqpcodec.cli import UsageError  # noqa: E402
+from amqpcodec.cli.errors import UsageError  # noqa: E402
 from amqpcodec.cli.replay.journal import Journal, NumberRanges  # noqa: E402
 from amqpcodec.cli.replay.mapping import Mapping  # noqa: E402
 from amqpcodec.cli.replay.player import Pace  # noqa: E402

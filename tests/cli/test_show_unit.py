@@ -218,7 +218,7 @@ def test_shell_completion(words, expected, tmp_path):
         "_ARGCOMPLETE": "1", "COMP_LINE": words, "COMP_POINT": str(len(words)),
         "_ARGCOMPLETE_STDOUT_FILENAME": str(out), "_ARGCOMPLETE_SHELL": "fish",
     }  # fmt: skip
-    program = "import sys; sys.argv[0] = 'amqpcodec'; from amqpcodec.cli import main; main()"
+    program = "import sys; sys.argv[0] = 'amqpcodec'; from amqpcodec.cli.main import main; main()"
     subprocess.run(
         [sys.executable, "-c", program], env={**environment(), **asks}, timeout=60, check=False
     )

@@ -124,12 +124,16 @@ class Import:
     lazy: bool
 
 
-def imports(source: str, module: str, is_package: bool) -> Iterator[Import]:
-    """Every module that a source imports when it runs; what only type checkers see is left out."""
-    yield from _visit(ast.parse(source), module.split("."), is_package, lazy=False)
+def imports(
+    source: str, module: str, is_package: bool, type_checking: bool = False
+) -> Iterator[Import]:
+    """Every module that a source imports when it runs; type_checking: also what checkers see."""
+    yield from _visit(ast.parse(source), module.split("."), is_package, False, type_checking)
 
 
-def _visit(node: ast.AST, here: list[str], is_package: bool, lazy: bool) -> Iterator[Import]:
+def _visit(
+    node: ast.AST, here: list[str], is_package: bool, lazy: bool, type_checking: bool
+) -> Iterator[Import]:
     children = ast.iter_child_nodes(node)
     if isinstance(node, ast.Import):
         for alias in node.names:
@@ -141,11 +145,11 @@ def _visit(node: ast.AST, here: list[str], is_package: bool, lazy: bool) -> Iter
             # "from . import x": x may be a module, or a name of the package
             yield Import(".".join([*base, alias.name]), node.lineno, lazy)
     elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-        children = iter(node.orelse)
+        children = iter([*(node.body if type_checking else ()), *node.orelse])
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         lazy = True
     for child in children:
-        yield from _visit(child, here, is_package, lazy)
+        yield from _visit(child, here, is_package, lazy, type_checking)
 
 
 def layer_of(module: str) -> str | None:
@@ -184,3 +188,41 @@ def modules(folder: Path) -> Iterator[tuple[Path, str, bool]]:
         parts = [PACKAGE, *path.relative_to(folder).with_suffix("").parts]
         is_package = parts[-1] == "__init__"
         yield path, ".".join(parts[: -1 if is_package else None]), is_package
+
+
+def graph(folder: Path) -> dict[str, set[str]]:
+    """Module -> the modules of the package that it imports, anywhere in it."""
+    sources = {module: (path, is_package) for path, module, is_package in modules(folder)}
+
+    def module_of(name: str) -> str:
+        while name not in sources and name:
+            name = name.rpartition(".")[0]  # a name in a module
+        return name
+
+    edges: dict[str, set[str]] = {}
+    for module, (path, is_package) in sources.items():
+        source = path.read_text(encoding="utf-8")
+        names = {item.name for item in imports(source, module, is_package, type_checking=True)}
+        edges[module] = {module_of(name) for name in names} - {module, ""}
+    return edges
+
+
+def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """The groups of modules that reach each other; modules that reach no importer are in none."""
+    reached = {module: _reachable(module, edges) for module in edges}
+    groups = {
+        tuple(sorted(other for other in reached[module] if module in reached[other]))
+        for module in edges
+    }
+    return sorted(list(group) for group in groups if group)
+
+
+def _reachable(module: str, edges: dict[str, set[str]]) -> set[str]:
+    reached: set[str] = set()
+    waiting = list(edges[module])
+    while waiting:
+        other = waiting.pop()
+        if other not in reached:
+            reached.add(other)
+            waiting += edges[other]
+    return reached

@@ -379,37 +379,37 @@ def test_traces_of_rabbitmq() -> None:
 
 def test_command_line(tmp_path: Path, capsys: Any) -> None:
     pytest.importorskip("rich")
-    from amqpcodec import cli
+    from amqpcodec.cli.main import main
 
     path, other = tmp_path / "trace.log", tmp_path / "x.pcap"
     path.write_bytes(LOG + logs.text(b"published", b"x", b"[1"))
     other.write_bytes(make.pcap([]))
-    assert cli.main(["dissect", str(path), "--format", "json", "--fields", "queue,error"]) == 1
+    assert main(["dissect", str(path), "--format", "json", "--fields", "queue,error"]) == 1
     out, err = capsys.readouterr()
     assert [json.loads(line)["queue"] for line in out.splitlines()] == [None, "q.1", None]
     assert "1 records with an error" in err
     options = ["--where", "direction == server", "--format", "json", "--fields", "routing_key"]
-    assert cli.main(["dissect", str(path), *options]) == 1
+    assert main(["dissect", str(path), *options]) == 1
     assert capsys.readouterr().out == '{"routing_key":"eu.de"}\n'
-    assert cli.main(["dissect", str(path), "-o", str(tmp_path / "x.parquet")]) == 1
+    assert main(["dissect", str(path), "-o", str(tmp_path / "x.parquet")]) == 1
     import pyarrow.parquet as pq
 
     assert pq.read_table(tmp_path / "x.parquet").schema.equals(traces.schema())
-    assert cli.main(["dissect", str(path), str(other)]) == 2
-    assert cli.main(["dissect", str(path), "--fields", "method,nix"]) == 2
+    assert main(["dissect", str(path), str(other)]) == 2
+    assert main(["dissect", str(path), "--fields", "method,nix"]) == 2
     assert "no column 'nix'" in capsys.readouterr().err
 
 
 def test_command_line_orders_and_limits(tmp_path: Path, capsys: Any) -> None:
     pytest.importorskip("rich")
-    from amqpcodec import cli
+    from amqpcodec.cli.main import main
 
     path = tmp_path / "trace.log"
     path.write_bytes(b"".join(logs.text(b"published", body) for body in (b"b", b"c", b"a")))
     command = ["dissect", str(path), "--format", "json", "--fields", "body"]
 
     def bodies(*more: str) -> tuple[int, str]:
-        status = cli.main([*command, *more])
+        status = main([*command, *more])
         lines = capsys.readouterr().out.splitlines()
         return status, "".join(
             base64.b64decode(json.loads(line)["body"]).decode() for line in lines
@@ -420,18 +420,18 @@ def test_command_line_orders_and_limits(tmp_path: Path, capsys: Any) -> None:
     assert bodies("--sort", "body") == (0, "abc")
     assert bodies("--sort", "-body", "--limit", "2") == (0, "cb")
     assert bodies("--where", "queue == none-such") == (0, "")
-    assert cli.main(["dissect", str(path), "--sort", "nix"]) == 2
+    assert main(["dissect", str(path), "--sort", "nix"]) == 2
     assert "no column 'nix'" in capsys.readouterr().err
 
 
 def test_command_line_goes_on_after_a_file_that_is_not_there(tmp_path: Path, capsys: Any) -> None:
     pytest.importorskip("rich")
-    from amqpcodec import cli
+    from amqpcodec.cli.main import main
 
     path, missing = tmp_path / "trace.log", tmp_path / "missing.log"
     path.write_bytes(LOG)
     command = ["dissect", str(missing), str(path), "--format", "json", "--fields", "queue"]
-    assert cli.main(command) == 2
+    assert main(command) == 2
     out, err = capsys.readouterr()
     assert [json.loads(line)["queue"] for line in out.splitlines()] == [None, "q.1"]
     assert err == f"amqpcodec: {missing}: No such file or directory\n"

@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .._names import split_names
-from . import need_extra, print_error
+from .errors import need_extra, print_error
 from .escaping import escaped
 from .uris import FS_HELP, setting, source, with_stores
+from .version import version
 
 __all__ = ["parse_arguments", "parser"]
 
@@ -578,16 +579,6 @@ def _length(text: str) -> int:
     from .moments import length
 
     return length(text)
-
-
-def version() -> str:
-    """The package's."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("amqpcodec")
-    except metadata.PackageNotFoundError:
-        return "(not installed)"
 
 
 def run_dissect(options: argparse.Namespace) -> int:

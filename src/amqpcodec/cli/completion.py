@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable
 
-from . import UsageError
+from .errors import UsageError
 
 __all__ = ["complete", "script"]
 

@@ -10,7 +10,7 @@ from typing import IO
 import pyarrow as pa
 
 from .. import capture
-from . import USAGE
+from .errors import USAGE
 from .groups import Group
 from .live import Cancelled
 from .ordering import Ordering, sort_keys

@@ -8,9 +8,9 @@ from typing import IO
 
 import pyarrow as pa
 
-from . import UsageError
 from .analysis import ANALYZERS, analyzer_class
 from .analysis.run import schema_of
+from .errors import UsageError
 from .naming import ALIASES, check_names
 from .ordering import Ordering, sort_keys
 from .output import Output, output_format

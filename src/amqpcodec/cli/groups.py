@@ -15,7 +15,7 @@ from .. import capture
 from ..capture._limits import Limits, Unpacking
 from ..capture._link import Arrangement, in_the_middle
 from ..capture._notices import other_protocols, unread_links
-from . import BAD_DATA, OK, USAGE, print_error
+from .errors import BAD_DATA, OK, USAGE, print_error
 from .otherports import header_ports
 from .uris import Uri, readable
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from types import FrameType, TracebackType
 from typing import IO, Any
 
-from . import UsageError
+from .errors import UsageError
 
 __all__ = ["Cancelled", "Follow", "Interface", "Pipe", "is_live"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import UsageError
+from .errors import UsageError
 from .where import inside
 
 __all__ = [

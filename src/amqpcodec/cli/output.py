@@ -17,8 +17,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from . import UsageError
 from .delimited import Csv
+from .errors import UsageError
 from .jsonl import lines
 from .table import Table
 from .times import Clock

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from .. import capture
-from . import UsageError, where
+from . import where
+from .errors import UsageError
 from .naming import ALIASES, no_column, pick_columns, split
 from .summary import COMPUTED_COLUMNS, computed_column, needs
 from .times import Clock, Window

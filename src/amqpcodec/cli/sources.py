@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from .. import capture
 from ..capture._read import TLS_PORT
-from . import BAD_DATA, INTERRUPTED, OK, USAGE, UsageError, print_error
+from .errors import BAD_DATA, INTERRUPTED, OK, USAGE, UsageError, print_error
 from .groups import Group, group_files, limits, one_by_one
 from .live import Cancelled, Follow, Interface, Pipe, is_live
 from .ordering import Ordering

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import capture
-from . import BAD_DATA, OK, USAGE, UsageError, print_error
+from .errors import BAD_DATA, OK, USAGE, UsageError, print_error
 from .escaping import escaped, escaped_json
 from .groups import Group, group_files, limits, one_by_one
 from .otherports import header_ports

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from . import UsageError
+from .errors import UsageError
 from .moments import Moment
 
 __all__ = ["Clock", "Window"]

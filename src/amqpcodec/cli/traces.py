@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from .. import capture, traces
 from ..capture._limits import Unpacking
-from . import BAD_DATA, OK, USAGE, UsageError, print_error
+from .errors import BAD_DATA, OK, USAGE, UsageError, print_error
 from .groups import limits
 from .live import is_live
 from .ordering import Ordering, sort_keys

@@ -6,9 +6,10 @@ from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any
 
 from .pending import PendingMessages
+from .records import Message, Record
 
 if TYPE_CHECKING:
-    from .traffic import Message, Record, Traffic
+    from .handler import MessageHandler
 
 __all__ = ["Amqp0Connection"]
 
@@ -19,7 +20,7 @@ MAX_REQUESTS = 1000
 class Channel:
     """What is open on a channel."""
 
-    def __init__(self, traffic: Traffic) -> None:
+    def __init__(self, traffic: MessageHandler) -> None:
         """It was just opened, or first seen."""
         self.consumers: OrderedDict[str, tuple[str | None, bool]] = OrderedDict()
         #: (queue, no-ack) of each basic.consume without an answer.
@@ -36,7 +37,7 @@ class Channel:
 class Amqp0Connection:
     """A connection: its channels."""
 
-    def __init__(self, traffic: Traffic) -> None:
+    def __init__(self, traffic: MessageHandler) -> None:
         """Nothing was seen yet."""
         self.traffic = traffic
         self.channels: dict[int, Channel] = {}
@@ -81,8 +82,6 @@ class Amqp0Connection:
         self.traffic.on_publish(message)
 
     def _message(self, kind: str, record: Record, queue: str | None, tag: Any) -> Message:
-        from .traffic import Message
-
         return Message(kind, record, queue, tag)
 
     def _deliver(self, channel: Channel, record: Record) -> None:

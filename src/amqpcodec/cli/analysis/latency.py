@@ -11,7 +11,8 @@ import pyarrow as pa
 from ..times import Window
 from .base import Row
 from .percentiles import Durations
-from .traffic import Message, Record, Traffic
+from .records import Message, Record
+from .traffic import Traffic
 
 __all__ = ["Latency"]
 

@@ -12,9 +12,10 @@ import pyarrow as pa
 from ... import batch as columns
 from ..performatives import transfer_frame
 from .pending import PendingMessages
+from .records import Message, Record
 
 if TYPE_CHECKING:
-    from .traffic import Record, Traffic
+    from .handler import MessageHandler
 
 __all__ = ["Links", "address_of", "sections"]
 
@@ -77,7 +78,7 @@ class Link:
 class Session:
     """A session: its links, and the deliveries of both directions."""
 
-    def __init__(self, traffic: Traffic) -> None:
+    def __init__(self, traffic: MessageHandler) -> None:
         """It was just begun, or first seen."""
         self.by_name: dict[str, Link] = {}
         self.by_handle: dict[tuple[str, Any], Link] = {}
@@ -88,7 +89,7 @@ class Session:
 class Links:
     """A connection: its sessions."""
 
-    def __init__(self, traffic: Traffic) -> None:
+    def __init__(self, traffic: MessageHandler) -> None:
         """Nothing was seen yet."""
         self.traffic = traffic
         self.sessions: dict[tuple[str, int], Session] = {}
@@ -144,8 +145,6 @@ class Links:
         session.by_handle[record.by, fields.get("handle")] = link
 
     def _transfer(self, session: Session, record: Record, fields: dict[str, Any]) -> None:
-        from .traffic import Message
-
         link = session.by_handle.get((record.by, fields.get("handle")))
         is_publish = record.by == "client"
         address = record.to if link is None else link.target if is_publish else link.source

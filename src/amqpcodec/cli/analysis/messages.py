@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from ..times import Window
 from .base import TIME
+from .records import Message, Record
 from .routes import Routes
-from .traffic import Message, Record, Traffic
+from .traffic import Traffic
 
 __all__ = ["Messages"]
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .traffic import Message, Traffic
+    from .handler import MessageHandler
+    from .records import Message
 
 __all__ = ["PendingMessages"]
 
@@ -18,7 +19,7 @@ MAX_SEARCH_MESSAGES = 1000
 class PendingMessages:
     """Number -> message. The sum over all channels is bounded by the traffic they belong to."""
 
-    def __init__(self, traffic: Traffic) -> None:
+    def __init__(self, traffic: MessageHandler) -> None:
         """Nothing waits."""
         self.traffic = traffic
         self.messages: OrderedDict[int, Message] = OrderedDict()

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .traffic import Message, Record
+    from .records import Message, Record
 
 __all__ = ["Routes", "topic_fits"]
 

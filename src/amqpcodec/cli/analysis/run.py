@@ -8,7 +8,7 @@ from typing import IO
 
 import pyarrow as pa
 
-from .. import USAGE, print_error
+from ..errors import USAGE, print_error
 from ..groups import Group
 from ..live import Cancelled
 from ..naming import ALIASES, no_column, pick_columns, split

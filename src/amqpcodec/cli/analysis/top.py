@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from ..times import Window
 from .base import TIME, Row
-from .traffic import Message, Traffic
+from .records import Message
+from .traffic import Traffic
 
 __all__ = ["Top", "sparkline"]
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 import pyarrow as pa
 
 from .base import TIME, Row
-from .traffic import Message, Record, Traffic
+from .records import Message, Record
+from .traffic import Traffic
 
 __all__ = ["Unacked"]
 

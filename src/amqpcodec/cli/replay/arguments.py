@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from .. import need_extra
+from ..errors import need_extra
 
 __all__ = ["EPILOG", "add"]
 

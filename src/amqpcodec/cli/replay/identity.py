@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from ...capture._limits import Limits
-from .. import UsageError
-from ..arguments import version
+from ..errors import UsageError
 from ..groups import limits
 from ..selection import parse_where
 from ..uris import Uri
+from ..version import version
 from .target import Target
 
 __all__ = ["CANNOT_CHANGE_MESSAGES", "PARTS", "can_be_read_again", "identity_of"]

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from .. import UsageError
+from ..errors import UsageError
 
 __all__ = ["FORMAT", "Journal", "NumberRanges", "Refusal"]
 

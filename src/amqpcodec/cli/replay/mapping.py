@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .. import UsageError
+from ..errors import UsageError
 
 __all__ = ["Mapping"]
 

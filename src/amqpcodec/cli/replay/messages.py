@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ... import DecodeError, batch, v0_9_1
-from .. import UsageError, print_error
+from ..errors import UsageError, print_error
 from ..live import Cancelled
 from ..progress import Progress
 from ..selection import Selection, filter_rows, parse_where

@@ -23,8 +23,8 @@ from ...session import (
     Returned,
     Unblocked,
 )
-from .. import UsageError, print_error
 from ..cells import clean
+from ..errors import UsageError, print_error
 from .declarations import Declaration
 from .journal import Journal
 from .outgoing import Outgoing

@@ -7,8 +7,8 @@ import contextlib
 import io
 from collections.abc import Iterator
 
-from .. import BAD_DATA, INTERRUPTED, USAGE, UsageError, print_error
 from ..cells import clean
+from ..errors import BAD_DATA, INTERRUPTED, USAGE, UsageError, print_error
 from ..live import Cancelled
 from ..output import refuse_input
 from ..progress import Progress

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ...session import Connection, Event, RemoteProtocolError
-from .. import UsageError
+from ..errors import UsageError
 
 __all__ = ["ConnectionLost", "Target", "Wire"]
 

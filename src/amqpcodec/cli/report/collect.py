@@ -13,8 +13,9 @@ from ..analysis.base import Row, plain
 from ..analysis.connections import Connections
 from ..analysis.errors import Errors
 from ..analysis.latency import Latency
+from ..analysis.records import Message, Record
 from ..analysis.top import Top
-from ..analysis.traffic import Message, Record, Traffic
+from ..analysis.traffic import Traffic
 from ..times import Window
 from .series import Series
 

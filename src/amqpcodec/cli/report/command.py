@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .. import USAGE, UsageError
 from ..analysis.latency import Latency
+from ..errors import USAGE, UsageError
 from ..groups import Group
 from ..live import Cancelled, is_live
 from ..output import AtomicFile, check_output

@@ -9,8 +9,8 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .. import USAGE, UsageError
 from ..cells import clean
+from ..errors import USAGE, UsageError
 from ..live import Cancelled
 from ..naming import check_names
 from ..ordering import Ordering, sort_keys
