@@ -16,7 +16,7 @@ MAX_PENDING = 1_000_000
 
 
 class MessageHandler(Analyzer):
-    """Has a method ``on_...`` for each thing that happens to a message, for analyzers to override."""
+    """Has a method ``on_...`` for what happens to a message; analyzers override those they need."""
 
     def __init__(self, options: argparse.Namespace, window: Window) -> None:
         """Nothing was seen yet."""
