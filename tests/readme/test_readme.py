@@ -12,7 +12,7 @@ PAGES = {
     for path in (REPO / "README.md", *sorted((REPO / "docs").rglob("*.md")))
 }
 RUN = {name for name, path in PAGES.items() if "```pycon" in path.read_text(encoding="utf-8")}
-ON_SPARK = {"docs/guide/spark.md"}
+ON_SPARK = {"docs/spark.md"}
 
 
 def run(name, **names):
