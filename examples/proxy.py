@@ -163,10 +163,10 @@ class Link:
                 channel.context = self.client.open_channel(channel.number)
                 channel.context.context = channel
             case session_events.Requested(None, request):
-                own_request = self.client.update_secret(
-                    request.method.new_secret, request.method.reason
-                )
-                own_request.context = request
+                match request.method:
+                    case amqp.Connection.UpdateSecret(new_secret=secret, reason=reason):
+                        own_request = self.client.update_secret(secret, reason)
+                        own_request.context = request
             case session_events.Requested(Channel() as channel, request):
                 own_request = channel.context.send(request.method)
                 if own_request is not None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import (
     Acked,
     Channel,
@@ -34,9 +35,9 @@ COUNT = 10
 
 
 class Work:
-    """What is to be done, told event by event: neither sockets nor waiting in here."""
+    """What is to be done, event by event: neither sockets nor waiting in here."""
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.bodies: list[bytes] = []
         self.confirmed: list[int] = []
@@ -51,12 +52,10 @@ class Work:
                 channel.confirm()
                 channel.qos(prefetch_count=5)
                 channel.declare_queue(exclusive=True)
-            case Replied(Channel() as channel, request, reply) if (
-                request.method.NAME == "queue.declare"
-            ):
-                channel.consume(reply.queue)
+            case Replied(Channel() as channel, reply=amqp.Queue.DeclareOk(queue=queue)):
+                channel.consume(queue)
                 for number in range(COUNT):
-                    channel.publish("", reply.queue, b"%d" % number)
+                    channel.publish("", queue, b"%d" % number)
             case Delivered(consumer, message):
                 self.bodies.append(message.body)
                 consumer.channel.ack(message.method.delivery_tag)

@@ -56,9 +56,10 @@ def needs(tool: str) -> None:
         pytest.skip(lacks(tool))
 
 
-def mypy(program: str, folder: Path, cache_folder: Path) -> dict[int, str]:
-    """Line -> first error of mypy --strict."""
+def mypy(program: str | Path, folder: Path, cache_folder: Path) -> dict[int, str]:
+    """Line -> first error of mypy --strict in a program of PROGRAMS, or in one with a path."""
     shutil.copy(PROGRAMS / program, folder)
+    program = Path(program).name
     text = run(
         *("mypy", "--strict", "--config-file=", "--python-version=3.11"),
         # As with an installed package, only the program itself is judged.
@@ -71,9 +72,10 @@ def mypy(program: str, folder: Path, cache_folder: Path) -> dict[int, str]:
     return {int(line): message for line, message in reversed(errors)}
 
 
-def pyright(program: str, folder: Path, mode: str) -> dict[int, str]:
-    """Line -> first error of pyright. mode: as its typeCheckingMode."""
+def pyright(program: str | Path, folder: Path, mode: str) -> dict[int, str]:
+    """Line -> first error of pyright, as mypy(). mode: as its typeCheckingMode."""
     shutil.copy(PROGRAMS / program, folder)
+    program = Path(program).name
     settings = {
         "include": [program],
         "extraPaths": [str(PACKAGE)],

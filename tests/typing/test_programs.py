@@ -8,17 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.typing import checkers
 
 GOOD, BAD = "good.py", "bad.py"
-
-
-@pytest.fixture
-def mypy_cache(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    cache: pytest.Cache | None = getattr(request.config, "cache", None)
-    return tmp_path if cache is None else cache.mkdir("amqpcodec-mypy")
 
 
 def marked(tool: str) -> set[int]:
