@@ -28,6 +28,31 @@ def test_every_limit_has_its_case_its_text_and_its_type() -> None:
     )
 
 
+#: Default, lowest and highest value of each limit, as its users know them; None: no highest one.
+KNOWN_RANGES = {
+    "max_decompressed_bytes": (0, 0, None),
+    "max_compression_ratio": (16_384, 0, None),
+    "reorder_bytes": (4_194_304, 0, 2_147_483_647),
+    "reorder_segments": (65_536, 0, 2_147_483_647),
+    "open_connections": (65_536, 1, 262_144),
+    "record_bytes": (67_108_864, 1, 67_108_864),
+    "frame_bytes": (67_108_864, 1, 67_108_864),
+    "message_bytes": (67_108_864, 1, 67_108_864),
+    "open_deliveries": (1_024, 1, 1_024),
+    "fragment_bytes": (8_388_608, 0, 2_147_483_647),
+    "websocket_bytes": (16_777_216, 1, 33_554_432),
+    "websocket_ratio": (128, 1, 1_032),
+}
+
+
+def test_ranges_are_the_documented_ones() -> None:
+    ranges = {
+        field.name: (field.default, field.metadata["least"], field.metadata["most"])
+        for field in fields(Limits)
+    }
+    assert ranges == KNOWN_RANGES
+
+
 @EACH
 def test_rows(name: str) -> None:
     octets, enough, too_few, level = CASES[name]
@@ -50,8 +75,7 @@ def test_stats(name: str) -> None:
 
 @EACH
 def test_out_of_range(name: str) -> None:
-    (limit,) = (field for field in fields(Limits) if field.name == name)
-    least, most = limit.metadata["least"], limit.metadata["most"]
+    _, least, most = KNOWN_RANGES[name]
     for value in (least, most):
         if value is not None:
             assert getattr(capture.Reader(io.BytesIO(b""), **{name: value}).limits, name) == value

@@ -164,6 +164,24 @@ def test_large_files_are_looked_at_from_both_ends(tmp_path: Path):
     assert reader.stats()["midstream"] == 1
 
 
+def test_the_end_of_a_large_file_is_found_after_damage(tmp_path: Path):
+    """The last packets of a file count, not the last ones before the damage in its middle."""
+    body = amqp.encode(1, amqp.Body(b"x" * 30_000))
+    packets = [make.client(1001 + len(body) * i, body) for i in range(111)]
+    seconds = [*range(110), 80]  # the second file begins half a minute before the first one ends
+    records = [
+        make.Record(packet, make.START_NS + second * 10**9)
+        for packet, second in zip(packets, seconds, strict=True)
+    ]
+    paths = write(tmp_path, records[:110], records[110:])
+    octets = bytearray(paths[0].read_bytes())
+    middle = 24 + 55 * (16 + len(packets[0]))
+    octets[middle + 8 : middle + 12] = b"\xff" * 4  # the length of a record
+    paths[0].write_bytes(octets)
+    (reason,) = capture.Reader(paths).not_in_rotation.values()
+    assert "same time" in reason
+
+
 def test_an_unknown_arrangement_is_refused(tmp_path: Path):
     with pytest.raises(ValueError, match="files is"):
         capture.read(tmp_path / "x", files="maybe")

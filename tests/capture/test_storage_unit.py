@@ -102,6 +102,12 @@ def test_globs_and_folders(memory: Any, expected: Any) -> None:
         capture.read("memory://day/missing.pcap")
 
 
+def test_an_empty_file_has_no_bytes(memory: Any) -> None:
+    storage = _storage.Storage()
+    assert storage.stat("memory://day/deep/c.pcap").size == 0
+    assert [file.size for file in storage.find("memory://day/deep", False)] == [0]
+
+
 def test_a_name_that_looks_like_a_glob(memory: Any, expected: Any) -> None:
     memory.pipe("/day/x[1].pcap.gz", RECORDING.read_bytes())
     memory.pipe("/day/x1.pcap.gz", b"no capture")
