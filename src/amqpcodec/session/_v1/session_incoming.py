@@ -42,7 +42,6 @@ def _note_begin(session: Session, channel: int, frame: amqp.Begin) -> None:
     session.remote_begin = frame
     session._handle_max = frame.handle_max
     session._incoming.next_id = frame.next_outgoing_id or 0
-    session._incoming.remote_outgoing = frame.outgoing_window or 0
     session._outgoing.update(frame)
 
 
@@ -131,7 +130,6 @@ def _attached(session: Session, handle: int) -> Link:
 def _take_flow(session: Session, frame: amqp.Flow) -> None:
     session._outgoing.update(frame)
     session._incoming.next_id = frame.next_outgoing_id or 0
-    session._incoming.remote_outgoing = frame.outgoing_window or 0
     if frame.handle is None:
         session._outgoing.flush()
         session.connection._emit(events.SessionFlow(session, session._outgoing.remote_window))

@@ -26,7 +26,6 @@ class Incoming:
         self.size: int = as_int(size)
         self.left = 0  # none before the peer knows of the window
         self.next_id = 0
-        self.remote_outgoing = 0
 
     def take(self) -> bool:
         """Count a transfer; False where there is no room for it."""
@@ -34,8 +33,6 @@ class Incoming:
             return False
         self.left -= 1
         self.next_id = advance(self.next_id, 1)
-        if self.remote_outgoing:
-            self.remote_outgoing -= 1
         return True
 
     @property
