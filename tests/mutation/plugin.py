@@ -235,7 +235,7 @@ class Mutants:
         spent, chosen = 0.0, []
         for nodeid in self.in_order(of_room, folder):
             spent += self.cost(nodeid)
-            if spent <= self.plan["seconds"]:
+            if spent <= self.plan["limit"]:
                 chosen.append(nodeid)
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *chosen]
         environment = {**os.environ, "AMQPCODEC_MUTANT": str(number)}

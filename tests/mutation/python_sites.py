@@ -136,9 +136,9 @@ def is_outside(node: NodeOrLeaf) -> bool:
     """Whether a change of a node is none of behaviour.
 
     Annotations are not evaluated (`from __future__ import annotations`); a type checker judges them
-    and aliases of types. A formatted text is a message or the like, whose words no test should
-    repeat. `assert` tells type checkers what holds. Code below `if TYPE_CHECKING` does not run.
-    Slots save memory.
+    and aliases of types, and overloads, which nothing calls. A formatted text is a message or the
+    like, whose words no test should repeat. `assert` tells type checkers what holds. Code below
+    `if TYPE_CHECKING` does not run. Slots save memory.
     """
     line = [node]
     while line[-1].parent is not None:
@@ -148,6 +148,8 @@ def is_outside(node: NodeOrLeaf) -> bool:
         if kind in ("fstring", "assert_stmt"):
             return True
         if kind == "if_stmt" and parent.children[1].get_code().strip() == "TYPE_CHECKING":
+            return True
+        if kind == "decorated" and "@overload" in parent.children[0].get_code().split():
             return True
         if kind == "argument" and parent.children[0].get_code().strip() == "slots":
             return True

@@ -79,6 +79,23 @@ def test_what_is_changed_and_what_is_not() -> None:
         assert any(text.endswith(f" -> {line}") for text in changes), line
 
 
+OVERLOADS = """\
+@overload
+def take(n: int, more: Literal[False] = False) -> int: ...
+@typing_extensions.deprecated("x")
+@overload
+def take(n: int, more: bool = True) -> int: ...
+@final
+def take(n: int, more: bool = False) -> int:
+    return n
+"""
+
+
+def test_overloads_are_not_changed() -> None:
+    (change,) = lines(OVERLOADS)
+    assert change.endswith(" -> def take(n: int, more: bool = True) -> int:")
+
+
 def test_a_site_is_reached_by_the_lines_of_its_statement() -> None:
     tree = get_ast(SOURCE)
 
