@@ -155,7 +155,7 @@ def test_login_refused_to_a_client_that_knows_no_close_here():
 class NoHost(Pair):
     def react(self, event):
         if isinstance(event, OpenRequested):
-            self.server.refuse_open(530, "no vhost")
+            self.server.refuse_open(text="no vhost")
         else:
             super().react(event)
 

@@ -67,6 +67,26 @@ def test_refused_to_a_server(pair, name):
     assert pair.server.bytes_to_send == 0
 
 
+@pytest.mark.parametrize("protocol", ["0-8", "0-9"])
+def test_a_server_without_confirms_does_not_acknowledge(protocol):
+    pair = opened(protocol)
+    mine, theirs = pair.channel()
+    with pytest.raises(LocalProtocolError, match=r"a server does not send basic\.ack"):
+        theirs.ack(1)
+    with pytest.raises(LocalProtocolError, match="unknown delivery tag 1"):
+        mine.ack(1)
+    assert pair.client.bytes_to_send == pair.server.bytes_to_send == 0
+
+
+def test_an_ack_of_nothing_is_refused_while_a_recover_waits(pair):
+    mine, _ = pair.channel()
+    mine.recover()
+    pair.client.data_to_send()
+    with pytest.raises(LocalProtocolError, match="unknown delivery tag 0"):
+        mine.ack(0)
+    assert pair.client.bytes_to_send == 0
+
+
 def test_delivery_tags_ascend(pair):
     pair.answer = True
     mine, theirs = pair.channel()

@@ -408,6 +408,7 @@ def test_update_secret():
     (requested,) = pair.take("server")
     assert requested.request.method.new_secret == b"token"
     assert "token" not in repr(requested)
+    assert repr(request).endswith(", channel=0)")
 
 
 def test_channel_closed_by_the_client():

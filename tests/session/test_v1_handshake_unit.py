@@ -136,6 +136,24 @@ def test_a_server_names_the_header_that_it_takes(
     assert (str(again.value), again.value.events) == (str(caught.value), [])
 
 
+def test_states_have_the_names_of_the_specification() -> None:
+    server = Peer()
+    states = [server.engine.state]
+    for frame in (amqp.ProtocolHeader(0, 1, 0, 0), amqp.Open("peer")):
+        server.give(frame)
+        states.append(server.engine.state)
+    server.engine.accept()
+    states.append(server.engine.state)
+    server.engine.close()
+    states.append(server.engine.state)
+    server.give(amqp.Close())
+    states.append(server.engine.state)
+    assert states == ["START", "HDR_EXCH", "OPEN_RCVD", "OPENED", "CLOSE_SENT", "END"]
+    client = Peer("client")
+    client.give(amqp.ProtocolHeader(0, 1, 0, 0))
+    assert client.engine.state == "OPEN_SENT"
+
+
 def test_sasl_that_is_optional() -> None:
     pair = Pair({}, {"sasl": v1.SaslServer(required=False)})
     assert kinds(pair.pump()) == [v1.ConnectionOpened]
@@ -221,6 +239,17 @@ def test_both_close_at_once() -> None:
     assert (
         pair.client_events == pair.server_events == [v1.ConnectionClosed(None, closed_by="local")]
     )
+
+
+@pytest.mark.parametrize(
+    "after", [amqp.encode(0, amqp.Close()), b"\xff" * 8], ids=["another close", "no frame"]
+)
+def test_nothing_is_read_after_the_close(after: bytes) -> None:
+    server = Peer().opened()
+    (event,) = server.engine.receive_data(amqp.encode(0, amqp.Close()) + after)
+    assert event == v1.ConnectionClosed(None, closed_by="remote")
+    assert server.take() == [amqp.Close()]
+    assert server.engine.receive_data(after) == []
 
 
 def test_the_transport_is_lost() -> None:

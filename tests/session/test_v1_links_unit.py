@@ -177,6 +177,18 @@ def test_credit() -> None:
     assert sender.credit == 2
 
 
+@pytest.mark.parametrize("credit", [-1, 1 << 31])
+def test_credit_that_no_flow_can_name_is_refused(credit: int) -> None:
+    pair = Pair().opened()
+    receiver, _ = pair.receiver()
+    receiver.flow(5)
+    pair.pump()
+    with pytest.raises(ValueError, match=f"^credit is 0 to .*, not {credit}$"):
+        receiver.flow(credit)
+    assert receiver.credit == 5
+    assert pair.client.bytes_to_send == 0
+
+
 def test_credit_and_deliveries_that_cross() -> None:
     """A flow that has not seen what is under way gives no credit for it twice."""
     pair = Pair().opened()
