@@ -106,6 +106,16 @@ def test_outstanding_tags_show_what_is_true_now() -> None:
     assert repr(publications) == "<2 publications, the last one 3>"
 
 
+def test_a_connection_shows_its_stage():
+    from tests.session.pair import opened
+
+    pair = opened()
+    assert repr(pair.client) == "Connection('client', protocol='0-9-1', opened)"
+    pair.client.close()
+    pair.pump()
+    assert repr(pair.server) == "Connection('server', protocol='0-9-1', closed)"
+
+
 # ---- AMQP 1.0: the objects, with what they are given when they are made ----
 
 LINK = {

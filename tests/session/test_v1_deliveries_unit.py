@@ -312,6 +312,19 @@ def test_the_window_holds_back_and_lets_go() -> None:
     assert second.settled
 
 
+@pytest.mark.parametrize("window", [1, 2, 3])
+def test_a_message_uses_the_window_up(window: int) -> None:
+    """Each of its frames is sent at once for which there is room."""
+    peer = Peer().opened(max_frame_size=512)
+    peer.mapped(incoming_window=window)
+    link = peer.attached(sends=False)
+    peer.give(amqp.Flow(0, window, 0, 100, 0, delivery_count=0, link_credit=9))
+    link.send(bytes(5_000))
+    transfers = [frame for frame in peer.take() if isinstance(frame, amqp.Transfer)]
+    assert len(transfers) == window
+    assert link.session.window == 0
+
+
 def test_credit_is_taken_back_from_what_waits() -> None:
     peer = Peer()
     link = peer.attached(sends=False)

@@ -497,6 +497,21 @@ def test_a_gap_is_refused(receiver_state: Any, start: Any, fits: bool) -> None:
         assert (type(event), event.error.condition) == (v1.LinkClosed, "amqp:invalid-field")
 
 
+def test_a_resumption_before_what_was_kept_replaces_it() -> None:
+    """Of section 1 three bytes were kept, after a restart; the sender begins with section 0."""
+    peer, old = receiving({b"t": R(1, 0)}, {b"t": None})
+    begin = offset_of(BYTES, R(1, 0))
+    kept = BYTES[begin : begin + 3]
+    peer.give(first(resume=True, state=R(1, 0), payload=kept, more=True))
+    assert (old.partial.position, old.partial.payload) == (R(1, 0), kept)
+    peer.give(amqp.Detach(0))
+    (event,) = peer.give(attach(unsettled={b"t": None}))
+    event.link.accept(unsettled=old)
+    event.link.flow(10)
+    (event,) = peer.give(amqp.Transfer(0, 1, b"t", 0, resume=True, state=R(0, 0), payload=BYTES))
+    assert (event.delivery.position, event.delivery.payload) == (None, BYTES)
+
+
 def test_resumed_deliveries_that_nobody_knows_are_ignored() -> None:
     """§2.7.5; also a second time, and when they are aborted."""
     peer, link = receiving({b"t": None}, {b"t": None})
