@@ -37,7 +37,7 @@ def source(module: str) -> Path:
 
 def differences(site: Path) -> Iterator[str]:
     """Names without an entry, and entries of no public name."""
-    for module in assigned(ROOT / "src" / "amqpcodec" / "_public.py", "MODULES"):
+    for module in assigned(ROOT / "src" / "amqpcodec" / "_facade" / "public.py", "MODULES"):
         page = (site / "reference" / module / "index.html").read_text(encoding="utf-8")
         pattern = rf'<(?:h\d|div)[^>]* id="{re.escape(module)}\.(\w+)"'
         entries = set(re.findall(pattern, page))

@@ -9,12 +9,12 @@ Columns are in ``amqpcodec.batch``, typed table values in ``amqpcodec.types``.
 
 from __future__ import annotations
 
-import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ._objects import asdict, replace
-from ._public import listing
+from ._facade.objects import asdict, replace
+from ._facade.public import listing
+from ._facade.versions import PROTOCOLS, protocol_of
 from .errors import (
     AMQPCodecError,
     ChannelError,
@@ -87,9 +87,6 @@ __all__ = [
 
 __dir__ = listing(__name__)
 
-#: Version -> protocol module.
-_PROTOCOLS = {"0-9-1": "v0_9_1", "0-9": "v0_9", "0-8": "v0_8", "1.0": "v1_0"}
-
 
 def protocol(name: str, overlays: Iterable[str] = ()) -> ModuleType:
     """The protocol module of a version: ``protocol("0-9-1")`` is ``amqpcodec.v0_9_1``.
@@ -106,14 +103,14 @@ def protocol(name: str, overlays: Iterable[str] = ()) -> ModuleType:
     version, *more = name.split("+")
     if isinstance(overlays, str):
         raise TypeError(f"overlays takes names in a tuple, not {overlays!r}")
-    if version not in _PROTOCOLS:
-        versions = ", ".join(map(repr, _PROTOCOLS))
+    if version not in PROTOCOLS:
+        versions = ", ".join(map(repr, PROTOCOLS))
         raise ValueError(f"no protocol {name!r}; there is {versions}")
-    module = importlib.import_module(f"{__name__}.{_PROTOCOLS[version]}")
+    module = protocol_of(version)
     names = [*more, *overlays]
     if not names:
         return module
-    from ._overlays import overlaid
+    from ._facade.overlays import overlaid
 
     return overlaid(module, version, names)
 
@@ -177,7 +174,7 @@ def load_xml_spec(
     """
     if path is None:
         return protocol("0-9-1")
-    from ._namespace import protocol_module
+    from ._facade.namespace import protocol_module
     from .spec.loader import load
     from .spec.lower import lower
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ._public import listing
+from ._facade.public import listing
 
 __all__ = [
     "AMQPCodecError",

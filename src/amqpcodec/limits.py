@@ -7,13 +7,13 @@ docs/limits.md lists these and all others.
     128
 """
 
-from amqpcodec._interpreter import _codec
+from amqpcodec._facade.interpreter import _codec
 from amqpcodec._v1 import get_max_empty_elements as _get_max_empty_elements
 from amqpcodec._v1 import get_max_int_keys as _get_max_int_keys
 from amqpcodec._v1 import set_max_empty_elements as _set_max_empty_elements
 from amqpcodec._v1 import set_max_int_keys as _set_max_int_keys
 
-from ._public import listing
+from ._facade.public import listing
 
 __all__ = [
     "get_max_empty_elements",

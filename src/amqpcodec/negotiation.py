@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from ._public import listing
+from ._facade.public import listing
+from ._facade.versions import PROTOCOLS, protocol_of
 
 __all__ = ["Negotiation", "negotiate"]
 
@@ -67,9 +68,7 @@ class Negotiation(NamedTuple):
     @property
     def protocol(self) -> ModuleType | None:
         """The protocol module that speaks the version; None on refusal."""
-        from . import protocol
-
-        return None if self.version is None else protocol(self.version)
+        return None if self.version is None else protocol_of(self.version)
 
 
 def negotiate(
@@ -140,14 +139,12 @@ def _bytes(header: Any) -> bytes:
 
 
 def _supported(names: Iterable[str] | None) -> tuple[str, ...]:
-    from . import _PROTOCOLS
-
     if isinstance(names, str):
         raise TypeError(f"supported takes versions in a tuple, not {names!r}")
-    versions = tuple(_PROTOCOLS) if names is None else tuple(names)
+    versions = tuple(PROTOCOLS) if names is None else tuple(names)
     for name in versions:
-        if name not in _PROTOCOLS:
-            raise ValueError(f"no protocol {name!r}; there is {', '.join(map(repr, _PROTOCOLS))}")
+        if name not in PROTOCOLS:
+            raise ValueError(f"no protocol {name!r}; there is {', '.join(map(repr, PROTOCOLS))}")
     if not versions:
         raise ValueError("a server supports one version at least")
     return versions
@@ -178,7 +175,7 @@ def other_protocol(start: Any) -> str | None:
 
     None for AMQP, for any other, and for fewer than 7 bytes.
     """
-    from ._interpreter import _codec
+    from ._facade.interpreter import _codec
 
     return _codec.foreign_protocol_name(start)
 

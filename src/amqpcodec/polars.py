@@ -19,7 +19,7 @@ import pyarrow as pa
 from polars.io.plugins import register_io_source
 
 from . import capture
-from ._public import listing
+from ._facade.public import listing
 from .capture._repeat import RepeatableSources
 
 __all__ = ["scan_captures"]

@@ -3,7 +3,7 @@
 What is here is said in v0_9_1.pyi, which is generated with the table.
 """
 
+from ._facade.namespace import namespace
 from ._gen.v0_9_1 import TABLE
-from ._namespace import namespace
 
 globals().update(namespace(TABLE))

@@ -3,7 +3,7 @@
 What is here is said in v1_0.pyi, which is generated with the table.
 """
 
+from ._facade.v1_namespace import namespace
 from ._gen.v1_0 import TABLE
-from ._v1_namespace import namespace
 
 globals().update(namespace(TABLE))

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, ClassVar, SupportsIndex, overload
 
 from . import v1_decimal
-from ._public import listing
+from ._facade.public import listing
 from ._scalars import RangedInt, ShownFloat
 
 __all__ = [

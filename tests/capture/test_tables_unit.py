@@ -16,9 +16,10 @@ import pyarrow.dataset as pads
 import pytest
 from polars.testing import assert_frame_equal
 
-from amqpcodec import _dataset, capture
+from amqpcodec import capture
 from amqpcodec import polars as amqp_polars
 from amqpcodec import v0_9_1 as amqp
+from amqpcodec.capture import _dataset
 from amqpcodec.polars import scan_captures
 from tests.capture import recording
 

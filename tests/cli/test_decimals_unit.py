@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from amqpcodec._names import split_names
+from amqpcodec._facade.names import split_names
 from tests.capture import recording as builder
 from tests.cli.conftest import TALK, packets
 

@@ -73,8 +73,10 @@ def test_package_alone_loads_no_core() -> None:
     modules = loaded("import amqpcodec")
     assert {name for name in modules if name.startswith("amqpcodec")} == {
         "amqpcodec",
-        "amqpcodec._objects",
-        "amqpcodec._public",
+        "amqpcodec._facade",
+        "amqpcodec._facade.objects",
+        "amqpcodec._facade.public",
+        "amqpcodec._facade.versions",
         "amqpcodec.errors",
         "amqpcodec.negotiation",
     }

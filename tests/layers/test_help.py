@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from amqpcodec._public import MODULES
+from amqpcodec._facade.public import MODULES
 
 
 def module_of(name: str) -> ModuleType:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from amqpcodec._public import MODULES
+from amqpcodec._facade.public import MODULES
 from scripts import site_check
 from tests.paths import REPO
 

@@ -226,7 +226,7 @@ def frames_of(seed: int) -> list[Any]:
 
 #: Ways into the package that load compiled modules.
 ENTRIES = [
-    *("v0_9_1", "v0_9", "v0_8", "v1_0", "decoder", "limits", "batch", "capture"),
+    *("v0_9_1", "v0_9", "v0_8", "v1_0", "_facade.decoder", "limits", "batch", "capture"),
     *("compat.pika", "compat.pamqp", "compat.amqp", "compat.azure"),
 ]
 

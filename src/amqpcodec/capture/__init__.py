@@ -29,9 +29,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 # First of all: in a second interpreter nothing else of this package may load before it refuses.
-import amqpcodec._interpreter  # noqa: F401
+import amqpcodec._facade.interpreter  # noqa: F401
 
-from .._public import listing
+from .._facade.public import listing
 from ._layers import KeyLog
 from ._read import (
     BATCH_ROWS,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import IO, Any
 
-    from .._dataset import CaptureDataset
+    from ._dataset import CaptureDataset
 
 __all__ = [
     "BATCH_ROWS",
@@ -97,7 +97,7 @@ def dataset(
         CaptureError, OSError: when it is scanned, as read() says.
         ReaderExhausted: when an open file that does not seek is scanned again.
     """
-    from .._dataset import CaptureDataset
+    from ._dataset import CaptureDataset
     from ._repeat import RepeatableSources
 
     names = None if fields is None else list(fields)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
-from amqpcodec._interpreter import _codec
+from amqpcodec._facade.interpreter import _codec
 
 from .. import _capture, _v1
 from .._capture import CaptureBatch, CaptureRows

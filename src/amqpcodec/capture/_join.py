@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from amqpcodec._interpreter import _codec
+from amqpcodec._facade.interpreter import _codec
 
 from .. import _capture, _v1
 from .._capture import CaptureBatch, CaptureRows

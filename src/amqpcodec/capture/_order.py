@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from amqpcodec._interpreter import _codec
+from amqpcodec._facade.interpreter import _codec
 
 from .. import _capture, _v1
 from ._errors import no_capture

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
 from typing import Any, Unpack, get_args
 
-from amqpcodec._interpreter import _codec
+from amqpcodec._facade.interpreter import _codec
 
 from .. import _capture, _v1
 from .._capture import CaptureBatch as Batch

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from .._names import split_names
+from .._facade.names import split_names
 from .errors import need_extra, print_error
 from .escaping import escaped
 from .uris import FS_HELP, setting, source, with_stores

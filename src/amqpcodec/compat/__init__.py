@@ -42,9 +42,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from amqpcodec import _interpreter  # noqa: F401  before the modules here load _dropins
+import amqpcodec._facade.interpreter  # noqa: F401  before the modules here load _dropins
 
-from .._public import listing
+from .._facade.public import listing
 from ._dropin import CompatError, CompatWarning
 
 __all__ = ["CompatError", "CompatWarning", "drop_in"]

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from amqpcodec import _dropins, _dropins_v1
 
-from .._public import listing
+from .._facade.public import listing
 from ._classes import GuardRegistry
 from ._compare import Difference, compare, outcome, refuse
 from ._dropin import (

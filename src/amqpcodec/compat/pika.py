@@ -10,7 +10,7 @@ from typing import Any
 
 from amqpcodec import _dropins, v0_9_1
 
-from .._public import listing
+from .._facade.public import listing
 from ._classes import Dependencies, GuardRegistry, attributes_of, direct_names, is_shipped
 from ._compare import (
     INTS,

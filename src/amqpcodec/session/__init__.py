@@ -6,7 +6,7 @@ the older versions by the same code. `amqpcodec.session.v1` has the Connection o
 
 from __future__ import annotations
 
-from .._public import listing
+from .._facade.public import listing
 from ._channel import Channel, Consumer, PeerRequest, Request
 from ._connection import Connection
 from ._state import OutstandingTags

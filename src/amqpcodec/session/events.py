@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._public import listing
+from .._facade.public import listing
 from ._channel import Channel, Consumer, PeerRequest, Request
 from ._tags import Tags
 from ._types import ClosedBy, Deliver, Event, Message, Method, Publish, Return

@@ -6,7 +6,7 @@ is docs/session-1.0.md.
 
 from __future__ import annotations
 
-from .._public import listing
+from .._facade.public import listing
 from ._v1.connection import Connection
 from ._v1.delivery import IncomingDelivery, OutgoingDelivery
 from ._v1.events import (

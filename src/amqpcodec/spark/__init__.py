@@ -24,7 +24,7 @@ capture_stats): what is missing says so when it is called.
 
 from __future__ import annotations
 
-from .._public import listing
+from .._facade.public import listing
 from .binary_column import decode_captures
 from .captures import read_captures
 from .encoding import encode, to_amqp

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .._keys import groups_of
+from .._facade.keys import groups_of
 from ..batch import decode_held
 from ..errors import DecodeError
 from .columns import Plan, arrow_schema, conform

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from .._names import split_names
+from .._facade.names import split_names
 from ..capture._limits import Unpacking
 
 __all__ = [

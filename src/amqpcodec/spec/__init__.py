@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import IO, TYPE_CHECKING
 
-from .._public import listing
+from .._facade.public import listing
 from .errors import SpecError
 from .model import (
     WIRE_TYPES,

@@ -14,7 +14,7 @@ as far as it carries them. Needs pyarrow (``amqpcodec[arrow]``).
 
 from __future__ import annotations
 
-from .._public import listing
+from .._facade.public import listing
 from ._read import BATCH_ROWS, Reader, is_trace, read, unwrap
 from ._rows import schema
 

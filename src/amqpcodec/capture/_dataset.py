@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as pads
 
-from .capture import Reader
+from ._read import Reader
 
 __all__ = ["CaptureDataset"]
 

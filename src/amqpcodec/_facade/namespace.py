@@ -8,8 +8,8 @@ from operator import or_
 from types import GenericAlias, ModuleType
 from typing import Any
 
-from ._interpreter import _codec
 from .decoder import decoder_classes
+from .interpreter import _codec
 
 __all__ = ["finished", "namespace", "protocol_module"]
 

@@ -9,7 +9,7 @@ from functools import partial
 from types import GenericAlias
 from typing import Any, Literal, TypeAlias
 
-from ._interpreter import _codec
+from .interpreter import _codec
 
 __all__ = ["bound_decoder", "decoder_classes"]
 

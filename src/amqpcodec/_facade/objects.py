@@ -73,7 +73,7 @@ def _fields(value: object) -> dict[str, Any] | None:
         names = (*cls.FIELDS, "payload") if hasattr(cls, "payload") else cls.FIELDS
         return {name: getattr(value, name) for name in dict.fromkeys(names)}
     if v1 is not None and type(value) is v1.Message:
-        from .v1_types import ABSENT
+        from ..v1_types import ABSENT
 
         absent = {"data": (), "sequences": (), "value": ABSENT}
         sections = {name: getattr(value, name) for name in _SECTIONS}
@@ -91,7 +91,7 @@ def _plain(value: Any) -> Any:
         return type(value)(map(_plain, value))
     if type(value).__module__ != "amqpcodec.v1_types":
         return value
-    from .v1_types import Array, Described, Map
+    from ..v1_types import Array, Described, Map
 
     if type(value) is Map:
         return Map([(_plain(key), _plain(member)) for key, member in value])

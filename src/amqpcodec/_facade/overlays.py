@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-from ._gen.overlays import OVERLAYS
-from ._interpreter import _codec
-from ._namespace import protocol_module
+from .._gen.overlays import OVERLAYS
+from .interpreter import _codec
+from .namespace import protocol_module
+from .versions import protocol_of
 
 __all__ = ["overlaid"]
 
@@ -72,9 +73,8 @@ def _reduce(cls: type) -> str | tuple[Any, ...]:
 
 def _find(key: str, qualname: str) -> Any:
     """Undo _reduce."""
-    from . import protocol
-
-    target: Any = protocol(key)
+    version, *names = key.split("+")
+    target: Any = overlaid(protocol_of(version), version, names)
     for part in qualname.split("."):
         target = getattr(target, part)
     return target

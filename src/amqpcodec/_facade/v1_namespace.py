@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from amqpcodec._namespace import finished
+# First: it leads to the core, and says why where an interpreter has none.
+from amqpcodec._facade.namespace import finished
 
-from . import _v1, v1_types
+from .. import _v1, v1_types
 from .decoder import bound_decoder
 
 __all__ = ["namespace"]

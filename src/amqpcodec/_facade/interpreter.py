@@ -6,7 +6,7 @@ code of ours runs. Modules that lead to the core get it from here.
 """
 
 try:
-    from . import _codec as _codec
+    from .. import _codec as _codec
 except ImportError as refused:
     if "interpreter" not in str(refused):
         raise

@@ -1,0 +1,1 @@
+"""What makes the public modules out of the compiled core and the generated tables."""
