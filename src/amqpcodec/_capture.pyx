@@ -39,7 +39,7 @@ from amqpcodec._columns cimport (
     type_number, unknown_column, v1_is_unidentified, v1_true, Values,
 )
 
-from amqpcodec._scalars import as_ints, as_text
+from amqpcodec._facade.scalars import as_ints, as_text
 
 pool_use(shared_pool())
 

@@ -228,7 +228,7 @@ class Stream(Generic[_ItemT_co]):
         """
 
 class Decoder(Stream[_ItemT_co]):
-    """Frames of one stream. See amqpcodec.decoder."""
+    """Frames of one stream. See amqpcodec._facade.decoder."""
 
     def __init__(
         self,
@@ -247,7 +247,7 @@ class Decoder(Stream[_ItemT_co]):
         """Bytes a method or content header frame may take, its envelope included; 0: no limit."""
 
 class MessageDecoder(Stream[_ItemT_co]):
-    """Methods and messages of one stream. See amqpcodec.decoder."""
+    """Methods and messages of one stream. See amqpcodec._facade.decoder."""
 
     def __init__(
         self,

@@ -36,7 +36,7 @@ from amqpcodec._codec cimport (
     W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT, W_SHORTSTR, W_TABLE, W_TIMESTAMP,
     WIRE_NAMES, WireFrame,
 )
-from amqpcodec._scalars import as_text
+from amqpcodec._facade.scalars import as_text
 from amqpcodec._v1 cimport (
     V1_AMQP_FRAME, v1_bad_descriptor, V1_BAD_FIELD, V1_BAD_ORDER, v1_check, v1_check_begin,
     v1_check_restricted, v1_condition, v1_content, v1_fault_error, v1_fault_text, V1_FRAME_AMQP,

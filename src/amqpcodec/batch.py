@@ -14,12 +14,12 @@ from amqpcodec._facade.interpreter import _codec
 
 from . import _columns, _encode, _v1
 from . import protocol as _protocol_module
-from ._arrays import columns_to_arrow, values_to_arrow
 from ._columns import Columns, Schema
 from ._encode import ArrowColumn, Encoded
+from ._facade.arrays import columns_to_arrow, values_to_arrow
 from ._facade.keys import values_and_groups
 from ._facade.public import listing
-from ._scalars import as_text
+from ._facade.scalars import as_text
 
 __all__ = [
     "ArrowColumn",

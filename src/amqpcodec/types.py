@@ -9,7 +9,7 @@ section 3, and 0-9-1 §4.2.1).
 from __future__ import annotations
 
 from ._facade.public import listing
-from ._scalars import RangedInt, ShownFloat
+from ._facade.scalars import RangedInt, ShownFloat
 
 __all__ = [
     "TAGS",

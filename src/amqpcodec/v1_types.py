@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, ClassVar, SupportsIndex, overload
 
-from . import v1_decimal
+from ._facade import v1_decimal
 from ._facade.public import listing
-from ._scalars import RangedInt, ShownFloat
+from ._facade.scalars import RangedInt, ShownFloat
 
 __all__ = [
     "ABSENT",

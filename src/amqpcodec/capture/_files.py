@@ -11,7 +11,7 @@ from concurrent.futures import Executor, Future
 from itertools import islice
 from typing import IO, Any
 
-from .._scalars import as_text
+from .._facade.scalars import as_text
 from ._errors import CaptureWarning
 from ._limits import LIMITS, Unpacking
 from ._ranges import RANGE, RangeFile

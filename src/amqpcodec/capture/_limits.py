@@ -6,7 +6,7 @@ import difflib
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypedDict
 
-from .._scalars import as_int
+from .._facade.scalars import as_int
 
 #: What a compressed file may become beside a multiple of what was read of it.
 UNPACKED_START = 1 << 26

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from .._scalars import as_text
+from .._facade.scalars import as_text
 
 __all__ = ["alternatives", "files_below", "files_of", "places"]
 

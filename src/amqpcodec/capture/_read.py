@@ -13,7 +13,7 @@ from amqpcodec._facade.interpreter import _codec
 from .. import _capture, _v1
 from .._capture import CaptureBatch as Batch
 from .._columns import Schema
-from .._scalars import as_int, as_ints, as_text
+from .._facade.scalars import as_int, as_ints, as_text
 from ..batch import _protocol as _protocol_of
 from ._chain import Chain, difference
 from ._errors import (

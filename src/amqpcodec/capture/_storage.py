@@ -15,7 +15,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import IO, Any, NamedTuple
 
-from .._scalars import as_text
+from .._facade.scalars import as_text
 from ._paths import files_of
 from ._ranges import RANGE, RangeFile, retried
 from ._uris import cut_at_glob, is_remote, local_path, pattern, shown, split_scheme, with_slashes

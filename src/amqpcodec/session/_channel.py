@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
-from .._scalars import as_int
+from .._facade.scalars import as_int
 from ._checks import is_usable
 from ._operations import Operations
 from ._state import ChannelState, ConnectionState, OutstandingTags

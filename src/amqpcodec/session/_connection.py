@@ -7,7 +7,7 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-from .._scalars import as_int
+from .._facade.scalars import as_int
 from ..errors import DecodeError
 from . import _codes
 from ._channel import Endpoint, StateOfConnection

@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from .. import capture
-from .._scalars import as_ints
+from .._facade.scalars import as_ints
 from ..capture._limits import LimitOptions, Limits
 from .columns import Plan, arrow_schema, conform, plan
 from .frames import check_binary, row_of_task, wanted_fields

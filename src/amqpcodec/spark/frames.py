@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 )
 
 from .. import batch
-from .._scalars import as_int
+from .._facade.scalars import as_int
 from ..errors import DecodeError
 from .columns import ALL, Plan, arrow_schema, conform, parse_schema, plan
 from .options import mode_of

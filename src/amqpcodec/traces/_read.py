@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from .._scalars import as_int
+from .._facade.scalars import as_int
 from ..capture._files import Pieces, Source, source_name
 from ..capture._limits import LIMITS, Unpacking
 from ..capture._storage import Storage, locate

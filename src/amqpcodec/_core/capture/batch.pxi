@@ -253,7 +253,7 @@ cdef class CaptureBatch:
 
     def _repr_html_(self):
         """A table of the first rows, for notebooks: text is cut, and bytes are counted only."""
-        from amqpcodec._html import rows_html
+        from amqpcodec._facade.html import rows_html
         return rows_html("Batch", self)
 
     @property
@@ -271,7 +271,7 @@ cdef class CaptureBatch:
 
         Raises KeyError where there is no such column.
         """
-        from amqpcodec._arrays import column_to_numpy
+        from amqpcodec._facade.arrays import column_to_numpy
         return column_to_numpy(self, column)
 
     def to_pylist(self):
@@ -281,7 +281,7 @@ cdef class CaptureBatch:
         pyarrow's to_pylist raises OverflowError, the number of the wire: ``types.Timestamp``
         (seconds) or, of AMQP 1.0, ``v1_0.Timestamp`` (milliseconds).
         """
-        from amqpcodec._arrays import rows_to_pylist
+        from amqpcodec._facade.arrays import rows_to_pylist
         return rows_to_pylist(self)
 
     def __arrow_c_schema__(self):

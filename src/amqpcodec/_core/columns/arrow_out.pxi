@@ -324,7 +324,7 @@ cdef class Columns:
 
     def _repr_html_(self):
         """A table of the first rows, for notebooks: text is cut, and bytes are counted only."""
-        from amqpcodec._html import rows_html
+        from amqpcodec._facade.html import rows_html
         return rows_html("Columns", self)
 
     @property
@@ -341,7 +341,7 @@ cdef class Columns:
 
         Raises KeyError where there is no such column.
         """
-        from amqpcodec._arrays import column_to_numpy
+        from amqpcodec._facade.arrays import column_to_numpy
         return column_to_numpy(self, column)
 
     def to_pylist(self):
@@ -351,7 +351,7 @@ cdef class Columns:
         pyarrow's to_pylist raises OverflowError, the number of the wire: ``types.Timestamp``
         (seconds) or, of AMQP 1.0, ``v1_0.Timestamp`` (milliseconds).
         """
-        from amqpcodec._arrays import rows_to_pylist
+        from amqpcodec._facade.arrays import rows_to_pylist
         return rows_to_pylist(self)
 
     @property

@@ -275,7 +275,7 @@ cdef class ArrowColumn:
 
     def to_numpy(self):
         """An array of NumPy, of objects: None where there is no value. It needs pyarrow."""
-        from amqpcodec._arrays import array_to_numpy
+        from amqpcodec._facade.arrays import array_to_numpy
         return array_to_numpy(self)
 
 
@@ -299,7 +299,7 @@ cdef class Encoded(ArrowColumn):
 
         It needs pyarrow. Raises KeyError for any other name.
         """
-        from amqpcodec._arrays import array_to_numpy
+        from amqpcodec._facade.arrays import array_to_numpy
         if column == "messages":
             return array_to_numpy(self)
         if column == "errors":

@@ -82,7 +82,7 @@ def frame_repr(self):
 def frame_html(self):
     """A table of the fields that have another value than their default, for notebooks."""
     cdef list parts = []
-    from amqpcodec._html import fields_html
+    from amqpcodec._facade.html import fields_html
     frame_parts(self, frame_class(self), parts)
     return fields_html(type(self).__qualname__, parts)
 

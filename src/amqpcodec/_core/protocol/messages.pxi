@@ -86,7 +86,7 @@ cdef extern from "Python.h":
 
 
 cdef class MessageDecoder(Stream):
-    """Methods and messages of one stream. See amqpcodec.decoder."""
+    """Methods and messages of one stream. See amqpcodec._facade.decoder."""
 
     cdef dict contents          # channel -> Content
     cdef Content last           # of the channel that was read last

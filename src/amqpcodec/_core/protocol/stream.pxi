@@ -377,7 +377,7 @@ cdef bytes bytes_of(object data):
 
 
 cdef class Decoder(Stream):
-    """Frames of one stream. See amqpcodec.decoder."""
+    """Frames of one stream. See amqpcodec._facade.decoder."""
 
     def __init__(self, Protocol protocol not None, frame_max=131072, *, errors="strict",
                  dialect="rabbitmq", tables="plain", bint copy=True, trailing="error",

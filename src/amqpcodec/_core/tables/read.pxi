@@ -6,7 +6,7 @@ import datetime as _datetime
 import decimal as _decimal
 
 from amqpcodec import types as _types
-from amqpcodec._scalars import from_numpy
+from amqpcodec._facade.scalars import from_numpy
 
 import_datetime()
 

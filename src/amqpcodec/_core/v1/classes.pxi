@@ -53,7 +53,7 @@ def v1_repr(self):
 def v1_html(self):
     """A table of the fields that are set, for notebooks."""
     cdef list parts = []
-    from amqpcodec._html import fields_html
+    from amqpcodec._facade.html import fields_html
     v1_parts(self, v1_described_class(self), parts)
     return fields_html(type(self).__qualname__, parts)
 

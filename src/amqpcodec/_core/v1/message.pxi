@@ -359,7 +359,7 @@ cdef class Message:
     def _repr_html_(self):
         """A table of the sections that are there, for notebooks."""
         cdef list parts = []
-        from amqpcodec._html import fields_html
+        from amqpcodec._facade.html import fields_html
         v1_message_parts(self, parts)
         return fields_html("Message", parts)
 

@@ -2,9 +2,9 @@
 
 import uuid as _uuid
 
-from amqpcodec import v1_decimal as _v1_decimal
+from amqpcodec._facade import v1_decimal as _v1_decimal
 from amqpcodec import v1_types as _v1
-from amqpcodec._scalars import as_int, from_numpy
+from amqpcodec._facade.scalars import as_int, from_numpy
 
 cdef object V1Symbol = _v1.Symbol
 cdef object V1Char = _v1.Char

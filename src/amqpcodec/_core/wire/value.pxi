@@ -1,6 +1,6 @@
 # The value: what every reader produces and every sink consumes, and the reverse on the way out.
 
-from amqpcodec._scalars import as_int
+from amqpcodec._facade.scalars import as_int
 
 cdef const char** WIRE_NAMES = [
     "bit", "octet", "short", "long", "longlong", "shortstr", "longstr", "timestamp", "table",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 from ... import v1_0 as amqp
-from ..._scalars import as_int
+from ..._facade.scalars import as_int
 from ...errors import DecodeError
 from .._types import ClosedBy, Event, Role
 from ..errors import LocalProtocolError, RemoteProtocolError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from ..._scalars import as_int
+from ..._facade.scalars import as_int
 
 __all__ = ["Limits"]
 

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ..._scalars import as_int
+from ..._facade.scalars import as_int
 
 __all__ = [
     "DIGESTS",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 from ... import v1_0 as amqp
-from ..._scalars import as_int
+from ..._facade.scalars import as_int
 from ..errors import LocalProtocolError
 from . import events
 from .delivery import OutgoingDelivery, transactional

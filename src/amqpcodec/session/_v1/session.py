@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ... import v1_0 as amqp
-from ..._scalars import as_int
+from ..._facade.scalars import as_int
 from ..errors import LocalProtocolError
 from . import events
 from .conditions import error_of

@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING
 
 from ... import v1_0 as amqp
-from ..._scalars import as_int
+from ..._facade.scalars import as_int
 from .serial import advance, distance
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from .types import Timestamp
-from .v1_types import Timestamp as V1Timestamp
+from ..types import Timestamp
+from ..v1_types import Timestamp as V1Timestamp
 
 __all__ = [
     "array_to_numpy",
