@@ -108,6 +108,50 @@ def test_an_empty_file_has_no_bytes(memory: Any) -> None:
     assert [file.size for file in storage.find("memory://day/deep", False)] == [0]
 
 
+class Sizeless:
+    """A file system of fsspec's around another one, whose listings say no sizes.
+
+    answers: whether it says the size of a file by itself.
+    """
+
+    def __init__(self, store: Any, answers: bool) -> None:
+        self.store = store
+        self.answers = answers
+        self.requests = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+    def info(self, path: str) -> Any:
+        self.requests += 1
+        info = self.store.info(path)
+        return info if self.answers else {**info, "size": None}
+
+    def find(self, path: str, **options: Any) -> Any:
+        entries = self.store.find(path, **options).items()
+        return {name: {**info, "size": None} for name, info in entries}
+
+
+def test_a_file_whose_size_no_store_says_is_refused(memory: Any) -> None:
+    """At once: to ask again would not help."""
+    store = Sizeless(memory, answers=False)
+    for source, requests in (("/day/a.pcap.gz", 1), ("/day/a*", 2)):
+        store.requests = 0
+        with pytest.raises(OSError, match="does not say how many bytes /day/a"):
+            rows(source, filesystem=store)
+        assert store.requests == requests
+
+
+def test_a_listing_without_sizes_is_completed(memory: Any, expected: Any) -> None:
+    store = Sizeless(memory, answers=True)
+    assert rows("/day/a*", filesystem=store) == expected
+    files = _storage.Storage(filesystem=store).find("/day/?.*", False)
+    assert {file.uri: file.size for file in files} == {
+        "/day/a.pcap.gz": len(RECORDING.read_bytes()),
+        "/day/b.pcap": len(gzip.decompress(RECORDING.read_bytes())),
+    }
+
+
 def test_a_name_that_looks_like_a_glob(memory: Any, expected: Any) -> None:
     memory.pipe("/day/x[1].pcap.gz", RECORDING.read_bytes())
     memory.pipe("/day/x1.pcap.gz", b"no capture")

@@ -13,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
+from io import UnsupportedOperation
 from typing import IO, Any, NamedTuple
 
 from .._facade.scalars import as_text
@@ -81,7 +83,7 @@ class Storage:
 
         Raises:
             OSError: FileNotFoundError, IsADirectoryError, PermissionError, or what is left after
-                all tries.
+                all tries; UnsupportedOperation where the store does not say the file's size.
             ImportError, ValueError: nothing here reads this scheme, or its options are wrong.
         """
         store, path = self._store(uri)
@@ -133,7 +135,10 @@ class Storage:
                 continue
             if "/" in relative_name and not recursive:
                 continue
-            yield Stored(front + name[len(path.rstrip("/")) :].lstrip("/"), *facts)
+            if facts is None:
+                facts = retried(partial(store.stat, name))
+            if facts is not None:
+                yield Stored(front + name[len(path.rstrip("/")) :].lstrip("/"), *facts)
         if not has_match:
             raise _missing(uri)
 
@@ -222,6 +227,13 @@ def _folder(path: str) -> IsADirectoryError:
     return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
 
 
+def _without_size(path: str) -> UnsupportedOperation:
+    return UnsupportedOperation(
+        f"the store does not say how many bytes {shown(path)} has: copy the file to this machine, or give"
+        " an open file in the place of its name"
+    )
+
+
 class _Store:
     """What both kinds of file systems are asked for."""
 
@@ -256,6 +268,8 @@ class _Arrow(_Store):
         info = self.filesystem.get_file_info(path)
         if info.type.name == "Directory":
             raise _folder(path)
+        if info.is_file and info.size is None:
+            raise _without_size(path)
         return FileInfo(info.size, _seconds(info.mtime)) if info.is_file else None
 
     def fetcher(self, path: str) -> Callable[[int, memoryview], int]:
@@ -272,13 +286,15 @@ class _Arrow(_Store):
 
         return fetch
 
-    def below(self, path: str, recursive: bool) -> Iterator[tuple[str, FileInfo]]:
+    def below(self, path: str, recursive: bool) -> Iterator[tuple[str, FileInfo | None]]:
+        """Names of files; None with those whose size the listing lacks."""
         from pyarrow.fs import FileSelector
 
         chosen = FileSelector(path.rstrip("/"), recursive=recursive, allow_not_found=True)
         for info in self.filesystem.get_file_info(chosen):
             if info.is_file:
-                yield info.path, FileInfo(info.size, _seconds(info.mtime))
+                has_size = info.size is not None
+                yield info.path, FileInfo(info.size, _seconds(info.mtime)) if has_size else None
 
 
 def _by_arrow(uri: str, scheme: str, options: Mapping[str, str]) -> tuple[_Arrow, str] | None:
@@ -358,6 +374,8 @@ class _Fsspec(_Store):
             return None
         if info["type"] == "directory":
             raise _folder(path)
+        if info["size"] is None:
+            raise _without_size(path)
         return _facts(info)
 
     def fetcher(self, path: str) -> Callable[[int, memoryview], int]:
@@ -371,14 +389,15 @@ class _Fsspec(_Store):
 
         return fetch
 
-    def below(self, path: str, recursive: bool) -> Iterator[tuple[str, FileInfo]]:
+    def below(self, path: str, recursive: bool) -> Iterator[tuple[str, FileInfo | None]]:
+        """Names of files; None with those whose size the listing lacks, as HTTP's do."""
         try:
             depth = None if recursive else 1
             entries = self.filesystem.find(path, maxdepth=depth, detail=True)
         except FileNotFoundError:
             return
         for name, info in entries.items():
-            yield name, _facts(info)
+            yield name, None if info["size"] is None else _facts(info)
 
 
 def _by_fsspec(uri: str, scheme: str, options: Mapping[str, str]) -> tuple[_Fsspec, str]:
@@ -412,7 +431,7 @@ def _facts(info: Mapping[str, Any]) -> FileInfo:
     if modified is None and info.get("modificationTime") is not None:
         modified = info["modificationTime"] / 1000  # WebHDFS: ms
     tag = next((info[name] for name in _TAGS if info.get(name)), "")
-    return FileInfo(int(info["size"] or 0), _seconds(modified), str(tag))
+    return FileInfo(int(info["size"]), _seconds(modified), str(tag))
 
 
 def _seconds(moment: Any) -> float | None:
