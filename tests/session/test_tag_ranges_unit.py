@@ -51,7 +51,8 @@ def test_it_equals_the_tuple(tags: TagRanges) -> None:
 
 def test_copies_and_representation(tags: TagRanges) -> None:
     assert repr(tags) == "TagRanges(1 to 3, 7, 9 to 10)"
-    assert repr(tag_ranges(range(0, 40, 2))) == "TagRanges(0, 2, 4, 6, 8, 10, 12, 14, ...)"
+    assert repr(tag_ranges(range(0, 18, 2))) == "TagRanges(0, 2, 4, 6, 8, 10, 12, 14, ...)"
+    assert repr(tag_ranges(range(0, 16, 2))) == "TagRanges(0, 2, 4, 6, 8, 10, 12, 14)"
     assert pickle.loads(pickle.dumps(tags)) == copy.copy(tags) == tags
     empty = TagRanges()
     assert (len(empty), list(empty), 1 in empty, empty == ()) == (0, [], False, True)
