@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import pickle
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ pytest.importorskip("pyspark.sql.datasource")
 
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.spark import journal, microbatches, source  # noqa: E402
+from amqpcodec.spark.versions import ReadMaxFiles  # noqa: E402
 from tests.spark.frames import RECORDING, rotated  # noqa: E402
 
 #: Columns that are the same however files are shared among readers.
@@ -118,11 +120,26 @@ def test_a_restart_between_all_steps(tmp_path: Path, level: str) -> None:
     same(query.rows, expected)
     assert len(expected) > 500
     log = tmp_path / "states" / query.committed["log"]
+    assert stat.S_IMODE(log.stat().st_mode) == 0o700
     assert len(list(log.glob("*.state"))) == 2  # inside of the newest file, and after it
     assert all(
         state_path.stat().st_mode & 0o77 == 0
         for state_path in (tmp_path / "states").rglob("*.state")
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        ({}, {"max_files": 1000}),
+        ({"maxFilesPerTrigger": "7"}, {"max_files": 7}),
+        ({"maxBytesPerTrigger": "2k"}, {"max_bytes": 2048}),
+    ],
+)
+@pytest.mark.skipif(ReadMaxFiles is None, reason="before 4.2 Spark asks for all that is there")
+def test_what_a_batch_takes_where_spark_asks(tmp_path: Path, options: Any, limit: Any) -> None:
+    query = Query(tmp_path, tmp_path / "states", **options)
+    assert vars(query.reader.getDefaultReadLimit()) == limit
 
 
 @pytest.mark.parametrize("octets", ["1g", "9k", "1k"])
