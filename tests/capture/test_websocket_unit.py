@@ -289,6 +289,36 @@ def test_pieces_of_a_compressed_message_change_nothing(takeover: bool):
     assert results[0][2] == [_websocket.PACKED]
 
 
+@pytest.mark.parametrize(("count", "waits"), [(1 << 18, True), ((1 << 18) + 1, False)])
+def test_frames_that_wait_for_the_answer(count: int, waits: bool):
+    reasons: list[str] = []
+    web = _websocket.WebSocket(reasons.append)
+    web.receive(CLIENT, REQUEST % b"")
+    items = web.receive(CLIENT, frame(CLIENT, bytes(count - 14)))
+    assert items == ([] if waits else [(CLIENT, None), (SERVER, None)])
+    assert reasons == ([] if waits else [_websocket.NOT_CAPTURED] * 2)
+    sizes = [len(item) for _, item in web.receive(SERVER, ANSWER % b"") if item is not None]
+    assert sum(sizes) == (count - 14 if waits else 0)
+
+
+@pytest.mark.parametrize(
+    ("head", "is_frame"),
+    [
+        (b"\x82\x7f" + (1 << 30).to_bytes(8, "big"), True),
+        (b"\x82\x7f" + ((1 << 30) + 1).to_bytes(8, "big"), False),
+        (b"\x8a\0", True),  # a pong
+        (b"\x8b\0", False),
+    ],
+)
+def test_heads_that_are_read_and_those_that_end_a_direction(head: bytes, is_frame: bool):
+    reasons: list[str] = []
+    web = _websocket.WebSocket(reasons.append)
+    web.receive(CLIENT, REQUEST % b"")
+    web.receive(SERVER, ANSWER % b"")
+    assert web.receive(SERVER, head) == ([] if is_frame else [(SERVER, None)])
+    assert reasons == ([] if is_frame else [_websocket.NO_FRAME])
+
+
 def test_answers_before_the_one_that_counts():
     """HTTP's 100 and 103, in the packet of 101 too."""
     before = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
