@@ -94,6 +94,24 @@ def test_large_handshake_messages_are_passed_over():
         ]
 
 
+def test_what_is_tried_after_the_end_of_a_record_that_is_cut(monkeypatch: pytest.MonkeyPatch):
+    """Its head says how many of the missing bytes are its own; 30 more hide few records."""
+    talker = Talker()
+    conversation = talker.talk(TALK, close=False)
+    tls, _ = tls_of(talker)
+    fed(tls, [*conversation, (CLIENT, RECORD + (8000).to_bytes(2, "big") + bytes(10))])
+    numbers: list[int] = []
+
+    def noted(self: _tls.Tls, side: int, sequence: int, head: bytes, record: bytes) -> None:
+        numbers.append(sequence)
+
+    monkeypatch.setattr(_tls.Tls, "_try", noted)
+    first = tls.sides[CLIENT].sequence + 1
+    tls.lost(CLIENT, 7990 + 30)
+    fed(tls, [(CLIENT, (RECORD + b"\0\x64" + bytes(100)) * 2)])
+    assert set(numbers) == {*range(first, first + 4), *range(4)}  # of these keys, or the next ones
+
+
 def test_what_is_tried_after_a_gap_is_bounded(monkeypatch: pytest.MonkeyPatch):
     """Bytes that look like records in every place, after a gap that may be as large as it likes."""
     talker = Talker()
