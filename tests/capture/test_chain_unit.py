@@ -251,13 +251,15 @@ def test_state_of_another_file(tmp_path: Path):
         capture.Reader(paths[1:]).resume(reader.state())
 
 
-def test_files_that_overlap_are_told(tmp_path: Path):
-    packets = [make.Record(r.data, r.time_ns + i * 10**9) for i, r in enumerate(records(PARTS))]
-    first, second = packets[:400], [
-        make.Record(r.data, packets[200].time_ns + i) for i, r in enumerate(packets[400:])
-    ]  # fmt: skip
+@pytest.mark.parametrize(("before", "overlaps"), [(5 * 10**9, False), (5 * 10**9 + 1, True)])
+def test_files_that_overlap_are_told(tmp_path: Path, before: int, overlaps: bool):
+    """A file may begin five seconds before the newest packet of the file before it."""
+    first = records(PARTS)[:400]
+    begin = first[-1].time_ns - before
+    second = [make.Record(r.data, begin + i) for i, r in enumerate(records(PARTS)[400:])]
+    first[0] = make.Record(first[0].data, begin - 1)  # which keeps the files in this order
     paths = write(tmp_path, [first, second])
     reader = capture.read(paths, fields=["error"], files="rotation")
     assert not reader.overlaps
     table(reader)
-    assert reader.overlaps == [str(paths[1])]
+    assert reader.overlaps == [str(path) for path in paths[1:] if overlaps]
