@@ -51,6 +51,26 @@ def test_rows_of_recordings(path: Path, level: str) -> None:
     assert threads() == []
 
 
+class Watched(io.BytesIO):
+    """A file that notes which threads read it."""
+
+    def __init__(self, octets: bytes) -> None:
+        super().__init__(octets)
+        self.threads: set[str] = set()
+
+    def read(self, size: int | None = -1) -> bytes:
+        self.threads.add(threading.current_thread().name)
+        return super().read(size)
+
+
+def test_a_thread_of_its_own_decompresses() -> None:
+    here = threading.current_thread().name
+    for workers in (1, 2):
+        file = Watched(DEMO.read_bytes())
+        rows(capture.read(file, workers=workers))
+        assert bool(file.threads - {here}) is (workers > 1)
+
+
 @pytest.mark.parametrize("order", ["packets", "none"])
 @pytest.mark.parametrize("kind", VARIANTS)
 def test_rows_of_mangled_captures(kind: str, order: str) -> None:
