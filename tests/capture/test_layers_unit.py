@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from amqpcodec.capture import KeyLog
-from amqpcodec.capture._layers import Layers, _derived, _handshake, _keylog, _sessions, _tls
+from amqpcodec.capture._layers import Layers, _derived, _handshake, _keylog, _sessions, _state, _tls
 from amqpcodec.capture._layers._items import Item, Stop
 from amqpcodec.capture._layers._keylog import Keys
 from tests.capture.test_tls_unit import TALK, message
@@ -92,6 +92,23 @@ def test_large_handshake_messages_are_passed_over():
             (1, b"abcd"),
             (20, b""),
         ]
+
+
+@pytest.mark.parametrize(
+    ("skip", "is_allowed"), [(1, True), (1 << 24, True), ((1 << 24) + 1, False)]
+)
+def test_a_state_within_a_large_handshake_message(skip: int, is_allowed: bool):
+    """Its length has three bytes, so that no more than 2**24 can be left of it."""
+    tls, _ = tls_of()
+    tls.sides[SERVER].messages.skip = skip
+    values = json.loads(json.dumps(_state.dump_tls(tls)))
+    again, _ = tls_of()
+    if is_allowed:
+        _state.load_tls(again, values)
+        assert again.sides[SERVER].messages.skip == skip
+    else:
+        with pytest.raises(ValueError, match="skip is out of its range"):
+            _state.load_tls(again, values)
 
 
 def test_what_is_tried_after_the_end_of_a_record_that_is_cut(monkeypatch: pytest.MonkeyPatch):
