@@ -229,8 +229,8 @@ def _folder(path: str) -> IsADirectoryError:
 
 def _without_size(path: str) -> UnsupportedOperation:
     return UnsupportedOperation(
-        f"the store does not say how many bytes {shown(path)} has: copy the file to this machine, or give"
-        " an open file in the place of its name"
+        f"the store does not say how many bytes {shown(path)} has: copy the file to this"
+        " machine, or give an open file in the place of its name"
     )
 
 
