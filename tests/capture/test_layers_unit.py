@@ -111,6 +111,22 @@ def test_a_state_within_a_large_handshake_message(skip: int, is_allowed: bool):
             _state.load_tls(again, values)
 
 
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_no_key_is_tried_where_all_was_captured(
+    monkeypatch: pytest.MonkeyPatch, version: ssl.TLSVersion
+):
+    """The messages of the handshake say which key is next."""
+    monkeypatch.setattr(_tls.Tls, "_guess", lambda *args: pytest.fail("a key is guessed"))
+    talker = Talker(version)
+    conversation = talker.talk(TALK, close=False)
+    tls, reasons = tls_of(talker)
+    items = fed(tls, conversation)
+    for side in (CLIENT, SERVER):
+        plain = [item for direction, item in items if direction == side and isinstance(item, bytes)]
+        assert b"".join(plain) == b"".join(data for direction, data in TALK if direction == side)
+    assert reasons == []
+
+
 def test_what_is_tried_after_the_end_of_a_record_that_is_cut(monkeypatch: pytest.MonkeyPatch):
     """Its head says how many of the missing bytes are its own; 30 more hide few records."""
     talker = Talker()
