@@ -86,3 +86,27 @@ def test_room_has_a_page_that_names_its_files(room: Path) -> None:
         # Declarations stand beside what they declare, under its name.
         names = (path.name, path.stem, f"{path.stem}.pxi", f"{path.stem}.h")
         assert any(fnmatch(name, pattern) for name in names for pattern in file_patterns), path.name
+
+
+PACKAGE = REPO / "src" / "amqpcodec"
+#: Generated: spec/README.md is about it.
+WITHOUT_PAGE = {PACKAGE / "_gen"}
+PACKAGES = sorted({path.parent for path in PACKAGE.rglob("__init__.py")} - WITHOUT_PAGE)
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.relative_to(REPO).as_posix())
+def test_package_has_a_page(package: Path) -> None:
+    """In thirty lines: what it owns and what not, how it is tested, each module and test file."""
+    text = (package / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 30
+    for part in ("**Owns:** ", "**Does not:** ", "**Imports:** ", "**Tests:** "):
+        assert f"\n{part}" in text
+    rows = re.findall(r"^\|([^|]*)\|", text, re.M)
+    listed = set(re.findall(r"`(\w+)`", "\n".join(rows)))
+    modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
+    below = {path.parent.name for path in package.glob("*/__init__.py")}
+    assert modules <= listed <= modules | below
+    tests = text[text.index("**Tests:** ") :]
+    for name in re.findall(r"\b(tests/[\w/.*]+\w|test_\w+)\*?", tests):
+        found = REPO.glob(f"{name}*") if "/" in name else TESTS.rglob(f"{name}.py")
+        assert any(found), name
