@@ -125,7 +125,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 # --- targets ----------------------------------------------------------------------------------
 
 .PHONY: build build-setup demo quick test test-setup linear-test instructions rooms-build rooms-test newest-build newest-test versions-test debug-test broker-test compat docs fuzz memcheck sanitize mutants python-mutants coverage python-coverage \
-	python-coverage-report lint types generate check-generated wheel-check \
+	python-coverage-report lint types imports generate check-generated wheel-check \
 	build-size bench bench-compat bench-scale bench-session clean distclean
 
 build: $(DONE)/built  ## build the extension in place
@@ -222,6 +222,9 @@ lint: $(DONE)/with-lint  ## style and likely mistakes
 types: $(DONE)/built $(addprefix $(DONE)/with-,lint test arrow cli spark)  ## mypy on the facade, pyright on the stubs
 	$(VENV)/bin/mypy
 	$(VENV)/bin/pyright --pythonpath $(PY)
+
+imports: $(DONE)/venv  ## draw who imports whom into docs/pictures/imports.svg, and print it
+	$(PY) -m scripts.import_graph $(ARGS)
 
 generate: $(DONE)/with-spec  ## write src/amqpcodec/_gen out of spec/
 	$(PY) spec/generate.py

@@ -247,7 +247,7 @@ def beside_identity(frames: DataFrame, path: Path, rounds: int) -> float:
     spark = session()
     jvm = spark.sparkContext._gateway.proc.pid
     names, rows = frames.columns, count(path)
-    from amqpcodec.spark.rows import BATCH_ROWS
+    from amqpcodec.spark.planning.rows import BATCH_ROWS
 
     def hand_over(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:

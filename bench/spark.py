@@ -71,7 +71,7 @@ def schema() -> Any:
     """The 20 columns as a schema."""
     from pyspark.sql.types import StructType
 
-    from amqpcodec.spark.frames import plan_of_batch
+    from amqpcodec.spark.functions.frames import plan_of_batch
 
     columns = {column.name: column for column in plan_of_batch("0-9-1", "frame", None).schema}
     members = {column.name: column for column in columns["properties"].dataType}
@@ -86,7 +86,7 @@ def decoded(frames: DataFrame) -> DataFrame:
 
 
 def identity(frames: DataFrame) -> DataFrame:
-    from amqpcodec.spark.frames import decode_batches, plan_of_batch
+    from amqpcodec.spark.functions.frames import decode_batches, plan_of_batch
 
     output_schema = schema()
     plan = plan_of_batch("0-9-1", "frame", output_schema)

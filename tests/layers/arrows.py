@@ -1,13 +1,8 @@
-"""Who may import whom: the arrows of the architecture, and a reader of imports that knows them."""
+"""Who may import whom: the arrows of the architecture, and what a source imports against them."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-
-PACKAGE = "amqpcodec"
+from scripts.import_graph import PACKAGE, imports
 
 #: Module or package (without the name of ours) -> its layer; the longest name that fits counts.
 #: A new module must find its place here.
@@ -96,6 +91,9 @@ LAZY_ARROWS = {
     ("capture", "tables"),  # dataset
 }
 
+#: (layer, layer) -> the module through which alone the first one uses insides of the second.
+INTERFACES = {("spark", "capture"): "amqpcodec.capture.planning"}
+
 #: Layer -> packages of others that it may import, and whether only inside of a function.
 OTHERS: dict[str, dict[str, bool]] = {
     "spec": {"lxml": False},  # by its loader, which is imported late
@@ -109,43 +107,6 @@ OTHERS: dict[str, dict[str, bool]] = {
     "compat": {"pamqp": False, "pika": False, "amqp": False, "azure": False},
     "cli": {"rich": False, "pyarrow": False, "plotly": False, "argcomplete": True},
 }
-
-
-@dataclass(frozen=True)
-class Import:
-    """One imported module, by its full name. lazy: inside of a function."""
-
-    name: str
-    line: int
-    lazy: bool
-
-
-def imports(
-    source: str, module: str, is_package: bool, type_checking: bool = False
-) -> Iterator[Import]:
-    """Every module that a source imports when it runs; type_checking: also what checkers see."""
-    yield from _visit(ast.parse(source), module.split("."), is_package, False, type_checking)
-
-
-def _visit(
-    node: ast.AST, here: list[str], is_package: bool, lazy: bool, type_checking: bool
-) -> Iterator[Import]:
-    children = ast.iter_child_nodes(node)
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            yield Import(alias.name, node.lineno, lazy)
-    elif isinstance(node, ast.ImportFrom):
-        base = here[: len(here) - node.level + is_package] if node.level else []
-        base = [*base, *(node.module.split(".") if node.module else [])]
-        for alias in node.names:
-            # "from . import x": x may be a module, or a name of the package
-            yield Import(".".join([*base, alias.name]), node.lineno, lazy)
-    elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-        children = iter([*(node.body if type_checking else ()), *node.orelse])
-    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-        lazy = True
-    for child in children:
-        yield from _visit(child, here, is_package, lazy, type_checking)
 
 
 def layer_of(module: str) -> str | None:
@@ -172,56 +133,9 @@ def violations(source: str, module: str, is_package: bool, standard: frozenset[s
         else:
             allowed = target == layer or target in ARROWS[layer]
             allowed = allowed or (item.lazy and (layer, target) in LAZY_ARROWS)
+            inside = any(part.startswith("_") for part in item.name.split("."))
+            allowed = allowed and not (inside and (layer, target) in INTERFACES)
         if not allowed:
             when = "" if item.lazy else " when it is imported"
             problems.append(f"{module}:{item.line}: {layer} imports {item.name}{when}")
     return problems
-
-
-def modules(folder: Path) -> Iterator[tuple[Path, str, bool]]:
-    """(file, module name, is a package) of every Python module below the package's folder."""
-    for path in sorted(folder.rglob("*.py")):
-        parts = [PACKAGE, *path.relative_to(folder).with_suffix("").parts]
-        is_package = parts[-1] == "__init__"
-        yield path, ".".join(parts[: -1 if is_package else None]), is_package
-
-
-def graph(folder: Path) -> dict[str, set[str]]:
-    """Module -> the modules of the package that it imports, anywhere in it; of Python alone."""
-    sources = {module: (path, is_package) for path, module, is_package in modules(folder)}
-    compiled = {f"{PACKAGE}.{path.stem}" for path in folder.glob("*.pyx")}
-
-    def module_of(name: str) -> str:
-        while name not in sources and name:
-            if name in compiled:
-                return ""
-            name = name.rpartition(".")[0]  # a name in a module
-        return name
-
-    edges: dict[str, set[str]] = {}
-    for module, (path, is_package) in sources.items():
-        source = path.read_text(encoding="utf-8")
-        names = {item.name for item in imports(source, module, is_package, type_checking=True)}
-        edges[module] = {module_of(name) for name in names} - {module, ""}
-    return edges
-
-
-def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
-    """The groups of modules that reach each other; modules that reach no importer are in none."""
-    reached = {module: _reachable(module, edges) for module in edges}
-    groups = {
-        tuple(sorted(other for other in reached[module] if module in reached[other]))
-        for module in edges
-    }
-    return sorted(list(group) for group in groups if group)
-
-
-def _reachable(module: str, edges: dict[str, set[str]]) -> set[str]:
-    reached: set[str] = set()
-    waiting = list(edges[module])
-    while waiting:
-        other = waiting.pop()
-        if other not in reached:
-            reached.add(other)
-            waiting += edges[other]
-    return reached

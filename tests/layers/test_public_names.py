@@ -148,7 +148,9 @@ def test_options_of_the_command_line() -> None:
 
 def test_options_of_spark() -> None:
     pytest.importorskip("pyspark")
-    from amqpcodec.spark import functions, reading, stats
+    from amqpcodec.spark.functions import structs as functions
+    from amqpcodec.spark.planning import reading
+    from amqpcodec.spark.source import stats
 
     options = [*reading.OPTIONS, *stats._OPTIONS, *functions._OPTIONS]
     assert {"files", "fieldTables", "maxDecompressedBytes"} <= set(options)

@@ -24,10 +24,9 @@ SOURCES = (
     "session/**/*.py",
     "capture/**/*.py",
     "cli/replay/*.py",
-    *(
-        f"spark/{name}.py"
-        for name in ("journal", "microbatches", "ranges", "state_files", "stream")
-    ),
+    "spark/planning/ranges.py",
+    "spark/planning/state_files.py",
+    "spark/stream/*.py",
 )
 
 OPERATORS = tuple(

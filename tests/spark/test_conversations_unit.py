@@ -12,8 +12,8 @@ pytest.importorskip("pyspark")
 from amqpcodec import DecodeError, batch  # noqa: E402
 from amqpcodec import v0_9_1 as wire  # noqa: E402
 from amqpcodec import v1_0 as wire10  # noqa: E402
-from amqpcodec.spark import keyed_decode  # noqa: E402
-from amqpcodec.spark.frames import plan_of_batch  # noqa: E402
+from amqpcodec.spark.functions import keyed_decode  # noqa: E402
+from amqpcodec.spark.functions.frames import plan_of_batch  # noqa: E402
 
 FIELDS = ["channel", "body", "frame", "error"]
 

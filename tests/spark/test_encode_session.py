@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf  # noqa: E402
 
 from amqpcodec import batch, v1_0  # noqa: E402
 from amqpcodec import spark as amqp  # noqa: E402
-from amqpcodec.spark import encoding  # noqa: E402
+from amqpcodec.spark.functions import encoding  # noqa: E402
 from tests.spark.frames import recorded, rows_of  # noqa: E402
 
 HEADERS = pa.map_(pa.string(), pa.decimal128(9, 2))

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("pyspark")
 pytest.importorskip("pyarrow")
 
-from amqpcodec.spark import files
-from amqpcodec.spark.options import Options
+from amqpcodec.spark.planning import files
+from amqpcodec.spark.planning.options import Options
 
 NAMES = ["a1.pcap", "a2.pcap", "b.pcapng", ".hidden", "_SUCCESS", "in/c.pcap", "in/in/d.pcap"]
 

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException  # noqa: E402
 from pyspark.sql import functions as sf  # noqa: E402
 
 from amqpcodec import spark as amqp  # noqa: E402
-from amqpcodec.spark import functions  # noqa: E402
+from amqpcodec.spark.functions import structs as functions  # noqa: E402
 from tests.spark.frames import BEAT, BODY, ODD, OPEN, UNKNOWN, direct, framed, recorded, rows_of  # noqa: E402
 
 

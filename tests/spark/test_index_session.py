@@ -11,7 +11,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark.sql.datasource")
 
 from amqpcodec import spark as amqp
-from amqpcodec.spark import ranges
+from amqpcodec.spark.planning import ranges
 from tests.capture.steady import steady
 from tests.spark.frames import RECORDING, rotated
 from tests.spark.test_ranges_unit import rows, tasks, unpacked

@@ -11,10 +11,11 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
 from amqpcodec.capture._limits import Limits  # noqa: E402
-from amqpcodec.spark import binary_column, reading, stats  # noqa: E402
-from amqpcodec.spark.columns import plan  # noqa: E402
-from amqpcodec.spark.options import Options, limit_names, limits_of  # noqa: E402
-from amqpcodec.spark.rows import capture_columns, with_error  # noqa: E402
+from amqpcodec.spark.planning import reading  # noqa: E402
+from amqpcodec.spark.planning.columns import plan  # noqa: E402
+from amqpcodec.spark.planning.options import Options, limit_names, limits_of  # noqa: E402
+from amqpcodec.spark.planning.rows import capture_columns, with_error  # noqa: E402
+from amqpcodec.spark.source import binary_column, stats  # noqa: E402
 from tests.capture.limit_cases import CASES, EACH, only_a_multiple  # noqa: E402
 from tests.spark.test_ranges_unit import rows, tasks  # noqa: E402
 

@@ -15,12 +15,12 @@ pytest.importorskip("pyspark.sql.datasource")
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.capture._limits import LIMITS  # noqa: E402
 from amqpcodec.capture._storage import Storage  # noqa: E402
-from amqpcodec.spark import binary_column, stats  # noqa: E402
-from amqpcodec.spark.columns import plan  # noqa: E402
-from amqpcodec.spark.files import Selection, StoredFile, list_files  # noqa: E402
-from amqpcodec.spark.rotation import chains  # noqa: E402
-from amqpcodec.spark.rows import capture_columns  # noqa: E402
-from amqpcodec.spark.source import CaptureRows  # noqa: E402
+from amqpcodec.spark.planning.columns import plan  # noqa: E402
+from amqpcodec.spark.planning.files import Selection, StoredFile, list_files  # noqa: E402
+from amqpcodec.spark.planning.rotation import chains  # noqa: E402
+from amqpcodec.spark.planning.rows import capture_columns  # noqa: E402
+from amqpcodec.spark.source import binary_column, stats  # noqa: E402
+from amqpcodec.spark.source.data_source import CaptureRows  # noqa: E402
 from tests.capture import mangle, variants  # noqa: E402
 from tests.capture import recording as make  # noqa: E402
 from tests.spark.frames import RECORDING, rotated  # noqa: E402

@@ -10,7 +10,8 @@ pa = pytest.importorskip("pyarrow")
 from pyspark.sql.types import BinaryType, StringType, StructType  # noqa: E402
 
 from amqpcodec import batch  # noqa: E402
-from amqpcodec.spark import columns, frames, options  # noqa: E402
+from amqpcodec.spark.functions import frames  # noqa: E402
+from amqpcodec.spark.planning import columns, options  # noqa: E402
 from tests.spark.frames import BODY, ODD, OPEN, UNKNOWN  # noqa: E402
 
 

@@ -13,10 +13,10 @@ pytest.importorskip("pyspark.sql.datasource")
 
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.capture._limits import Limits  # noqa: E402
-from amqpcodec.spark import reading  # noqa: E402
-from amqpcodec.spark.binary_column import _Job  # noqa: E402
-from amqpcodec.spark.columns import plan  # noqa: E402
-from amqpcodec.spark.rows import by_mode, capture_columns, with_error  # noqa: E402
+from amqpcodec.spark.planning import reading  # noqa: E402
+from amqpcodec.spark.planning.columns import plan  # noqa: E402
+from amqpcodec.spark.planning.rows import by_mode, capture_columns, with_error  # noqa: E402
+from amqpcodec.spark.source.binary_column import _Job  # noqa: E402
 from tests.capture import recording as make  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402
 from tests.spark.test_ranges_unit import rows, unpacked  # noqa: E402

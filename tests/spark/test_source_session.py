@@ -15,8 +15,8 @@ from pyspark.sql.types import StructType  # noqa: E402
 
 from amqpcodec import capture  # noqa: E402
 from amqpcodec import spark as amqp  # noqa: E402
-from amqpcodec.spark import source  # noqa: E402
-from amqpcodec.spark.options import Options  # noqa: E402
+from amqpcodec.spark.planning.options import Options  # noqa: E402
+from amqpcodec.spark.source import data_source as source  # noqa: E402
 from tests.paths import shared_dir  # noqa: E402
 from tests.spark.frames import RECORDING, rotated, rows_of  # noqa: E402
 
@@ -69,7 +69,7 @@ def test_a_file(captures):
 
 
 def test_columns_and_types_are_those_of_the_reader(captures):
-    from amqpcodec.spark.columns import spark_type
+    from amqpcodec.spark.planning.columns import spark_type
 
     batch = next(iter(capture.read(str(RECORDING))))
     reader_types = [

@@ -19,10 +19,10 @@ from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402
 
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.capture._storage import Storage  # noqa: E402
-from amqpcodec.spark import source  # noqa: E402
-from amqpcodec.spark.files import Selection, list_files  # noqa: E402
-from amqpcodec.spark.options import Options  # noqa: E402
-from amqpcodec.spark.ranges import size_to_cut  # noqa: E402
+from amqpcodec.spark.planning.files import Selection, list_files  # noqa: E402
+from amqpcodec.spark.planning.options import Options  # noqa: E402
+from amqpcodec.spark.planning.ranges import size_to_cut  # noqa: E402
+from amqpcodec.spark.source import data_source as source  # noqa: E402
 from tests.capture import webhdfs_server  # noqa: E402
 from tests.capture.seekable import in_frames  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402

@@ -16,8 +16,9 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark.sql.datasource")
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.spark import journal, microbatches, source  # noqa: E402
-from amqpcodec.spark.versions import ReadMaxFiles  # noqa: E402
+from amqpcodec.spark.planning.versions import ReadMaxFiles  # noqa: E402
+from amqpcodec.spark.source import data_source as source  # noqa: E402
+from amqpcodec.spark.stream import journal, microbatches  # noqa: E402
 from tests.spark.frames import RECORDING, rotated  # noqa: E402
 
 #: Columns that are the same however files are shared among readers.

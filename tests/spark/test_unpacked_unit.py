@@ -11,8 +11,8 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.spark import stats  # noqa: E402
-from amqpcodec.spark.options import Options  # noqa: E402
+from amqpcodec.spark.planning.options import Options  # noqa: E402
+from amqpcodec.spark.source import stats  # noqa: E402
 from tests.capture.mangle import unpacked  # noqa: E402
 from tests.capture.seekable import in_frames  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402

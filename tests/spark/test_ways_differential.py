@@ -19,7 +19,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark.sql.datasource")
 
 from amqpcodec import capture  # noqa: E402
-from amqpcodec.spark.source import CaptureRows  # noqa: E402
+from amqpcodec.spark.source.data_source import CaptureRows  # noqa: E402
 from bench import scale  # noqa: E402
 from tests.capture.variants import DEMO, VARIANTS  # noqa: E402
 from tests.paths import REPO, shared_dir  # noqa: E402

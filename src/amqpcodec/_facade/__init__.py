@@ -1,1 +1,1 @@
-"""What makes the public modules out of the compiled core and the generated tables."""
+"""What makes the public modules out of the core and the generated tables: see README.md."""

@@ -25,15 +25,15 @@ capture_stats): what is missing says so when it is called.
 from __future__ import annotations
 
 from .._facade.public import listing
-from .binary_column import decode_captures
-from .captures import read_captures
-from .encoding import encode, to_amqp
-from .frames import decode
-from .functions import from_amqp, schema_of_amqp
-from .index import index_captures
-from .registration import register
-from .stats import capture_stats
-from .traces import decode_traces, read_traces
+from .functions.encoding import encode, to_amqp
+from .functions.frames import decode
+from .functions.structs import from_amqp, schema_of_amqp
+from .source.binary_column import decode_captures
+from .source.captures import read_captures
+from .source.index import index_captures
+from .source.registration import register
+from .source.stats import capture_stats
+from .source.traces import decode_traces, read_traces
 
 __all__ = [
     "capture_stats",

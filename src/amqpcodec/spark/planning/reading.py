@@ -13,12 +13,8 @@ from typing import Any, get_args
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from .. import capture
-from ..capture._layers import KeyLogSource
-from ..capture._limits import LIMITS, Limits
-from ..capture._link import Arrangement
-from ..capture._read import TLS_PORT
-from ..capture._storage import Storage, locate
+from ... import capture
+from ...capture.planning import LIMITS, TLS_PORT, Arrangement, KeyLogSource, Limits, Storage, locate
 from .catalog import NO_PATH
 from .columns import Plan, conform, plan, with_all
 from .files import SELECTION, TOLERANT

@@ -14,10 +14,11 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, StringType, StructType
 
-from .columns import Plan, arrow_schema, conform, parse_schema, spark_type
-from .frames import check_binary, decode_column, plan_of_batch, row_of_task
-from .options import CORRUPT, Options, mode_of
-from .versions import arrow_udf
+from ..planning.columns import Plan, arrow_schema, conform, parse_schema, spark_type
+from ..planning.options import CORRUPT, Options, mode_of
+from ..planning.versions import arrow_udf
+from .frames import check_binary, decode_column, plan_of_batch
+from .pieces import row_of_task
 
 __all__ = ["from_amqp", "from_amqp_udf", "schema_of_amqp", "schema_of_amqp_udf"]
 

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import functions as sf
 from pyspark.sql.types import (
     ArrayType,
@@ -20,40 +18,27 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from .. import batch
-from .._facade.scalars import as_int
-from ..errors import DecodeError
-from .columns import ALL, Plan, arrow_schema, conform, parse_schema, plan
-from .options import mode_of
-from .versions import VariantType
+from ... import batch
+from ..._facade.scalars import as_int
+from ...errors import DecodeError
+from ..planning.columns import ALL, Plan, arrow_schema, conform, parse_schema, plan
+from ..planning.options import mode_of
+from ..planning.versions import VariantType
+from .pieces import CHUNK_BYTES, MAX_OPEN, MAX_OPEN_BYTES, pieces, row_of_task, tell_place
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 __all__ = [
-    "CHUNK_BYTES",
     "check_binary",
     "decode",
     "decode_batches",
     "decode_column",
-    "pieces",
     "plan_of_batch",
-    "row_of_task",
-    "tell_place",
     "wanted_fields",
 ]
 
-#: Messages, and bytes of them, that a task may have open, by default. More than RabbitMQ takes.
-MAX_OPEN = 1 << 16
-MAX_OPEN_BYTES = 192 << 20
-
-#: Bytes of input a call: columns end at 2 GiB, and JSON text is longer than its bytes.
-CHUNK_BYTES = 128 << 20
-
 _COLUMN = "amqp bytes"
-
-#: Characters of a kept column's value in the text of an error.
-SHOWN = 100
 
 
 def plan_of_batch(
@@ -258,17 +243,6 @@ def _whose(before: int, keep_columns: pa.RecordBatch, row: int) -> str:
     return row_of_task(before + row, keep_columns.slice(row, 1))
 
 
-def row_of_task(row: int | None, keep_columns: pa.RecordBatch | None = None) -> str:
-    """How a bad row is found again: its number in its task, and the columns that were kept."""
-    context = TaskContext.get()
-    place = [] if context is None else [f"partition {context.partitionId()}"]
-    place += [] if row is None else [f"row {row}"]
-    if keep_columns is not None:
-        for name, column in zip(keep_columns.schema.names, keep_columns.columns, strict=True):
-            place += [f"{name} {repr(value)[:SHOWN]}" for value in column.to_pylist()]
-    return ", ".join(place) or "a row"
-
-
 def decode_column(
     values: pa.Array,
     fields: list[str],
@@ -296,24 +270,3 @@ def decode_column(
             raise
         yield start, pa.record_batch(rows)
         start += length
-
-
-def tell_place(problem: DecodeError, place: str) -> None:
-    """Let an error of batch.decode say where on Spark it was, instead of the row of an array."""
-    text = str(problem.args[0]).removeprefix(f"row {problem.row}: ")
-    problem.args = (f"{place}: {text}",)
-
-
-def pieces(values: pa.Array, piece: int) -> Iterator[int]:
-    """Lengths of slices of about so many bytes, one value at least; one for no value at all."""
-    if len(values) < 2 or values.nbytes <= piece:
-        yield len(values)
-        return
-    width = np.int64 if pa.types.is_large_binary(values.type) else np.int32
-    ends = np.frombuffer(values.buffers()[1], width)[values.offset :][: len(values) + 1]
-    start = 0
-    while start < len(values):
-        end = int(np.searchsorted(ends, int(ends[start]) + piece, "right")) - 1
-        end = min(max(end, start + 1), len(values))
-        yield end - start
-        start = end

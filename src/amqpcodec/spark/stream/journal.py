@@ -15,13 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..capture._link import Direction, Link
-from ..capture._order import CaptureFile
-from .file_listing import Fingerprint
-from .files import StoredFile
-from .ranges import Range, state_folder
-from .state_files import write_whole
-from .versions import InputPartition
+from ...capture.planning import CaptureFile, Direction, Link
+from ..planning.file_listing import Fingerprint
+from ..planning.files import StoredFile
+from ..planning.ranges import Range, state_folder
+from ..planning.state_files import write_whole
+from ..planning.versions import InputPartition
 
 __all__ = ["Journal", "OpenChain", "Position", "Task"]
 

@@ -7,16 +7,25 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..capture import CaptureError
-from ..capture._link import NOT, Arrangement, Endpoints, goes_on, look, reason, told_alone
-from ..capture._order import CaptureFile
-from ..capture._storage import Storage, locate
-from .file_listing import Fingerprint, changed
-from .files import StoredFile
+from ...capture import CaptureError
+from ...capture.planning import (
+    NOT,
+    Arrangement,
+    CaptureFile,
+    Endpoints,
+    Storage,
+    endpoints_of,
+    goes_on,
+    locate,
+    reason,
+    told_alone,
+)
+from ..planning.file_listing import Fingerprint, changed
+from ..planning.files import StoredFile
+from ..planning.ranges import Range, cuts, size_to_cut
+from ..planning.reading import ReadOptions, open_reader
+from ..planning.state_files import key_of
 from .journal import Journal, OpenChain, Position, Task
-from .ranges import Range, cuts, size_to_cut
-from .reading import ReadOptions, open_reader
-from .state_files import key_of
 
 __all__ = ["Candidate", "Planner"]
 
@@ -140,7 +149,9 @@ class Planner:
                 raise ValueError(_GREW % path)
             self._alone(file)
             return
-        ends = look(locate(path, self.storage), self.read_options.ports, self.read_options.limits)
+        ends = endpoints_of(
+            locate(path, self.storage), self.read_options.ports, self.read_options.limits
+        )
         chain = self._chain_of(file, ends)
         late = chain is None and self.arrangement == "rotation" and bool(self.chains)
         if late:

@@ -10,15 +10,15 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from ..capture._limits import Limits
-from .catalog import given_in_sql, recall, remember
-from .columns import arrow_schema
-from .file_listing import listed, refuse_changed
-from .files import Selection, StoredFile, check_paths, group, list_files
-from .options import Options, limits_of
-from .prescan import Outlined, write_outline
-from .ranges import Range, ToCut, parts_to_outline, ranges, size_to_cut
-from .reading import (
+from ...capture.planning import Limits
+from ..planning.catalog import given_in_sql, recall, remember
+from ..planning.columns import arrow_schema
+from ..planning.file_listing import listed, refuse_changed
+from ..planning.files import Selection, StoredFile, check_paths, group, list_files
+from ..planning.options import Options, limits_of
+from ..planning.prescan import Outlined, write_outline
+from ..planning.ranges import Range, ToCut, parts_to_outline, ranges, size_to_cut
+from ..planning.reading import (
     OPTIONS,
     TASK_BYTES,
     Files,
@@ -31,9 +31,9 @@ from .reading import (
     read_file,
     storage_of,
 )
-from .rotation import chains
-from .stream import CaptureStream, Refused
-from .versions import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from ..planning.rotation import chains
+from ..planning.versions import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from ..stream.capture_stream import CaptureStream, Refused
 
 __all__ = ["AmqpCapture", "CaptureFiles", "CaptureRows", "with_paths"]
 
@@ -66,9 +66,9 @@ class AmqpCapture(DataSource):
     mounted, files and chains of more than ``maxPartitionBytes`` are cut into ranges of that size:
     the driver reads them once, counting only, and keeps there what each range goes on from, which
     later reads of the same files use again; it holds what was sent in part, so see
-    amqpcodec.spark.ranges. Packed files stay one task, but for zstd in its seekable format. A
-    capture that is cut or damaged gives what is before the damage, which mode FAILFAST refuses;
-    capture_stats tells of it. A file that is no capture ends the job, unless
+    amqpcodec.spark.planning.ranges. Packed files stay one task, but for zstd in its seekable
+    format. A capture that is cut or damaged gives what is before the damage, which mode FAILFAST
+    refuses; capture_stats tells of it. A file that is no capture ends the job, unless
     ``ignoreCorruptFiles`` leaves it out.
 
     ``spark.readStream.format("amqp_capture")``: see amqpcodec.spark.stream; it needs

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..planning.versions import of_ddl
 from .frames import check_binary
-from .functions import from_amqp_udf, schema_of_amqp, schema_of_amqp_udf
-from .versions import of_ddl
+from .structs import from_amqp_udf, schema_of_amqp, schema_of_amqp_udf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

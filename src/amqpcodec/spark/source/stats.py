@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.types import LongType, MapType, StringType, StructType
 
-from .. import capture
-from ..capture._limits import Limits
-from ..capture._link import Arrangement
-from ..capture._storage import locate
+from ... import capture
+from ...capture.planning import Arrangement, Limits, locate
+from ..planning.columns import arrow_schema
+from ..planning.files import SELECTION
+from ..planning.options import Options, limit_names, limits_of
+from ..planning.reading import Files, arrangement_of, keylog_of, ports_of
+from ..planning.versions import DataSource, DataSourceReader, InputPartition, needs_sources
 from .captures import each_by_a_task
-from .columns import arrow_schema
-from .files import SELECTION
-from .options import Options, limit_names, limits_of
-from .reading import Files, arrangement_of, keylog_of, ports_of
-from .source import CaptureFiles, with_paths
-from .versions import DataSource, DataSourceReader, InputPartition, needs_sources
+from .data_source import CaptureFiles, with_paths
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

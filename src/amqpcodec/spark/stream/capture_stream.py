@@ -16,18 +16,22 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from ..batch import _protocol
-from ..capture import CaptureError
-from ..capture._order import CaptureFile, in_order, look
-from ..capture._storage import locate
-from .columns import arrow_schema
-from .file_listing import changed, finished, head_of
-from .files import Selection, StoredFile, list_files
-from .journal import Journal, Position, Task
-from .microbatches import Candidate, Planner
-from .options import Options
-from .reading import TASK_BYTES, ReadOptions, arrangement_of, paths_of, read_file, storage_of
-from .versions import (
+from ...batch import _protocol
+from ...capture import CaptureError
+from ...capture.planning import CaptureFile, capture_file_of, in_order, locate
+from ..planning.columns import arrow_schema
+from ..planning.file_listing import changed, finished, head_of
+from ..planning.files import Selection, StoredFile, list_files
+from ..planning.options import Options
+from ..planning.reading import (
+    TASK_BYTES,
+    ReadOptions,
+    arrangement_of,
+    paths_of,
+    read_file,
+    storage_of,
+)
+from ..planning.versions import (
     DataSourceStreamReader,
     InputPartition,
     ReadAllAvailable,
@@ -35,6 +39,8 @@ from .versions import (
     ReadMaxFiles,
     SupportsTriggerAvailableNow,
 )
+from .journal import Journal, Position, Task
+from .microbatches import Candidate, Planner
 
 __all__ = ["CaptureStream", "Refused"]
 
@@ -208,7 +214,7 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             head = head_of(file.path, file.size, self.storage)
             source = locate(file.path, self.storage)
             try:
-                first = look(source, _protocol("0-9-1"), self.read_options.limits)
+                first = capture_file_of(source, _protocol("0-9-1"), self.read_options.limits)
             except CaptureError:
                 # It is left out, or ends the query, where it is read.
                 first = CaptureFile(source, file.path, 0, False)

@@ -13,13 +13,14 @@ import pyarrow as pa
 from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
-from .. import capture
-from .._facade.scalars import as_ints
-from ..capture._limits import LimitOptions, Limits
-from .columns import Plan, arrow_schema, conform, plan
-from .frames import check_binary, row_of_task, wanted_fields
-from .options import mode_of
-from .rows import (
+from ... import capture
+from ..._facade.scalars import as_ints
+from ...capture.planning import LimitOptions, Limits
+from ..functions.frames import check_binary, wanted_fields
+from ..functions.pieces import row_of_task
+from ..planning.columns import Plan, arrow_schema, conform, plan
+from ..planning.options import mode_of
+from ..planning.rows import (
     BATCH_ROWS,
     by_mode,
     capture_columns,

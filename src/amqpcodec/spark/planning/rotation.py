@@ -6,10 +6,18 @@ import logging
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from ..capture import CaptureError
-from ..capture._limits import LIMITS, Unpacking
-from ..capture._link import Arrangement, Endpoints, link_ends, look, told_alone
-from ..capture._storage import Storage, locate
+from ...capture import CaptureError
+from ...capture.planning import (
+    LIMITS,
+    Arrangement,
+    Endpoints,
+    Storage,
+    Unpacking,
+    endpoints_of,
+    link_ends,
+    locate,
+    told_alone,
+)
 from .files import StoredFile
 
 __all__ = ["chains", "look_at"]
@@ -27,7 +35,7 @@ def look_at(
 
     def one(file: StoredFile) -> Endpoints | CaptureError | OSError:
         try:
-            return look(locate(file.path, storage), ports, unpacking)
+            return endpoints_of(locate(file.path, storage), ports, unpacking)
         except (CaptureError, OSError) as problem:
             return problem
 

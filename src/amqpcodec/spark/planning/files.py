@@ -9,8 +9,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from ..capture._paths import alternatives, files_below, places
-from ..capture._storage import Storage, local_path
+from ...capture.planning import Storage, alternatives, files_below, local_path, places
 from .options import Options
 
 __all__ = [

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from .._facade.names import split_names
-from ..capture._limits import Unpacking
+from ..._facade.names import split_names
+from ...capture.planning import Unpacking
 
 __all__ = [
     "BOOLEANS",

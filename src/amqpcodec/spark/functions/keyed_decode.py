@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .._facade.keys import groups_of
-from ..batch import decode_held
-from ..errors import DecodeError
-from .columns import Plan, arrow_schema, conform
-from .frames import CHUNK_BYTES, MAX_OPEN, MAX_OPEN_BYTES, pieces, row_of_task, tell_place
+from ..._facade.keys import groups_of
+from ...batch import decode_held
+from ...errors import DecodeError
+from ..planning.columns import Plan, arrow_schema, conform
+from .pieces import CHUNK_BYTES, MAX_OPEN, MAX_OPEN_BYTES, pieces, row_of_task, tell_place
 
 __all__ = ["Conversations"]
 
@@ -143,7 +143,7 @@ class _Task:
         self, values: list[bytes], keep_columns: pa.RecordBatch, why: str
     ) -> Iterator[pa.RecordBatch]:
         """A row with an error for each of these messages, which are not whole."""
-        from .. import batch
+        from ... import batch
 
         job = self._job
         options: Any = {"mode": job.mode, "field_tables": job.plan.field_tables}

@@ -12,9 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ..capture import Reader
-from ..capture._outline import Part, follow, outline, parts
-from ..capture._seal import seal, unseal
+from ...capture import Reader
+from ...capture.planning import Part, follow, outline, parts, seal, unseal
 from .state_files import key_of, write_whole
 from .versions import InputPartition
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import DataType
 
-from .encoding import to_amqp_udf
-from .functions import from_amqp_udf, schema_of_amqp_udf
-from .source import AmqpCapture
-from .sql import register_builders
-from .versions import needs_sources
+from ..functions.encoding import to_amqp_udf
+from ..functions.sql import register_builders
+from ..functions.structs import from_amqp_udf, schema_of_amqp_udf
+from ..planning.versions import needs_sources
+from .data_source import AmqpCapture
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,8 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..capture._files import open_source
-from ..capture._storage import Storage, locate
+from ...capture.planning import Storage, locate, open_source
 from .files import StoredFile, stat_file, time_of
 
 __all__ = ["Fingerprint", "Listed", "changed", "finished", "head_of", "listed", "refuse_changed"]

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.types import StringType
 
-from .. import traces
-from ..capture._limits import Unpacking
-from ..capture._storage import locate
+from ... import traces
+from ...capture.planning import Unpacking, locate
+from ..planning.columns import Plan, arrow_schema, conform, plan
+from ..planning.files import SELECTION, Selection, group, list_files
+from ..planning.options import Options, limit_names, limits_of
+from ..planning.reading import TASK_BYTES, storage_of
 from .captures import each_by_a_task
-from .columns import Plan, arrow_schema, conform, plan
-from .files import SELECTION, Selection, group, list_files
-from .options import Options, limit_names, limits_of
-from .reading import TASK_BYTES, storage_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 
+from ..planning.columns import arrow_schema
+from ..planning.files import StoredFile
+from ..planning.prescan import Outlined
+from ..planning.reading import TASK_BYTES
 from .captures import each_by_a_task
-from .columns import arrow_schema
-from .files import StoredFile
-from .prescan import Outlined
-from .reading import TASK_BYTES
-from .source import CaptureRows
+from .data_source import CaptureRows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -15,10 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..capture import Reader, StateError
-from ..capture._files import open_source
-from ..capture._seekable import seek_table
-from ..capture._storage import Storage, is_remote, local_path, locate
+from ...capture import Reader, StateError
+from ...capture.planning import Storage, is_remote, local_path, locate, open_source, seek_table
 from .file_listing import Listed, refuse_changed
 from .files import StoredFile
 from .prescan import FEW, Outlined, follow_outlines, outlined

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
-from .columns import parse_schema
-from .source import CaptureRows
+from ..planning.columns import parse_schema
+from .data_source import CaptureRows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -11,10 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .. import capture
-from ..capture._chain import difference
-from ..capture._link import told_alone
-from ..capture._notices import no_frames, unread_links
+from ... import capture
+from ...capture.planning import difference, no_frames, told_alone, unread_links
 from .columns import Plan
 from .files import moment
 from .options import Options

@@ -10,10 +10,10 @@ import pyarrow as pa
 from pyspark.sql import functions as sf
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from .. import batch
-from .columns import arrow_schema
-from .functions import _udf
-from .options import Options, mode_of
+from ... import batch
+from ..planning.columns import arrow_schema
+from ..planning.options import Options, mode_of
+from .structs import _udf
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

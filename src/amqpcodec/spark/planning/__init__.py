@@ -1,0 +1,1 @@
+"""What a job reads, in what parts, and how a task reads its part: see README.md."""

@@ -1,0 +1,1 @@
+"""Captures as tables, and ``register``: see README.md."""

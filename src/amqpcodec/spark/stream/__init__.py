@@ -1,0 +1,1 @@
+"""A folder that a rotating capture fills, as a stream: see README.md."""
