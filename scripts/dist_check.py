@@ -25,7 +25,7 @@ NOT_IN_SDIST = (".ci/*", ".github/*", ".gitignore", ".pre-commit-config.yaml")
 #: What setuptools adds to an sdist.
 ADDED_TO_SDIST = ("PKG-INFO", "setup.cfg", "src/amqpcodec.egg-info/*")
 #: Of the package's files, those that a wheel is made from but does not hold.
-ONLY_SOURCE = ("*.pyx", "*.pxd", "*.pxi", "*.h", "*.c", "*/_core/*")
+ONLY_SOURCE = ("*.pyx", "*.pxd", "*.pxi", "*.h", "*.c", "*/_core/*", "*/README.md")
 
 
 def repository() -> set[str]:

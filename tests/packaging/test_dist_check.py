@@ -21,6 +21,7 @@ WANTED = {
     "src/amqpcodec/_codec.pyi",
     "src/amqpcodec/_core/wire.h",
     "src/amqpcodec/_core/wire.pxi",
+    "src/amqpcodec/spark/README.md",
     "src/amqpcodec/py.typed",
     "tests/test_one.py",
 }
