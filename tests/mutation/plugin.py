@@ -239,9 +239,16 @@ class Mutants:
                 chosen.append(nodeid)
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *chosen]
         environment = {**os.environ, "AMQPCODEC_MUTANT": str(number)}
+        most = int(10 * self.plan["limit"])  # of the processor, as a busy machine makes all slow
+
+        def bound() -> None:
+            resource.setrlimit(resource.RLIMIT_CPU, (most, most + 5))
+
         try:
             self.core.place(number)
-            process = subprocess.run(command, env=environment, capture_output=True, timeout=300)
+            process = subprocess.run(
+                command, env=environment, capture_output=True, timeout=6 * most, preexec_fn=bound
+            )
         except subprocess.TimeoutExpired:
             return f"{folder} (hangs)"
         return folder if process.returncode else ""
