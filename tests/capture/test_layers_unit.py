@@ -111,6 +111,13 @@ def test_a_state_within_a_large_handshake_message(skip: int, is_allowed: bool):
             _state.load_tls(again, values)
 
 
+@pytest.mark.parametrize(("digits", "bad_lines"), [(64, []), (65, [1]), (96, []), (127, [1])])
+def test_a_secret_has_two_digits_a_byte(digits: int, bad_lines: list[int]):
+    log = KeyLog([f"CLIENT_RANDOM {0:064x} {0:0{digits}x}"])
+    assert log.bad_lines == bad_lines
+    assert bool(log) is not bool(bad_lines)
+
+
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_no_key_is_tried_where_all_was_captured(
     monkeypatch: pytest.MonkeyPatch, version: ssl.TLSVersion

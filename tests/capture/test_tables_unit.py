@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -19,7 +20,7 @@ from polars.testing import assert_frame_equal
 from amqpcodec import capture
 from amqpcodec import polars as amqp_polars
 from amqpcodec import v0_9_1 as amqp
-from amqpcodec.capture import _dataset
+from amqpcodec.capture import _dataset, _progress
 from amqpcodec.polars import scan_captures
 from tests.capture import recording
 
@@ -243,3 +244,14 @@ def test_decimals(tmp_path: Path) -> None:
     assert lazy.select(polars.col(name)).collect()[name].to_list()[-3:] == expected
     with pytest.raises(ValueError, match="decimals of Polars have at most 38 digits"):
         scan_captures(path, "message", ["headers.price:decimal(39,2)"])
+
+
+def test_a_counted_file_is_read_to_its_end_without_a_size(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"abc")
+    counts: list[int] = []
+    with path.open("rb") as file:
+        progress: Any = SimpleNamespace(add=counts.append)
+        counted = _progress._Counted(file, progress)
+        assert (counted.read(1), counted.read(), counted.read()) == (b"a", b"bc", b"")
+    assert counts == [1, 2, 0]
