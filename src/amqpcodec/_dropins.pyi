@@ -143,6 +143,7 @@ class Fallbacks:
     raises: bool
     def fell_back(self) -> None:
         """Count one, for the reason that was remembered."""
+    def forget_calls(self) -> None: ...
 
 class DropIn(Fallbacks):
     """Calls, classes and stock functions of one client.

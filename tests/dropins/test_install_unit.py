@@ -35,6 +35,29 @@ READ_ONE = {
 QUEUE_DELETE_OK = bytes.fromhex("01 0001 00000008 00320029 00000005 ce")
 
 
+@pytest.mark.parametrize("client", ["pamqp", "pika", "amqp"])
+def test_installing_under_a_known_client_imports_little(client: str) -> None:
+    """Each of these costs a start some milliseconds."""
+    pytest.importorskip(client)
+    code = f"""
+        import sys
+        import amqpcodec, {client}, {READ_ONE[client].partition(";")[0].removeprefix("import ")}
+        before = set(sys.modules)
+        amqpcodec.install("{client}")
+        new = set(sys.modules) - before
+        print(sorted(new & {{"hashlib", "inspect", "ast", "textwrap", "amqpcodec.v0_9_1"}}))
+        print(amqpcodec.compat.{client}.calls(), amqpcodec.compat.{client}.fallbacks())
+    """
+    process = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert process.stdout == "[]\n0 {}\n"
+
+
 def attribute(side: Side, path: str) -> Any:
     """What a dotted path names in a copy of the client."""
     target: Any = side

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from importlib import import_module
 from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import Any, Generic, NamedTuple
@@ -96,6 +96,22 @@ def plain_check(
     return is_plain
 
 
+class _Foreign(NamedTuple):
+    """What stands in the place of a client's function, or a list that has something like that.
+
+    Args:
+        top: the name in its module, which may be that of a table.
+        members: the namespace or table.
+        name: what it stands under there.
+        path: how a warning calls it.
+    """
+
+    top: str
+    members: dict[Any, Any]
+    name: Any
+    path: str
+
+
 class GuardRegistry:
     """What the bindings of one client rest on, to be told where its patch points are changed.
 
@@ -111,6 +127,8 @@ class GuardRegistry:
         self.counted: list[ModuleType] = []
         # What a user put in the place of the client's functions: namespace, name, how it is called.
         self.theirs: list[tuple[dict[Any, Any], Any, str]] = []
+        # Module -> of its names and of its tables' entries those that a user put there.
+        self._foreign: dict[str, list[_Foreign]] = {}
 
     def of_class(self, cls: Any, fields: Collection[str], *dependencies: Dependencies) -> list[Any]:
         """A guard of a class for each thing that is done with its instances; None in the place of
@@ -153,15 +171,34 @@ class GuardRegistry:
         counted = not _dropins.guards_call_back() and type(module) is ModuleType
         if counted and module not in self.counted:
             self.counted.append(module)
-        names = vars(module)
-        for name in self._add(guard, names, but, counted):
-            value = names[name]
-            self._refuse(guard, names, [name], module.__name__)
+        names = self._add(guard, vars(module), but, counted)
+        # It is no base for a guard, which then never holds.
+        for foreign in self._foreign_of(module):
+            if foreign.top in names:
+                _, members, name, path = foreign
+                guard.add(members, [name])
+                guard.expect(members, name, object())
+                self.theirs.append((members, name, path))
+
+    def _foreign_of(self, module: Any) -> list[_Foreign]:
+        """What a user put into a module, asked once."""
+        path = module.__name__
+        if path not in self._foreign:
+            self._foreign[path] = list(self._look_for_foreign(path, vars(module)))
+        return self._foreign[path]
+
+    def _look_for_foreign(self, path: str, members: dict[str, Any]) -> Iterator[_Foreign]:
+        for top, value in members.items():
+            if top.startswith("__"):
+                continue
+            if not self.is_own(value):
+                yield _Foreign(top, members, top, f"{path}.{top}")
             if type(value) is dict:
-                self._refuse(guard, value, value, f"{module.__name__}.{name}")
+                for name, entry in value.items():
+                    if not self.is_own(entry):
+                        yield _Foreign(top, value, name, f"{path}.{top}.{name}")
             elif type(value) is list and not all(map(self.is_own, value)):
-                guard.expect(names, name, object())
-                self.theirs.append((names, name, f"{module.__name__}.{name}"))
+                yield _Foreign(top, members, top, f"{path}.{top}")
 
     def _add(
         self, guard: Any, members: dict[str, Any], but: Collection[str], counted: bool = False
@@ -178,14 +215,6 @@ class GuardRegistry:
                 if type(table) is dict:
                     guard.add(table, table)
         return names
-
-    def _refuse(self, guard: Any, members: dict[Any, Any], names: Iterable[Any], path: str) -> None:
-        """Functions that a user put there are no base for a guard: it never holds."""
-        for name in names:
-            if not self.is_own(members[name]):
-                guard.add(members, [name])
-                guard.expect(members, name, object())
-                self.theirs.append((members, name, f"{path}.{name}"))
 
     def disable(self, *guards: Any) -> None:
         """Let guards never hold: what rests on them is the client's own work."""

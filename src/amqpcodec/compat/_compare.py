@@ -30,6 +30,7 @@ __all__ = [
     "MAX_LINES",
     "Difference",
     "DiffersError",
+    "Frames",
     "HangError",
     "ValueFunctions",
     "argument_differences",
@@ -55,6 +56,9 @@ _T = TypeVar("_T")
 ValueFunctions = tuple[
     Callable[[bytes], Any], Callable[[bytes], Any], Callable[[Any], Any], Callable[[Any], Any]
 ]
+
+#: Makes the frames of a method or property list, by variant.
+Frames = Callable[[], list[list[bytes]]]
 
 #: Wire types, numbered as in lowered tables.
 _BIT, _OCTET, _SHORT, _LONG, _LONGLONG, _SHORTSTR, _LONGSTR, _TIMESTAMP, _TABLE = range(9)
@@ -267,7 +271,8 @@ def _text(work: Callable[[], Any]) -> str:
         text = repr(call(work))
     except (Exception, HangError) as error:
         text = f"{type(error).__name__}: {error}"
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)  # the address of an object
+    # Without the address of an object.
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", text) if " at 0x" in text else text
 
 
 def _shorten(text: str, place: int = 0) -> str:

@@ -244,6 +244,8 @@ class DropIn:
                 )
             for text in warning_texts:
                 warnings.warn(text, CompatWarning, stacklevel=3)
+            patch.codec.forget_calls()
+            patch.codec.lenient = not strict
             patch.codec.raises = os.environ.get("AMQPCODEC_DROPINS_RAISE") == "1"
             self._before = before
             for point in theirs:  # so what rests on it is left to the client's code, which calls it

@@ -14,10 +14,16 @@ from functools import partial
 from typing import Any
 
 from amqpcodec import _dropins
+from amqpcodec._gen.v0_9_1 import TABLE
 
 from ._compare import Difference, DiffersError, outcome
 
-__all__ = ["Profile", "conversions", "fit", "fit_parts"]
+__all__ = ["CLASSES", "Profile", "Trial", "conversions", "fit"]
+
+_TABLE: dict[str, Any] = TABLE
+#: Classes of AMQP 0-9-1 with their methods, from the table alone: the module of the protocol would
+#: make a class of each method.
+CLASSES: tuple[dict[str, Any], ...] = _TABLE["classes"]
 
 #: Type that is written -> the option that leaves it to the client.
 _OPTIONS: dict[str, tuple[str, Any]] = {
@@ -94,6 +100,33 @@ def fit_parts(
     ]
     # What differed in an array or a table was mostly an item of it, which is left now.
     return unsupported, next(differences(), None) if first else None
+
+
+class Trial:
+    """The codec that is compared with a client of a known version, and is the one that is installed
+    where nothing differs.
+
+    Args:
+        make: makes it of the profile as it is then.
+        differences: of it and the client.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        make: Callable[[], Any],
+        differences: Callable[[Any], Iterator[Difference]],
+    ) -> None:
+        self._make = make
+        self._differences = differences
+        self.codec: Any = None
+        self.unsupported, self.other = fit_parts(profile, self._compare)
+        if self.unsupported or self.other is not None:
+            self.codec = make()
+
+    def _compare(self) -> Iterator[Difference]:
+        self.codec = self._make()
+        yield from self._differences(self.codec)
 
 
 def _name(part: str) -> str:

@@ -19,9 +19,9 @@ points of all others (methods of connections, what joins frames to messages) sta
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
+from binascii import crc32
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from types import CodeType, FunctionType, ModuleType
@@ -44,11 +44,17 @@ def member(cls: Any, name: str) -> Any:
 
 
 def _shorten(hashed: bytes) -> str:
+    import hashlib
+
     return hashlib.sha256(hashed).hexdigest()[:16]
 
 
 def file_digest(name: str) -> str | None:
-    """The hash of a module's file, however its lines end; None: it cannot be read."""
+    """Length and CRC-32 of a module's file, however its lines end; None: it cannot be read.
+
+    They tell versions apart and notice edits. SHA-256 would cost each start the import of hashlib,
+    and a file that somebody forges beside the client could as well change this module.
+    """
     path = getattr(import_module(name), "__file__", None)
     if path is None:
         return None
@@ -57,7 +63,8 @@ def file_digest(name: str) -> str | None:
         key = (path, status.st_size, status.st_mtime_ns)
         if key not in _FILES:
             with open(path, "rb") as file:
-                _FILES[key] = _shorten(file.read().replace(b"\r\n", b"\n"))
+                text = file.read().replace(b"\r\n", b"\n")
+            _FILES[key] = f"{len(text)}-{crc32(text):08x}"
     except OSError:
         return None
     return _FILES[key]
@@ -176,8 +183,9 @@ class Sources:
         patched: one that somebody patched is no reason: its patch point is left to it, and a guard
             that rests on it never holds.
         """
+        files: dict[str, bool] = {}
         for path in paths:
-            if self._is_of_known_file(path):
+            if self._is_of_known_file(path, files):
                 continue
             try:
                 source_digest = digest(path)
@@ -193,13 +201,18 @@ class Sources:
                 return f"the source of {path} is not one that this drop-in was compared with"
         return None
 
-    def _is_of_known_file(self, path: str) -> bool:
-        """Whether the file of a version defines what a path says, and nobody changed it since."""
+    def _is_of_known_file(self, path: str, files: dict[str, bool]) -> bool:
+        """Whether the file of a version defines what a path says, and nobody changed it since.
+
+        files: module -> whether its file is known, of those that were asked for.
+        """
         name, _, inside = path.partition(":")
-        try:
-            if file_digest(name) not in self.known.files.get(name, ()):
-                return False
-        except ImportError:
+        if name not in files:
+            try:
+                files[name] = file_digest(name) in self.known.files.get(name, ())
+            except ImportError:
+                files[name] = False
+        if not files[name]:
             return False
         module = sys.modules[name]
         if inside == "*":

@@ -12,7 +12,7 @@ from itertools import chain, product
 from types import MemberDescriptorType, SimpleNamespace
 from typing import Any
 
-from amqpcodec import _dropins, v0_9_1
+from amqpcodec import _dropins
 
 from .._facade.public import listing
 from ._classes import Dependencies, GuardRegistry, is_shipped
@@ -31,7 +31,7 @@ from ._compare import (
 )
 from ._dropin import ClientPatch, DropIn, Install, PatchPoint
 from ._known import KNOWN
-from ._profiles import Profile, conversions, fit, fit_parts
+from ._profiles import CLASSES, Profile, Trial, conversions, fit
 from ._sources import member
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
@@ -193,7 +193,7 @@ class _Client:
         self.guards = GuardRegistry("amqp", _WATCHED)
 
     def codec(self, strict: bool) -> Any:
-        group = next(one for one in v0_9_1.PROTOCOL.table["classes"] if one["name"] == "basic")
+        group = next(one for one in CLASSES if one["name"] == "basic")
         fields: tuple[tuple[str, int, int], ...] = tuple(field[:3] for field in group["properties"])
         names = tuple(_RENAMED.get(name, name) for name, _, _ in fields)
         shipped = list(zip(names, ("s", "s", "F", "o", "o", *"sssssssss"), strict=True))
@@ -302,7 +302,7 @@ class _Client:
 
     def differences(self, codec: Any) -> Iterator[Difference]:
         """Properties and arguments that py-amqp reads or writes otherwise than the codec."""
-        group = next(one for one in v0_9_1.PROTOCOL.table["classes"] if one["name"] == "basic")
+        group = next(one for one in CLASSES if one["name"] == "basic")
         # Of a header frame: what follows the size of the body.
         frames = header_frames(group["index"], [field[1] for field in group["properties"]])
         properties = [[raw[19:-1] for raw in variant] for variant in frames]
@@ -379,14 +379,13 @@ def _build(strict: bool) -> ClientPatch:
     unsupported = client.profile.unsupported
     other = None
     if _DROP_IN.is_known():
-        parts, other = fit_parts(
-            client.profile, lambda: client.entry_differences(client.codec(True))
-        )
-        unsupported += parts
+        known = Trial(client.profile, lambda: client.codec(strict=True), client.entry_differences)
+        codec, other = known.codec, known.other
+        unsupported += known.unsupported
     else:
         unsupported += fit(client.profile, lambda: client.value_differences(client.codec(True)))
         refuse(client.differences(client.codec(True)))
-    codec = client.codec(strict)
+        codec = client.codec(strict)
     if other is not None:
         client.guards.disable(*client.value_guards)
         unsupported.append(("reading and writing values", str(other)))

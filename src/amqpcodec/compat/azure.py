@@ -356,14 +356,14 @@ def _drop_in(distribution: str) -> DropIn:
 
     def build(_strict: bool) -> ClientPatch:
         client = _Client(package)
-        trial = client.codec()
+        codec = client.codec()
         unsupported = []
         other = None
         if drop_in.is_known():
-            other = next(client.entry_differences(trial), None)
+            other = next(client.entry_differences(codec), None)
         else:
-            refuse(client.differences(trial))
-        codec = client.codec()
+            refuse(client.differences(codec))
+            codec = client.codec()
         if other is not None:
             client.guards.disable(*client.value_guards)
             unsupported.append(("reading and writing values", str(other)))

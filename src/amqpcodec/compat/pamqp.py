@@ -11,12 +11,13 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-from amqpcodec import _dropins, v0_9_1
+from amqpcodec import _dropins
 
 from .._facade.public import listing
 from ._classes import Dependencies, GuardRegistry, attributes_of, direct_names
 from ._compare import (
     Difference,
+    Frames,
     ValueFunctions,
     argument_differences,
     entry_differences,
@@ -32,7 +33,7 @@ from ._compare import (
 )
 from ._dropin import ClientPatch, DropIn, Install, PatchPoint
 from ._known import KNOWN
-from ._profiles import Profile, conversions, fit, fit_parts
+from ._profiles import CLASSES, Profile, Trial, conversions, fit
 from ._sources import names_used
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
@@ -275,12 +276,12 @@ class _Client:
         if _dropins.guards_call_back():
             self.guards.add_class(guard, self.commands.Basic)
 
-    def candidates(self) -> tuple[list[tuple[Any, Any, list[list[bytes]]]], Any, list[list[bytes]]]:
-        """(method, new instance, frames by variant) of each, the property list, frames of it."""
-        methods = []
+    def candidates(self) -> tuple[list[tuple[Any, Any, Frames]], Any, Frames]:
+        """(method, new instance, its frames) of each, the property list, frames of it."""
+        methods: list[tuple[Any, Any, Frames]] = []
         bound_properties: Any = None
-        frames: list[list[bytes]] = []
-        for group in v0_9_1.PROTOCOL.table["classes"]:
+        frames: Frames = list
+        for group in CLASSES:
             class_id = group["index"]
             if group["properties"] is not None:
                 fields = group["properties"]
@@ -289,7 +290,7 @@ class _Client:
                 bound_properties = _bound_method(
                     self.guards, basic.Properties, class_id, 0, fields, place
                 )
-                frames = header_frames(class_id, [field[1] for field in fields])
+                frames = partial(header_frames, class_id, [field[1] for field in fields])
             for method in group["methods"]:
                 mapping = self.commands.INDEX_MAPPING
                 key = class_id << 16 | method["index"]
@@ -301,7 +302,7 @@ class _Client:
                 )  # fmt: skip
                 if one_method:
                     wire_types = [field[1] for field in method["fields"]]
-                    raws = method_frames(class_id, method["index"], wire_types)
+                    raws = partial(method_frames, class_id, method["index"], wire_types)
                     methods.append((*one_method, raws))
         if bound_properties is None:
             raise TypeError("pamqp.commands.Basic.Properties has other attributes")
@@ -337,13 +338,13 @@ class _Client:
         )
 
     def entry_differences(
-        self, codec: Any, methods: list[tuple[Any, Any, list[list[bytes]]]]
+        self, codec: Any, methods: list[tuple[Any, Any, Frames]]
     ) -> Iterator[Difference]:
         """The same of a known version, whose tables of functions somebody may have changed: of each
         tag of a field table, and of each type of an argument in some methods."""
         yield from entry_differences(list(self.profile.read), *self._value_functions(codec))
         for _, _, frames in methods:
-            for raw in chain(*frames[:3]):
+            for raw in chain(*frames()[:3]):
                 yield from self.frame_differences(codec, raw)
 
     def some_methods(self, methods: list[Any]) -> list[Any]:
@@ -397,16 +398,17 @@ def _build(strict: bool) -> ClientPatch:
     unsupported = client.profile.unsupported
     is_known_version = _DROP_IN.is_known()
     other = None
+    bound_methods = [one[:2] for one in methods]
     if is_known_version:
         some = client.some_methods(methods)
-        some_bound = [one[:2] for one in some]
-        parts, other = fit_parts(
+        known = Trial(
             client.profile,
-            lambda: client.entry_differences(client.codec(some_bound, properties, True), some),
+            lambda: client.codec(bound_methods, properties, True),
+            lambda codec: client.entry_differences(codec, some),
         )
-        unsupported += parts
+        codec, other = known.codec, known.other
+        unsupported += known.unsupported
     else:
-        bound_methods = [one[:2] for one in methods]
         unsupported += fit(
             client.profile,
             lambda: client.value_differences(client.codec(bound_methods, properties, True)),
@@ -419,13 +421,13 @@ def _build(strict: bool) -> ClientPatch:
             partial(client.frame_differences, trial),
             alone=not unsupported,
         )
-        refuse(differs(headers))
+        refuse(differs(headers()))
         methods, others = split(
             methods,
-            lambda one: chain(differs(one[2]), client.argument_differences(trial, type(one[1]))),
+            lambda one: chain(differs(one[2]()), client.argument_differences(trial, type(one[1]))),
         )
         unsupported += [(type(one[1]).__qualname__, str(difference)) for one, difference in others]
-    codec = client.codec([method[:2] for method in methods], properties, strict)
+        codec = client.codec([method[:2] for method in methods], properties, strict)
     if other is not None:
         client.guards.disable(*client.value_guards)
         unsupported.append(("reading and writing values", str(other)))

@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-from amqpcodec import _dropins, v0_9_1
+from amqpcodec import _dropins
 
 from .._facade.public import listing
 from ._classes import Dependencies, GuardRegistry, attributes_of, direct_names, is_shipped
@@ -16,6 +16,7 @@ from ._compare import (
     INTS,
     LONG_NAMES,
     Difference,
+    Frames,
     ValueFunctions,
     argument_differences,
     call,
@@ -31,7 +32,7 @@ from ._compare import (
 )
 from ._dropin import ClientPatch, DropIn, Install, PatchPoint
 from ._known import KNOWN
-from ._profiles import Profile, conversions, fit, fit_parts
+from ._profiles import CLASSES, Profile, Trial, conversions, fit
 
 __all__ = ["calls", "fallbacks", "install", "installed", "uninstall"]
 
@@ -226,19 +227,19 @@ class _Client:
 
     def candidates(
         self,
-    ) -> tuple[list[tuple[Any, list[list[bytes]]]], tuple[Any, list[list[bytes]]]]:
-        """Methods with their frames, and the property list with its frames, by variant."""
-        methods = []
+    ) -> tuple[list[tuple[Any, Frames]], tuple[Any, Frames]]:
+        """Methods with their frames, and the property list with its frames."""
+        methods: list[tuple[Any, Frames]] = []
         properties = None
-        frames: list[list[bytes]] = []
-        for group in v0_9_1.PROTOCOL.table["classes"]:
+        frames: Frames = list
+        for group in CLASSES:
             class_id = group["index"]
             if group["properties"] is not None and class_id in self.spec.props:
                 fields = group["properties"]
                 properties = _bound_method(
                     self.guards, self.spec.props, class_id, class_id, 0, fields
                 )
-                frames = header_frames(class_id, [field[1] for field in fields])
+                frames = partial(header_frames, class_id, [field[1] for field in fields])
             for method in group["methods"]:
                 key = class_id << 16 | method["index"]
                 if key not in self.spec.methods:
@@ -248,7 +249,8 @@ class _Client:
                 )
                 if bound:
                     wire_types = [field[1] for field in method["fields"]]
-                    methods.append((bound, method_frames(class_id, method["index"], wire_types)))
+                    raws = partial(method_frames, class_id, method["index"], wire_types)
+                    methods.append((bound, raws))
         if properties is None:
             raise TypeError("pika.spec.BasicProperties has other attributes")
         return methods, (properties, frames)
@@ -322,13 +324,16 @@ def _build(strict: bool) -> ClientPatch:
     methods, (properties, headers) = client.candidates()
     unsupported = client.profile.unsupported
     other = None
+    bound_methods = [bound for bound, _ in methods]
     if _DROP_IN.is_known():
-        parts, other = fit_parts(
-            client.profile, lambda: client.entry_differences(client.codec([], properties, True))
+        known = Trial(
+            client.profile,
+            lambda: client.codec(bound_methods, properties, True),
+            client.entry_differences,
         )
-        unsupported += parts
+        codec, other = known.codec, known.other
+        unsupported += known.unsupported
     else:
-        bound_methods = [bound for bound, _ in methods]
         unsupported += fit(
             client.profile,
             lambda: client.value_differences(client.codec(bound_methods, properties, True)),
@@ -341,15 +346,17 @@ def _build(strict: bool) -> ClientPatch:
             partial(client.frame_differences, trial),
             alone=not unsupported,
         )
-        refuse(differs(headers))
+        refuse(differs(headers()))
         methods, others = split(
             methods,
-            lambda one: chain(differs(one[1]), client.argument_differences(trial, one[1][0][0])),
+            lambda one: chain(
+                differs(one[1]()), client.argument_differences(trial, one[1]()[0][0])
+            ),
         )
         unsupported += [
             (one[0].cls.cls.__qualname__, str(difference)) for one, difference in others
         ]
-    codec = client.codec([bound for bound, _ in methods], properties, strict)
+        codec = client.codec([bound for bound, _ in methods], properties, strict)
     if other is not None:
         client.guards.disable(*client.value_guards)
         unsupported.append(("reading and writing values", str(other)))

@@ -1,7 +1,6 @@
 # Drop-ins: which class of a client a method becomes, and what it rests on.
 
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
-from inspect import getattr_static as _getattr_static
 from sys import intern as _intern
 from types import FunctionType as _Function, MemberDescriptorType as _MemberDescriptor
 
@@ -328,12 +327,21 @@ cdef class Count:
         return 0
 
 
+cdef object class_member(object cls, str name):
+    """What a class or one above it has under a name, descriptors as they are; else None."""
+    for base in cls.__mro__:
+        members = python_namespace(<PyTypeObject*><PyObject*>base)
+        if name in members:
+            return members[name]
+    return None
+
+
 cdef Count new_count(object instance, str name):
     cdef Count made = Count()
     cdef object cls = type(instance)
     made.instance = instance
     made.name = name
     if (has_plain_attributes(<PyTypeObject*><PyObject*>cls)
-            and not hasattr(type(_getattr_static(cls, name, None)), "__set__")):
+            and not hasattr(type(class_member(cls, name)), "__set__")):
         made.guard = Guard(cls, (name,))
     return made

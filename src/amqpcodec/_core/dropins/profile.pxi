@@ -45,6 +45,11 @@ cdef class Fallbacks:
         self.fallbacks += 1
         self.reasons[reason] = self.reasons.get(reason, 0) + 1
 
+    def forget_calls(self):
+        """Count from nothing again: what was called until now was a comparison."""
+        self.calls = self.fallbacks = 0
+        self.reasons = {}
+
 # What a value of a tag becomes. Names in CONVERSIONS.
 cdef enum:
     READ_NOTHING = 0        # the client does not know the tag
