@@ -124,7 +124,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build build-setup demo quick test test-setup linear-test instructions rooms-build rooms-test newest-build newest-test versions-test debug-test broker-test compat docs fuzz memcheck sanitize mutants python-mutants coverage python-coverage \
+.PHONY: build build-setup demo quick test test-setup linear-test instructions rooms-build rooms-test newest-build newest-test versions-test suites-test debug-test broker-test compat docs fuzz memcheck sanitize mutants python-mutants coverage python-coverage \
 	python-coverage-report lint types imports generate check-generated wheel-check \
 	build-size bench bench-compat bench-scale bench-session clean distclean
 
@@ -174,6 +174,9 @@ endif
 
 versions-test: $(DONE)/built $(addprefix $(DONE)/with-,test clients)  ## every version of a client, with and without its drop-in: 100,000 cases each
 	$(PY) -m tests.dropins.versions compare $(ARGS)
+
+suites-test: $(DONE)/built $(addprefix $(DONE)/with-,test clients)  ## every version's own tests, with and without its drop-in (RabbitMQ: root); ARGS=--ends
+	$(PY) -m scripts.compat $(or $(ARGS),--all)
 
 debug-test:  ## the same with Python's debug allocator: writes beyond a block, use after free
 	PYTHONMALLOC=debug $(MAKE) --no-print-directory rooms-test

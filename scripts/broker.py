@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A private RabbitMQ for the live tests: one throw-away node, on loopback only.
 
-    broker.py run -- CMD...   start a node, run CMD with AMQPCODEC_BROKER=127.0.0.1:PORT, stop it
+    broker.py run -- CMD...   start a node, run CMD with AMQPCODEC_BROKER=127.0.0.1:PORT, stop it;
+                              AMQPCODEC_BROKER_STREAM is the address of its stream protocol
     broker.py start           start a node that stays until `stop` (prints the variables to set)
     broker.py status          say whether that node runs (exit status 3: it does not)
     broker.py ctl -- ARGS...  rabbitmqctl against the node of `start`, or of the `run` around it
@@ -42,6 +43,7 @@ from typing import Any, NoReturn
 REPO = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"
 ENV_ADDRESS = "AMQPCODEC_BROKER"
+ENV_STREAM = "AMQPCODEC_BROKER_STREAM"
 ENV_DIR = "AMQPCODEC_BROKER_DIR"  # lets a test find the node it talks to, for `ctl`
 APT_SECONDS = 420
 PROTON = "python-qpid-proton==0.40.0"
@@ -54,6 +56,9 @@ PR_SET_PDEATHSIG = 1
 CONFIG = """\
 listeners.tcp.1 = {host}:{port}
 loopback_users.guest = true
+stream.listeners.tcp.1 = {host}:{stream_port}
+stream.advertised_host = {host}
+stream.advertised_port = {stream_port}
 # A small disk or a small container must not block publishers.
 disk_free_limit.absolute = 1MB
 log.file = broker.log
@@ -256,7 +261,11 @@ class Node:
     @property
     def variables(self) -> dict[str, str]:
         """What a test needs to know."""
-        return {ENV_ADDRESS: self.address, ENV_DIR: str(self.folder)}
+        return {
+            ENV_ADDRESS: self.address,
+            ENV_STREAM: f"{HOST}:{self.state['stream_port']}",
+            ENV_DIR: str(self.folder),
+        }
 
     def running(self) -> bool:
         """Whether the server process of the state file is alive."""
@@ -298,15 +307,20 @@ class Node:
 
     def write_files(self, port: int | None) -> None:
         """Choose the ports and write what the node reads at start."""
-        broker_port, dist_port, epmd_port = free_ports(3)
-        self.state = {"port": port or broker_port, "dist_port": dist_port, "epmd_port": epmd_port}
+        broker_port, dist_port, epmd_port, stream_port = free_ports(4)
+        self.state = {
+            "port": port or broker_port,
+            "dist_port": dist_port,
+            "epmd_port": epmd_port,
+            "stream_port": stream_port,
+        }
         for name in ("mnesia", "log"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
-        config = CONFIG.format(host=HOST, port=self.state["port"])
+        config = CONFIG.format(host=HOST, port=self.state["port"], stream_port=stream_port)
         (self.folder / "rabbitmq.conf").write_text(config)
         (self.folder / "rabbitmq-env.conf").write_text("")
         (self.folder / "advanced.config").write_text("[].\n")
-        (self.folder / "enabled_plugins").write_text("[rabbitmq_amqp1_0].\n")
+        (self.folder / "enabled_plugins").write_text("[rabbitmq_amqp1_0,rabbitmq_stream].\n")
         cookie = self.folder / ".erlang.cookie"
         cookie.unlink(missing_ok=True)
         cookie.write_text(secrets.token_hex(20))

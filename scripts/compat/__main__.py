@@ -1,7 +1,10 @@
 """`python -m scripts.compat`: the clients' own suites, with and without the drop-ins.
 
 Fetches the clients (pinned) and their sdists from the package registry into .cache/compat, starts
-private brokers, runs every suite twice and compares what came of every single test. A test whose
+private brokers, runs every suite twice and compares what came of every single test. `--all` does so
+for each version of tests/dropins/versions.toml, `--ends` for the oldest and the newest of each
+client, `pika==1.3.2` for one; `--record` writes the counts into tests/dropins/versions.json and the
+guide. A test whose
 outcome differs is run again alone, up to three times each way; only a difference that stays counts.
 For each suite it prints both counts and how often the compiled codec was entered, and how many of
 these calls it left to the client's own code.
@@ -25,6 +28,7 @@ from scripts.broker import BrokerError
 from scripts.compat import environment, run
 from scripts.compat.run import Run
 from scripts.compat.suites import SUITES, Suite
+from tests.dropins import versions
 
 RERUNS = 3
 MISSING = "not run"
@@ -87,13 +91,13 @@ def settle(verdict: Verdict, variables: dict[str, str]) -> None:
 def both(suite: Suite, only_without: bool, logs: Path) -> Verdict:
     """Run a suite without and with its drop-ins, against one broker each."""
     with run.broker(suite.broker) as variables:
-        say(f"{suite.name}: without")
+        say(f"{suite.label}: without")
         verdict = Verdict(suite, run.once(suite, (), variables))
         write(logs, suite, "without", verdict.without)
     if only_without:
         return verdict
     with run.broker(suite.broker) as variables:
-        say(f"{suite.name}: {verdict.without.counts}; with {', '.join(suite.dropins)}")
+        say(f"{suite.label}: {verdict.without.counts}; with {', '.join(suite.dropins)}")
         verdict.with_ = run.once(suite, suite.dropins, variables)
         write(logs, suite, "with", verdict.with_)
         settle(verdict, variables)
@@ -103,7 +107,7 @@ def both(suite: Suite, only_without: bool, logs: Path) -> Verdict:
 def write(logs: Path, suite: Suite, which: str, run: Run) -> None:
     """Keep the output and the outcomes of a run, to look into."""
     logs.mkdir(parents=True, exist_ok=True)
-    base = f"{suite.name}-{which}"
+    base = f"{suite.label.replace(' ', '-')}-{which}"
     (logs / f"{base}.txt").write_text(run.output, encoding="utf-8")
     outcomes = json.dumps(run.outcomes, indent=1)
     (logs / f"{base}.json").write_text(outcomes, encoding="utf-8")
@@ -120,7 +124,7 @@ def table(verdicts: Sequence[Verdict]) -> None:
             seconds += f" / {other.seconds:.0f}"
         rows.append(
             (
-                verdict.suite.name,
+                verdict.suite.label,
                 verdict.without.counts,
                 other.counts if other else "",
                 f"{other.calls:,} ({other.fallbacks:,})" if other else "",
@@ -133,15 +137,31 @@ def table(verdicts: Sequence[Verdict]) -> None:
         cells = (text.ljust(width) for text, width in zip(row, widths, strict=True))
         print("  ".join(cells).rstrip())
     for verdict in verdicts:
+        label = verdict.suite.label
         without = verdict.without.outcomes
         for test in (name for name, outcome in without.items() if outcome in ("failed", "error")):
-            print(f"{verdict.suite.name}: the client's own code fails here: {test}")
+            print(f"{label}: the client's own code fails here: {test}")
         if verdict.suite.expected and verdict.suite.expected != verdict.without.counts:
-            print(f"{verdict.suite.name}: usual without a drop-in: {verdict.suite.expected}")
+            print(f"{label}: usual without a drop-in: {verdict.suite.expected}")
         for text in verdict.problems:
-            print(f"{verdict.suite.name}: {text}")
+            print(f"{label}: {text}")
         for text in verdict.flaky:
-            print(f"{verdict.suite.name}: the same when run again: {text}")
+            print(f"{label}: the same when run again: {text}")
+
+
+def record(verdicts: Sequence[Verdict]) -> None:
+    """Write the counts of versions of the matrix where the guide's table is made from."""
+    results = versions.read_results()
+    for verdict in verdicts:
+        suite, other = verdict.suite, verdict.with_
+        version = suite.version or environment.CLIENTS[suite.client]
+        if other is None or suite.client not in versions.MATRIX:
+            continue
+        suites = (
+            results.setdefault(suite.client, {}).setdefault(version, {}).setdefault("suites", {})
+        )
+        suites[suite.name] = {"without": verdict.without.counts, "with": other.counts}
+    versions.write_results(results)
 
 
 def arguments() -> argparse.Namespace:
@@ -152,28 +172,55 @@ def arguments() -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     names = [suite.name for suite in SUITES]
-    parser.add_argument("suites", nargs="*", help=f"of: {', '.join(names)} (default: all)")
+    parser.add_argument(
+        "suites",
+        nargs="*",
+        help=f"of: {', '.join(names)} (default: all), or CLIENT==VERSION",
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--all", action="store_true", help="of all versions of the matrix")
+    which.add_argument("--ends", action="store_true", help="of the oldest and the newest of each")
+    parser.add_argument("--record", action="store_true", help="write the guide's table of versions")
     parser.add_argument("--without", action="store_true", help="only the runs without a drop-in")
     parser.add_argument("--setup", action="store_true", help="make the environment and stop")
     parser.add_argument(
         "--logs", type=Path, default=environment.HOME / "logs", help="where outputs are kept"
     )
     options = parser.parse_args()
-    unknown = set(options.suites) - set(names)
+    known = {*names, *(f"{client}=={version}" for client, version in versions.all_versions())}
+    unknown = set(options.suites) - known
     if unknown:
         parser.error(f"no such suite: {', '.join(sorted(unknown))}")
     return options
 
 
+def choose(names: Sequence[str], every: bool, ends: bool) -> list[Suite]:
+    """The suites to run: of the pinned versions, of all of the matrix, or of the ends of each."""
+    by_name = [suite for suite in SUITES if not names or suite.name in names]
+    pairs = versions.all_versions() if every else versions.ends() if ends else []
+    suites = [
+        suite.of_version(version)
+        for client, version in pairs
+        for suite in by_name
+        if suite.client == client
+    ]
+    if not pairs:
+        suites = by_name
+    for client, version in versions.all_versions():
+        if f"{client}=={version}" in names:
+            suites += [one.of_version(version) for one in SUITES if one.client == client]
+    return suites
+
+
 def main() -> int:
     """Run what was asked for; the exit status."""
     options = arguments()
-    chosen = [suite for suite in SUITES if not options.suites or suite.name in options.suites]
+    chosen = choose(options.suites, options.all, options.ends)
     begin = time.monotonic()
     try:
         say(f"the clients are in {environment.python().parent.parent}")
-        for name in environment.SDISTS:
-            environment.sdist(name)
+        for suite in chosen:
+            suite.folder()
         if options.setup:
             return 0
         verdicts = [both(suite, options.without, options.logs) for suite in chosen]
@@ -181,6 +228,8 @@ def main() -> int:
         say(str(error))
         return 4
     table(verdicts)
+    if options.record:
+        record(verdicts)
     say(f"took {time.monotonic() - begin:.0f} s; outputs in {options.logs}")
     return 1 if any(verdict.problems for verdict in verdicts) else 0
 

@@ -1,6 +1,10 @@
 """The clients, pinned, in a virtual environment of their own, and their suites out of their sdists.
 
-All of it lies below .cache/compat and is made once; nothing of it is committed.
+All of it lies below .cache/compat and is made once; nothing of it is committed. Another version of
+a client than the pinned one is installed into a folder of its own, which comes before the
+environment's packages on the path. Where an sdist has no tests, they come from the tag of the
+client's repository that tests/dropins/versions.toml names; AMQPCODEC_REPOSITORIES may name a folder
+with clones of the repositories, by the clients' names.
 """
 
 from __future__ import annotations
@@ -13,25 +17,19 @@ import tarfile
 from pathlib import Path
 
 from scripts.broker import REPO
+from tests.dropins.versions import MATRIX, fetch, folder, tag_of_tests
 
 HOME = REPO / ".cache" / "compat"
 PIP_SECONDS = 900
 
-# What the drop-ins are made for: the versions of the issue.
+# The newest versions that the drop-ins know, and what stands on them.
 CLIENTS = {
-    "amqp": "5.4.2",
+    **{client: versions[-1] for client, versions in MATRIX.items()},
     "kombu": "5.7.0",
-    "pika": "1.4.4",
-    "pamqp": "4.0.1",
     "aiormq": "7.2.4",
     "aio-pika": "10.2.1",
     "amqpstorm": "3.1.4",
-    "azure-eventhub": "5.15.1",
-    "azure-servicebus": "7.15.0",
-    "rstream": "1.1.1",
 }
-# Those whose suites are in their sdists only; amqpstorm's are inside of the package.
-SDISTS = ("amqp", "kombu", "aiormq", "aio-pika", "azure-eventhub", "azure-servicebus")
 # What the suites themselves import, and the limits of `run`. Not pinned: both halves of a
 # comparison run with the same ones.
 TOOLS = (
@@ -49,6 +47,10 @@ TOOLS = (
     "requests",
     "shortuuid",
     "timeout-decorator",
+    "mock",
+    "gevent",
+    "tornado",
+    "twisted",
     "setuptools",
 )
 
@@ -92,26 +94,45 @@ def python() -> Path:
     return own
 
 
-def sdist(name: str) -> Path:
-    """The unpacked source distribution of one client."""
-    target = HOME / "sdists" / f"{name}-{CLIENTS[name]}"
+def _unpack_sdist(name: str, version: str, target: Path) -> None:
+    fetched = HOME / "fetched" / name
+    shutil.rmtree(fetched, ignore_errors=True)
+    fetched.mkdir(parents=True)
+    # no-binary for this one only: what builds its metadata may come as a wheel
+    options = ("--quiet", "--no-deps", "--no-binary", name, "--dest", fetched)
+    call(python(), "-m", "pip", "download", *options, f"{name}=={version}")
+    [archive] = fetched.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        # As the library's manual has it for Pythons below 3.11.4, which know no filters.
+        packed.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
+        packed.extractall(fetched)
+    [unpacked] = (path for path in fetched.iterdir() if path.is_dir())
+    unpacked.rename(target)
+    shutil.rmtree(fetched)
+
+
+def _check_out(name: str, repository: str, tag: str, target: Path) -> None:
+    clones = os.environ.get("AMQPCODEC_REPOSITORIES")
+    address = (Path(clones).resolve() / name).as_uri() if clones else repository
+    options = ("--quiet", "--depth", "1", "-c", "advice.detachedHead=false", "--branch", tag)
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    shutil.rmtree(partial, ignore_errors=True)
+    call("git", "clone", *options, address, partial)
+    shutil.rmtree(partial / ".git")
+    partial.rename(target)
+
+
+def sources(name: str, version: str = "") -> Path:
+    """The unpacked sources of one client with its tests; of the pinned version by default."""
+    version = version or CLIENTS[name]
+    target = HOME / "sources" / f"{name}-{version}"
     if not target.is_dir():
-        fetched = HOME / "fetched" / name
-        shutil.rmtree(fetched, ignore_errors=True)
-        fetched.mkdir(parents=True)
-        # no-binary for this one only: what builds its metadata may come as a wheel
-        requirement = f"{name}=={CLIENTS[name]}"
-        options = ("--quiet", "--no-deps", "--no-binary", name, "--dest", fetched)
-        call(python(), "-m", "pip", "download", *options, requirement)
-        [archive] = fetched.glob("*.tar.gz")
-        with tarfile.open(archive) as packed:
-            # As the library's manual has it for Pythons below 3.11.4, which know no filters.
-            packed.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
-            packed.extractall(fetched)
-        [folder] = (path for path in fetched.iterdir() if path.is_dir())
         target.parent.mkdir(parents=True, exist_ok=True)
-        folder.rename(target)
-        shutil.rmtree(fetched)
+        place = tag_of_tests(name, version) if name in MATRIX else None
+        if place is None:
+            _unpack_sdist(name, version, target)
+        else:
+            _check_out(name, *place, target)
     # The suite tests the installed package, which is the same; a copy in the current directory
     # would be a second one.
     for package in {name.replace("-", "_"), name.partition("-")[0]}:
@@ -121,6 +142,12 @@ def sdist(name: str) -> Path:
     return target
 
 
+def version_folder(client: str, version: str) -> Path:
+    """Where a version of a client is installed; it is installed on first use."""
+    fetch([(client, version)])
+    return folder(client, version)
+
+
 def installed(name: str) -> Path:
     """Where a package of the environment lies."""
     code = f"import {name}, os; print(os.path.dirname({name}.__file__))"
@@ -128,9 +155,14 @@ def installed(name: str) -> Path:
     return Path(process.stdout.strip())
 
 
-def variables() -> dict[str, str]:
-    """The process environment for programs that run there and see this repository's package."""
-    path = os.pathsep.join([str(REPO / "src"), str(Path(__file__).parent / "plugin")])
+def variables(first: Path | None = None) -> dict[str, str]:
+    """The process environment for programs that run there and see this repository's package.
+
+    first: a folder whose packages come before those of the environment.
+    """
+    parts = [first] if first else []
+    parts += [REPO / "src", Path(__file__).parent / "plugin"]
+    path = os.pathsep.join(map(str, parts))
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     own = {
         "PYTHONPATH": path,

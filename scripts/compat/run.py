@@ -29,6 +29,7 @@ class Run:
     seconds: float = 0.0
     trouble: str = ""  # why there is less than a whole run
     output: str = ""
+    location: str = ""  # of the client's package that was tested
 
     @property
     def counts(self) -> str:
@@ -41,12 +42,13 @@ class Run:
         )
 
 
-def command(suite: Suite, tests: Sequence[str]) -> list[str]:
-    """The command line of pytest for it."""
+def command(suite: Suite, tests: Sequence[str], variables: dict[str, str]) -> list[str]:
+    """The command line of pytest for it; {NAME} in an option is one of the broker's variables."""
     plugins = ["amqpcodec_compat", "pytest_timeout", "no:cacheprovider", *suite.plugins]
     loads = [word for plugin in plugins for word in ("-p", plugin)]
     words = ["-q", "--no-header", "--tb=short", "-o", "log_cli=false", f"--timeout={TEST_SECONDS}"]
-    return [str(environment.python()), "-m", "pytest", *loads, *words, *suite.options, *tests]
+    options = [option.format_map(variables) for option in suite.options]
+    return [str(environment.python()), "-m", "pytest", *loads, *words, *options, *tests]
 
 
 def read(record: Path, run: Run) -> None:
@@ -60,6 +62,7 @@ def read(record: Path, run: Run) -> None:
             is_complete = True
             run.calls, run.fallbacks = entry["calls"], entry["left"]
             run.seconds = entry["seconds"]
+            run.location = entry["location"]
     if not is_complete:
         run.trouble = run.trouble or "the run ended before its last test"
 
@@ -69,17 +72,19 @@ def once(
 ) -> Run:
     """Run the suite, or some of its tests, with these drop-ins."""
     run = Run()
+    first = environment.version_folder(suite.client, suite.version) if suite.version else None
     with tempfile.TemporaryDirectory(prefix="amqpcodec-compat-") as folder:
         record = Path(folder) / "record.jsonl"
         record.touch()
         own = {
-            **environment.variables(),
+            **environment.variables(first),
             **variables,
             "AMQPCODEC_COMPAT": ",".join(dropins),
+            "AMQPCODEC_COMPAT_PACKAGE": suite.package,
             "AMQPCODEC_COMPAT_RECORD": str(record),
         }
         process = subprocess.Popen(
-            command(suite, tests or suite.tests),
+            command(suite, tests or suite.present_tests(), variables),
             cwd=suite.folder(),
             env=own,
             stdin=subprocess.DEVNULL,
@@ -99,18 +104,24 @@ def once(
                 run.output, _ = process.communicate()
             run.trouble = f"stopped after {suite.seconds} s"
         read(record, run)
+    if first and run.location and not Path(run.location).is_relative_to(first):
+        run.trouble = f"{run.location} was tested, not {first}"
     return run
 
 
 @contextlib.contextmanager
 def broker(kind: str) -> Iterator[dict[str, str]]:
     """The broker that a suite asks for; gives the variables by which it finds it."""
-    certs = environment.sdist("aiormq") / "tests" / "certs" if kind == "docker" else None
+    certs = environment.sources("aiormq") / "tests" / "certs" if kind == "docker" else None
     if certs is not None:
         with containers.docker(certs) as address:
             yield {"DOCKER_HOST": address}
     elif kind:
         with containers.node() as one:
-            yield {"RABBITMQ_HOST": HOST, "RABBITMQ_5672_TCP": str(one.amqp_port)}
+            yield {
+                "RABBITMQ_HOST": HOST,
+                "RABBITMQ_5672_TCP": str(one.amqp_port),
+                "STREAM_PORT": str(one.state["stream_port"]),
+            }
     else:
         yield {}

@@ -2,45 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scripts.compat import environment
+from tests.dropins.versions import PACKAGES
 
 
 @dataclass(frozen=True)
 class Suite:
-    """One suite. `folder` gives its working directory; `broker` is "", "node" or "docker"."""
+    """One suite of one version of a client, "" for the pinned one.
+
+    Args:
+        client: whose tests these are.
+        broker: "", "node" or "docker".
+        options: of pytest, for a run of single tests as well; {NAME} is a variable of the broker.
+        plugins: of pytest; no others are loaded, some change logging.
+        expected: what the pinned version usually gives without a drop-in, with this RabbitMQ.
+    """
 
     name: str
+    client: str
     dropins: tuple[str, ...]
-    folder: Callable[[], Path]
     tests: tuple[str, ...]
     seconds: int
     broker: str = ""
-    options: tuple[str, ...] = ()  # of pytest, for a run of single tests as well
-    plugins: tuple[str, ...] = ()  # of pytest; no others are loaded, some change logging
-    expected: str = ""  # what it usually gives without a drop-in, with this RabbitMQ
+    options: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
+    expected: str = ""
+    version: str = ""
+
+    @property
+    def package(self) -> str:
+        """The package that the client's name stands for."""
+        return PACKAGES.get(self.client, self.client.replace("-", "_"))
+
+    @property
+    def label(self) -> str:
+        """The name, and the version if there is one."""
+        return f"{self.name} {self.version}".strip()
+
+    def folder(self) -> Path:
+        """The working directory."""
+        if self.client == "amqpstorm":  # its tests are inside of the package
+            return environment.installed("amqpstorm").parent
+        return environment.sources(self.client, self.version)
+
+    def present_tests(self) -> tuple[str, ...]:
+        """The tests, without files that this version does not have yet."""
+        folder = self.folder()
+        return tuple(
+            test for test in self.tests if not test.endswith(".py") or (folder / test).exists()
+        )
+
+    def of_version(self, version: str) -> Suite:
+        """The same of another version of the client."""
+        return replace(self, version=version, expected="")
 
 
-def _sdist(name: str) -> Callable[[], Path]:
-    return lambda: environment.sdist(name)
-
-
-# Their conftest needs test tools that are not published, and they have no settings of their own.
-AZURE = ("-c", "/dev/null", "--rootdir", ".", "--noconftest", "-W", "ignore")
+#: Without the configuration that a suite brings: its options are for other plugins of pytest.
+NO_SETTINGS = ("-c", "/dev/null", "--rootdir", ".")
+# Azure's conftest needs test tools that are not published.
+AZURE = (*NO_SETTINGS, "--noconftest", "-W", "ignore")
 AZURE_PLUGINS = ("pytest_asyncio.plugin", "amqpcodec_compat_azure")
 RERUN = ("pytest_rerunfailures",)
 
 SUITES: tuple[Suite, ...] = (
-    Suite(
-        "amqp", ("amqp",), _sdist("amqp"), ("t/unit",), 300, plugins=RERUN, expected="354 passed"
-    ),
+    Suite("amqp", "amqp", ("amqp",), ("t/unit",), 300, plugins=RERUN, expected="354 passed"),
     Suite(
         "amqp-broker",
+        "amqp",
         ("amqp",),
-        _sdist("amqp"),
         ("t/integration", "-k", "not tls"),
         300,
         broker="node",
@@ -49,8 +81,8 @@ SUITES: tuple[Suite, ...] = (
     ),
     Suite(
         "kombu",
+        "kombu",
         ("amqp",),
-        _sdist("kombu"),
         (
             "t/unit/transport/test_pyamqp.py",
             "t/unit/test_message.py",
@@ -64,8 +96,8 @@ SUITES: tuple[Suite, ...] = (
     ),
     Suite(
         "kombu-broker",
+        "kombu",
         ("amqp",),
-        _sdist("kombu"),
         ("t/integration/test_py_amqp.py",),
         300,
         broker="node",
@@ -73,16 +105,16 @@ SUITES: tuple[Suite, ...] = (
     ),
     Suite(
         "amqpstorm",
+        "amqpstorm",
         ("pamqp",),
-        lambda: environment.installed("amqpstorm").parent,
         ("amqpstorm/tests/unit",),
         300,
         expected="429 passed",
     ),
     Suite(
         "aiormq",
+        "aiormq",
         ("pamqp",),
-        _sdist("aiormq"),
         ("tests",),
         2400,
         broker="docker",
@@ -91,8 +123,8 @@ SUITES: tuple[Suite, ...] = (
     ),
     Suite(
         "aio-pika",
+        "aio-pika",
         ("pamqp",),
-        _sdist("aio-pika"),
         ("tests",),
         3600,
         broker="docker",
@@ -101,8 +133,8 @@ SUITES: tuple[Suite, ...] = (
     ),
     Suite(
         "azure-eventhub",
+        "azure-eventhub",
         ("azure",),
-        _sdist("azure-eventhub"),
         ("tests/pyamqp_tests/unittest", "tests/unittest"),
         600,
         options=AZURE,
@@ -111,8 +143,8 @@ SUITES: tuple[Suite, ...] = (
     ),
     Suite(
         "azure-servicebus",
+        "azure-servicebus",
         ("azure",),
-        _sdist("azure-servicebus"),
         (
             "tests/unittests",
             "tests/test_message.py",
@@ -122,5 +154,24 @@ SUITES: tuple[Suite, ...] = (
         600,
         options=AZURE,
         plugins=AZURE_PLUGINS,
+    ),
+    Suite("pamqp", "pamqp", ("pamqp",), ("tests",), 300, options=NO_SETTINGS),
+    Suite(
+        "pika",
+        "pika",
+        ("pika",),
+        ("tests/unit",),
+        600,
+        options=(*NO_SETTINGS, "-o", "python_files=*_test.py *_tests.py test_*.py"),
+    ),
+    Suite(
+        "rstream",
+        "rstream",
+        ("azure",),
+        ("tests/test_amqp.py", "tests/test_encoding.py", "tests/test_client.py"),
+        300,
+        broker="node",
+        options=(*NO_SETTINGS, "--rmq-host=127.0.0.1", "--rmq-port={STREAM_PORT}"),
+        plugins=("pytest_asyncio.plugin",),
     ),
 )

@@ -18,7 +18,9 @@ from tests.dropins.versions import (
     ends,
     folder,
     python,
+    read_results,
     table,
+    table_of_results,
 )
 from tests.paths import REPO
 
@@ -78,3 +80,19 @@ def test_every_version_is_known() -> None:
 def test_the_guide_has_the_versions() -> None:
     text = (REPO / "docs" / "guide" / "drop-ins.md").read_text(encoding="utf-8")
     assert table() in text
+    assert table_of_results() in text
+
+
+@pytest.mark.parametrize(("client", "version"), all_versions())
+def test_what_is_recorded_of_a_version_is_the_same_with_its_drop_in(
+    client: str, version: str
+) -> None:
+    entry = read_results()[client][version]
+    assert entry["compiled"] >= COMPILED[client]
+    assert entry["left"] == 0
+    assert entry["cases"] >= 10_000
+    assert entry["differences"] == 0
+    assert client in entry["suites"]
+    for counts in entry["suites"].values():
+        assert " passed" in counts["without"]
+        assert counts["with"] == counts["without"]

@@ -1,8 +1,9 @@
 """`python -m tests.dropins.versions`: the versions of clients that drop-ins are compared with.
 
 `fetch` installs each version into a folder of its own; `compare` runs the differential tests on
-each and prints a table; `known` writes the table of known sources from them, and the guide's table
-of versions from that. versions.toml lists the versions.
+each and prints a table, which `--record` keeps in versions.json; `known` writes the table of known
+sources from them; `guide` writes the guide's tables of versions from both. versions.toml lists the
+versions.
 """
 
 from __future__ import annotations
@@ -17,18 +18,19 @@ import time
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from tests.paths import REPO
 
+_ENTRIES = tomllib.loads(Path(__file__).with_name("versions.toml").read_text(encoding="utf-8"))
 #: Client -> its versions, the oldest first.
 MATRIX: dict[str, tuple[str, ...]] = {
-    client: tuple(entry["versions"])
-    for client, entry in tomllib.loads(
-        Path(__file__).with_name("versions.toml").read_text(encoding="utf-8")
-    ).items()
+    client: tuple(entry["versions"]) for client, entry in _ENTRIES.items()
 }
 KNOWN = REPO / "src" / "amqpcodec" / "compat" / "_known.py"
 GUIDE = REPO / "docs" / "guide" / "drop-ins.md"
+#: What came of each version: the functions that are compiled, generated cases, its own tests.
+RESULTS = Path(__file__).with_name("versions.json")
 
 #: Client -> the clients that stand on it, as the guide has it.
 CLIENTS_IN_GUIDE = {
@@ -69,12 +71,73 @@ def table() -> str:
     return "\n".join(lines).replace("  |", " |")
 
 
-def write_table() -> None:
-    """Write it into the guide."""
+def read_results() -> dict[str, dict[str, dict[str, Any]]]:
+    """Client -> version -> what is recorded of it."""
+    if not RESULTS.exists():
+        return {}
+    results: dict[str, dict[str, dict[str, Any]]] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return results
+
+
+def write_results(results: dict[str, dict[str, dict[str, Any]]]) -> None:
+    """Keep what is recorded of versions of the matrix, and write the guide's tables anew."""
+    ordered = {
+        client: {
+            version: results[client][version] for version in versions if version in results[client]
+        }
+        for client, versions in MATRIX.items()
+        if client in results
+    }
+    RESULTS.write_text(json.dumps(ordered, indent=1, sort_keys=False) + "\n", encoding="utf-8")
+    write_tables()
+
+
+def _counts_of_suites(suites: dict[str, dict[str, str]]) -> str:
+    """The same counts with and without the drop-in, or both."""
+    texts = []
+    for counts in suites.values():
+        same = counts["without"] == counts["with"]
+        texts.append(
+            counts["with"]
+            if same
+            else f"{counts['with']} (without the drop-in {counts['without']})"
+        )
+    return "; ".join(texts) or "-"
+
+
+def table_of_results() -> str:
+    """The guide's table of what came of each version."""
+    lines = [
+        "| client | version | compiled functions | left | its own tests | cases that differ |",
+        "|---|---|---|---|---|---|",
+    ]
+    results = read_results()
+    for client in CLIENTS_IN_GUIDE:
+        for version in MATRIX[client]:
+            entry = results.get(client, {}).get(version, {})
+            cases = f"{entry['differences']:,} of {entry['cases']:,}" if "cases" in entry else "-"
+            cells = [client, version, str(entry.get("compiled", "-")), str(entry.get("left", "-"))]
+            cells += [_counts_of_suites(entry.get("suites", {})), cases]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def write_tables() -> None:
+    """Write both into the guide."""
     text = GUIDE.read_text(encoding="utf-8")
-    before, _, after = text.partition("| client | versions | and so |\n")
-    rest = after[after.index("\n\n") :]
-    GUIDE.write_text(before + table() + rest, encoding="utf-8")
+    for new in (table(), table_of_results()):
+        head = new.partition("\n")[0]
+        before, _, after = text.partition(head)
+        end = after.find("\n\n")
+        text = before + new + (after[end:] if end >= 0 else "\n")
+    GUIDE.write_text(text, encoding="utf-8")
+
+
+def tag_of_tests(client: str, version: str) -> tuple[str, str] | None:
+    """(repository, tag) of a version's own tests; None where its sdist has them."""
+    entry = _ENTRIES[client]
+    tag = entry.get("tags", {}).get(version)
+    return (entry["repository"], tag) if tag else None
 
 
 def folder(client: str, version: str) -> Path:
@@ -170,8 +233,14 @@ def _part_of(text: str, package: str, version: str) -> str:
     return "\n".join(lines[start : next(ends, len(lines))])
 
 
-def compare(versions: Iterable[tuple[str, str]], cases: int, seed: int) -> bool:
+def compare(versions: Iterable[tuple[str, str]], cases: int, seed: int, keep: bool = False) -> bool:
     """Compare each version with and without its drop-in; print a table.
+
+    Args:
+        versions: (client, version) each.
+        cases: of each version.
+        seed: of the first case.
+        keep: whether the results are recorded.
 
     Returns:
         Whether all are the same.
@@ -196,6 +265,17 @@ def compare(versions: Iterable[tuple[str, str]], cases: int, seed: int) -> bool:
         row += [totals[1], totals[2]] if totals else ["0", "?"]
         row += [hang[1] if hang else "0", f"{time.monotonic() - start:.0f}"]
         print(f"| {' | '.join(row)} |", flush=True)
+        if keep and totals:
+            results = read_results()
+            entry = results.setdefault(client, {}).setdefault(version, {})
+            numbers = [int(totals[number].replace(",", "")) for number in (1, 2)]
+            entry |= {
+                "compiled": int(count) if compiled else count,
+                "left": len(parts),
+                "cases": numbers[0],
+                "differences": numbers[1],
+            }
+            write_results(results)
         if process.returncode:
             same = False
             print(process.stdout[-6000:], process.stderr[-3000:], sep="\n", file=sys.stderr)
@@ -205,24 +285,29 @@ def compare(versions: Iterable[tuple[str, str]], cases: int, seed: int) -> bool:
 def main() -> int:
     """Exit status 1 where a version differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.dropins.versions", description=__doc__)
-    parser.add_argument("command", choices=["fetch", "known", "compare"])
+    parser.add_argument("command", choices=["fetch", "known", "compare", "guide"])
     parser.add_argument("clients", nargs="*", metavar="CLIENT[==VERSION]")
     parser.add_argument("--ends", action="store_true", help="the oldest and the newest only")
     parser.add_argument("--cases", type=int, default=100_000, help="of each version")
+    parser.add_argument("--record", action="store_true", help="keep what `compare` found")
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
     options = parser.parse_args()
     versions = ends() if options.ends else all_versions()
     if options.clients:
         chosen = set(options.clients)
         versions = [one for one in versions if one[0] in chosen or "==".join(one) in chosen]
+    if options.command == "guide":
+        write_tables()
+        return 0
     fetch(versions)
     if options.command == "known":
         write_known()
         # In a process that reads the new table.
-        code = "from tests.dropins.versions import write_table; write_table()"
-        subprocess.run([sys.executable, "-c", code], cwd=REPO, check=True)
+        subprocess.run(
+            [sys.executable, "-m", "tests.dropins.versions", "guide"], cwd=REPO, check=True
+        )
     elif options.command == "compare":
-        return 0 if compare(versions, options.cases, options.seed) else 1
+        return 0 if compare(versions, options.cases, options.seed, options.record) else 1
     return 0
 
 

@@ -4,6 +4,7 @@ AMQPCODEC_COMPAT: the drop-ins to install, by commas; empty: none. They are inst
 module is imported, so before any conftest and any test module.
 AMQPCODEC_COMPAT_RECORD: the file to write, a line of JSON for each test and a last one with the
 calls into the compiled codec. What was written stays if the process is killed.
+AMQPCODEC_COMPAT_PACKAGE: the package whose file the last line names.
 """
 
 import importlib
@@ -68,8 +69,15 @@ class Recorder:
             calls += module.calls()
             fallbacks += sum(module.fallbacks().values())
         seconds = time.monotonic() - self.begin
+        location = importlib.import_module(os.environ["AMQPCODEC_COMPAT_PACKAGE"]).__file__
         self.write(
-            {"calls": calls, "left": fallbacks, "status": int(exitstatus), "seconds": seconds}
+            {
+                "calls": calls,
+                "left": fallbacks,
+                "status": int(exitstatus),
+                "seconds": seconds,
+                "location": location,
+            }
         )
         self.file.close()
 
