@@ -199,7 +199,7 @@ def test_reached_lines_are_those_since_the_last_look(tmp_path: Path) -> None:
 def test_every_pattern_of_the_sources_matches() -> None:
     for pattern in SOURCES:
         assert list(PACKAGE.glob(pattern)), pattern
-    assert PACKAGE / "session" / "_v1" / "sender.py" in sources(PACKAGE)
+    assert PACKAGE / "session" / "_v1" / "sending.py" in sources(PACKAGE)
 
 
 @pytest.mark.parametrize("name", ["equivalent.toml", "python_equivalent.toml"])

@@ -36,7 +36,7 @@ def test_the_first_program() -> None:
 def test_states_are_those_of_the_engine() -> None:
     source = "".join(
         (REPO / "src/amqpcodec/session/_v1" / f"{name}.py").read_text(encoding="utf-8")
-        for name in ("connection", "session", "link")
+        for name in ("endpoint", "ending", "objects")
     )
     states = PAGE[PAGE.index("## States") : PAGE.index("## Deliveries")]
     documented_states = set(re.findall(r"^\| `([A-Z_]+)` \|", states, re.M))

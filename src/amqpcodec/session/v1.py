@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from .._facade.public import listing
 from ._v1.connection import Connection
-from ._v1.delivery import IncomingDelivery, OutgoingDelivery
 from ._v1.events import (
     Authenticated,
     AuthenticationFailed,
@@ -38,14 +37,20 @@ from ._v1.events import (
     TransactionFailed,
 )
 from ._v1.limits import Limits
-from ._v1.link import Link
-from ._v1.receiver import Receiver
+from ._v1.objects import (
+    Controller,
+    Coordinator,
+    IncomingDelivery,
+    Link,
+    OutgoingDelivery,
+    Receiver,
+    Sender,
+    Session,
+    Transaction,
+)
 from ._v1.resumption import Resumption, ResumptionAction, compare_unsettled
 from ._v1.sasl import Anonymous, External, Plain, SaslServer, Scram
 from ._v1.scram import ScramRecord
-from ._v1.sender import Sender
-from ._v1.session import Session
-from ._v1.transactions import Controller, Coordinator, Transaction
 
 __all__ = [
     "Anonymous",

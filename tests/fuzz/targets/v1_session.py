@@ -11,10 +11,7 @@ from unittest import mock
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import v1
 from amqpcodec.session._v1 import scram
-from amqpcodec.session._v1.delivery import Delivery
-from amqpcodec.session._v1.link import Link
-from amqpcodec.session._v1.session import Session
-from amqpcodec.session._v1.transactions import Transaction
+from amqpcodec.session._v1.objects import Delivery, Link, Session, Transaction
 from tests.fuzz.session_talk import Script, Talk, mutate, quick, random_scripts, run
 from tests.fuzz.target import Target
 from tests.support.v1_gen import BINARY, BOOLEAN, MANDATORY, MAP, STRING, TYPES, UINT, ULONG
@@ -225,7 +222,7 @@ class V1Talk(Talk):
             self.take_output()
             return
         kind = FRAMES[code % len(FRAMES)] or self.script.pick(RARE)
-        if self.engine._layers.stage == "sasl" and code < 0x90:
+        if self.engine._stage == "sasl" and code < 0x90:
             kind = SASL[code % len(SASL)]
         channel = max(self.script.byte() - 252, 0)
         sessions = self.engine._by_remote
@@ -565,9 +562,9 @@ TARGETS = [
         python=tuple(
             f"amqpcodec.session._v1.{name}"
             for name in (
-                *("connection", "delivery", "incoming", "layers", "link", "receiver", "sasl"),
-                *("scram", "sender", "session", "session_incoming", "transactions", "unsettled"),
-                *("windows", "serial", "heartbeats"),
+                *("attaching", "connection", "ending", "endpoint", "heartbeats", "incoming"),
+                *("layers", "link_incoming", "objects", "receiving", "sasl", "scram", "sending"),
+                *("serial", "session_incoming", "settling", "transactions", "unsettled", "windows"),
             )
         ),
         quick=partial(quick, V1Talk),

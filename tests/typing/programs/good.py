@@ -11,7 +11,15 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Literal, assert_type
 
-from amqpcodec import DecodeError, EncodeError, IncompleteError, load_xml_spec, protocol, types
+from amqpcodec import (
+    DecodeError,
+    EncodeError,
+    IncompleteError,
+    load_xml_spec,
+    protocol,
+    types,
+    v1_0,
+)
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import (
     Acked,
@@ -27,6 +35,7 @@ from amqpcodec.session import (
     Request,
     RequestFailed,
     TagRanges,
+    v1,
 )
 
 # ---- constants ----
@@ -301,3 +310,58 @@ def ask(channel: Channel, no_wait: bool) -> None:
 
 
 assert [react(event) for event in session.receive_eof()] == ["ConnectionClosed"]
+
+
+# ---- sessions of AMQP 1.0 ----
+
+
+def react_v1(event: object) -> str:
+    """The objects that an event brings, and what they belong to."""
+    match event:
+        case v1.SessionRequested(requested, begin):
+            assert_type(requested, v1.Session)
+            assert_type(begin, v1_0.Begin)
+            assert_type(requested.links, list[v1.Link])
+            assert_type(requested.connection.sessions, list[v1.Session])
+            assert_type(requested.connection.begin(), v1.Session)
+        case v1.LinkRequested(link):
+            assert_type(link, v1.Link)
+            assert_type(link.session, v1.Session)
+            assert_type(link.resumptions, MappingProxyType[bytes, v1.Resumption])
+            if isinstance(link, v1.Receiver):
+                assert_type(link.partial, v1.IncomingDelivery | None)
+        case v1.DeliveryReceived(receiver, delivery):
+            assert_type(receiver, v1.Receiver)
+            assert_type(delivery, v1.IncomingDelivery)
+            assert_type(delivery.link, v1.Receiver)
+            assert_type(delivery.link.session, v1.Session)
+            assert_type(delivery.message, v1_0.Message)
+        case v1.DeliveryUpdated(_, updated):
+            assert_type(updated, v1.OutgoingDelivery | v1.IncomingDelivery)
+        case v1.CreditChanged(sender, credit):
+            assert_type(sender, v1.Sender)
+            assert_type(credit, int)
+            assert_type(sender.send(b"", settled=True), v1.OutgoingDelivery)
+            assert_type(sender.begin_delivery().link, v1.Sender)
+            assert_type(sender.resume(b"tag"), v1.OutgoingDelivery | None)
+        case v1.TransactionDeclared(controller, transaction):
+            assert_type(controller, v1.Controller)
+            assert_type(transaction.link, v1.Controller)
+            assert_type(controller.declare(), v1.Transaction)
+        case v1.DeclareRequested(coordinator):
+            assert_type(coordinator, v1.Coordinator)
+        case _:
+            pass
+    return type(event).__name__
+
+
+v1_client = v1.Connection("client")
+assert_type(v1_client.sessions, list[v1.Session])
+v1_session = v1_client.begin() if v1_client.state == "OPENED" else None
+assert_type(v1_session, v1.Session | None)
+if v1_session is not None:
+    assert_type(v1_session.attach_sender("link", "q"), v1.Sender)
+    assert_type(v1_session.attach_receiver("link", "q"), v1.Receiver)
+    assert_type(v1_session.attach_controller("link"), v1.Controller)
+assert_type(v1_client.data_to_send(), bytes)
+assert [react_v1(event) for event in v1_client.receive_eof()] == ["ConnectionClosed"]

@@ -11,18 +11,21 @@ connection's, where one ends the other.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import v1_0 as amqp
 from .._types import ClosedBy, Event
-
-if TYPE_CHECKING:
-    from .delivery import IncomingDelivery, OutgoingDelivery
-    from .link import Link
-    from .receiver import Receiver
-    from .sender import Sender
-    from .session import Session
-    from .transactions import Controller, Coordinator, Transaction
+from .objects import (
+    Controller,
+    Coordinator,
+    IncomingDelivery,
+    Link,
+    OutgoingDelivery,
+    Receiver,
+    Sender,
+    Session,
+    Transaction,
+)
 
 __all__ = [
     "Authenticated",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .link import Link
+from .objects import Link
 
 __all__ = ["LinkFault", "SessionFault"]
 

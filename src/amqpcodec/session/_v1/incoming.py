@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import v1_0 as amqp
 from . import events, session_incoming
-from .session import Session
-
-if TYPE_CHECKING:
-    from .connection import Connection
+from .ending import end_connection, fail_connection, refuse_frame
+from .layers import Layers
+from .objects import Session, SessionEndpoint
 
 __all__ = ["take_frame"]
 
@@ -22,33 +21,34 @@ _SASL = frozenset(
 )
 
 
-def take_frame(connection: Connection, channel: int, frame: Any) -> None:
+def take_frame(connection: SessionEndpoint, layers: Layers, channel: int, frame: Any) -> None:
     """A frame of any kind; raises RemoteProtocolError where it ends the connection."""
     kind = type(frame)
     if kind is amqp.Heartbeat:
         return
     if kind is _HEADER:
-        connection._layers.header_frame(frame)
+        layers.header_frame(frame)
         return
     for name in frame.MANDATORY:
         if getattr(frame, name) is None:
-            connection._fail(
+            fail_connection(
+                connection,
                 amqp.AmqpError.INVALID_FIELD,
                 f"{frame.NAME} lacks {name}",
                 channel=channel,
                 method=frame.NAME,
             )
     if kind in _SASL:
-        connection._layers.sasl_frame(frame)
+        layers.sasl_frame(frame)
     elif connection._close_sent:
         if kind is amqp.Close:
             _take_close(connection, frame)
-    elif connection._layers.stage != "amqp":
-        connection._illegal(channel, frame, "before the protocol header")
+    elif connection._stage != "amqp":
+        refuse_frame(connection, channel, frame, "before the protocol header")
     elif kind is amqp.Open:
         _take_open(connection, frame)
     elif connection.remote_open is None:
-        connection._illegal(channel, frame, "before open")
+        refuse_frame(connection, channel, frame, "before open")
     elif kind is amqp.Close:
         _take_close(connection, frame)
     elif kind is amqp.Begin:
@@ -57,19 +57,20 @@ def take_frame(connection: Connection, channel: int, frame: Any) -> None:
         _session_frame(connection, channel, frame, kind)
 
 
-def _session_frame(connection: Connection, channel: int, frame: Any, kind: type) -> None:
+def _session_frame(connection: SessionEndpoint, channel: int, frame: Any, kind: type) -> None:
     session = connection._by_remote.get(channel)
     if session is None:
-        connection._illegal(channel, frame, f"on channel {channel}, where no session is")
+        refuse_frame(connection, channel, frame, f"on channel {channel}, where no session is")
     else:
         session_incoming.take_frame(session, frame, kind)
 
 
-def _take_open(connection: Connection, frame: amqp.Open) -> None:
+def _take_open(connection: SessionEndpoint, frame: amqp.Open) -> None:
     if connection.remote_open is not None:
-        connection._illegal(0, frame, "twice")
+        refuse_frame(connection, 0, frame, "twice")
     if frame.max_frame_size < amqp.MIN_MAX_FRAME_SIZE:
-        connection._fail(
+        fail_connection(
+            connection,
             amqp.AmqpError.INVALID_FIELD,
             f"max-frame-size is 512 at least, not {frame.max_frame_size}",
             method="open",
@@ -84,7 +85,7 @@ def _take_open(connection: Connection, frame: amqp.Open) -> None:
     )
 
 
-def _take_close(connection: Connection, frame: amqp.Close) -> None:
+def _take_close(connection: SessionEndpoint, frame: amqp.Close) -> None:
     connection._close_received = True
     by_peer = not connection._close_sent
     if by_peer:
@@ -92,23 +93,25 @@ def _take_close(connection: Connection, frame: amqp.Close) -> None:
         connection._queue(0, amqp.Close())
         connection._close_sent = True
     error = frame.error if by_peer or frame.error is not None else connection._close_error
-    connection._end_all(error, closed_by="remote" if by_peer else "local", clean=True)
+    end_connection(connection, error, closed_by="remote" if by_peer else "local", clean=True)
 
 
-def _take_begin(connection: Connection, channel: int, frame: amqp.Begin) -> None:
+def _take_begin(connection: SessionEndpoint, channel: int, frame: amqp.Begin) -> None:
     if channel >= connection._limits.sessions:
-        connection._fail(
+        fail_connection(
+            connection,
             amqp.ConnectionError.FRAMING_ERROR,
             f"channel {channel} is above channel-max {connection._limits.sessions - 1}",
             channel=channel,
             method="begin",
         )
     if channel in connection._by_remote:
-        connection._illegal(channel, frame, f"on channel {channel}, which is in use")
+        refuse_frame(connection, channel, frame, f"on channel {channel}, which is in use")
     if frame.remote_channel is None:
         own = connection._free_channel()
         if own is None:
-            connection._fail(
+            fail_connection(
+                connection,
                 amqp.AmqpError.RESOURCE_LIMIT_EXCEEDED,
                 f"all {connection.channel_max + 1} channels are in use",
                 channel=channel,
@@ -121,7 +124,8 @@ def _take_begin(connection: Connection, channel: int, frame: amqp.Begin) -> None
         return
     own_session = connection._by_channel.get(frame.remote_channel)
     if own_session is None or own_session.remote_channel is not None:
-        connection._fail(
+        fail_connection(
+            connection,
             amqp.AmqpError.INVALID_FIELD,
             f"begin answers channel {frame.remote_channel}, where no session waits",
             channel=channel,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import v1_0 as amqp
 from ...negotiation import other_protocol
 from ..errors import LocalProtocolError
 from . import events
+from .ending import end_without_close, fail_connection
+from .objects import SessionEndpoint
 from .sasl import DIGESTS, Exchange, Mechanism, SaslServer
 from .scram import ScramError, ScramServer
-
-if TYPE_CHECKING:
-    from .connection import Connection
 
 __all__ = ["Layers"]
 
@@ -26,15 +25,11 @@ def _fits(frame: Any) -> bool:
 
 
 class Layers:
-    """The handshake of one end, up to where AMQP's own frames begin.
-
-    stage: "header" (the peer's eight bytes are awaited), "tls" (the caller starts it), "sasl",
-    "amqp-header" (after SASL), "amqp".
-    """
+    """The handshake of one end, up to where AMQP's own frames begin: the endpoint's stages."""
 
     def __init__(
         self,
-        connection: Connection,
+        connection: SessionEndpoint,
         sasl: tuple[Mechanism, ...] | SaslServer | None,
         tls: bool,
     ) -> None:
@@ -42,7 +37,6 @@ class Layers:
         self.sasl = sasl
         self.tls = tls
         self.head = bytearray()
-        self.stage = "header"
         self.exchange: Exchange | None = None
         self.mechanism: str | None = None
         self.username = ""
@@ -81,15 +75,17 @@ class Layers:
             header = bytes(self.head)
             self.head.clear()
             self._header(header, data[missing:])
-            if self.stage == "tls":
+            if self.connection._stage == "tls":
                 return data[:0]
         return data[missing:]
 
     def header_frame(self, frame: Any) -> None:
         """A protocol header between frames: right only after SASL."""
-        if self.stage != "amqp-header" or frame != amqp.ProtocolHeader(0, 1, 0, 0):
-            self.connection._fail(
-                amqp.AmqpError.ILLEGAL_STATE, "a protocol header is not permitted here"
+        if self.connection._stage != "amqp-header" or frame != amqp.ProtocolHeader(0, 1, 0, 0):
+            fail_connection(
+                self.connection,
+                amqp.AmqpError.ILLEGAL_STATE,
+                "a protocol header is not permitted here",
             )
         if self.connection.role == "server":
             self.connection._queue_raw(amqp.PROTOCOL_HEADER)
@@ -106,10 +102,10 @@ class Layers:
         else:
             self._choose(header, layer)
         if layer == "tls":
-            self.stage = "tls"
+            self.connection._stage = "tls"
             self.connection._emit(events.StartTls(bytes(remainder)))
         elif layer == "sasl":
-            self.stage = "sasl"
+            self.connection._stage = "sasl"
         else:
             self._up()
 
@@ -131,27 +127,28 @@ class Layers:
         """There is no way to say why before AMQP's own frames: the transport is closed."""
         if self.connection.role == "server":
             self.connection._queue_raw(_HEADERS[self._above_tls])
-        self.connection._fail(condition, text, silent=True)
+        fail_connection(self.connection, condition, text, silent=True)
 
     def tls_established(self) -> None:
         """TLS is there: the next layer begins."""
-        if self.stage != "tls":
+        if self.connection._stage != "tls":
             raise LocalProtocolError("TLS was not agreed on")
-        self.stage = "header"
+        self.connection._stage = "header"
         self.tls = False
         if self.connection.role == "client":
             self.expected = self._above_tls
             self.connection._queue_raw(_HEADERS[self.expected])
 
     def _up(self) -> None:
-        self.stage = "amqp"
-        self.connection._amqp_up()
+        self.connection._stage = "amqp"
+        if self.connection.role == "client":
+            self.connection._queue_open()
 
     # --- SASL -------------------------------------------------------------------------------------
 
     def sasl_frame(self, frame: Any) -> None:
         """A frame of SASL."""
-        if self.stage != "sasl":
+        if self.connection._stage != "sasl":
             self._wrong(frame)
         client = self.connection.role == "client"
         match frame:
@@ -178,14 +175,17 @@ class Layers:
                 self._wrong(frame)
 
     def _wrong(self, frame: Any) -> None:
-        self.connection._fail(
-            amqp.AmqpError.ILLEGAL_STATE, f"{frame.NAME} is not permitted here", method=frame.NAME
+        fail_connection(
+            self.connection,
+            amqp.AmqpError.ILLEGAL_STATE,
+            f"{frame.NAME} is not permitted here",
+            method=frame.NAME,
         )
 
     def _failed(self, code: amqp.SaslCode | None, reason: str) -> None:
         """The connection ends here; neither side can say more than the outcome."""
         event = events.AuthenticationFailed(self.mechanism, code, reason)
-        self.connection._end_without_close(event)
+        end_without_close(self.connection, event)
 
     def _offered(self, offered: tuple[str, ...]) -> None:
         assert isinstance(self.sasl, tuple)
@@ -218,7 +218,7 @@ class Layers:
         self._succeeded()
 
     def _succeeded(self) -> None:
-        self.stage = "amqp-header"
+        self.connection._stage = "amqp-header"
         self.connection._emit(events.Authenticated(self.mechanism or "", self.username))
         if self.connection.role == "client":
             self.connection._queue_raw(amqp.PROTOCOL_HEADER)
@@ -272,7 +272,7 @@ class Layers:
             self._accept(None)
         else:
             self.connection._queue(0, amqp.SaslOutcome(amqp.SaslCode(code)))
-            self.connection._end_without_close(None)
+            end_without_close(self.connection, None)
 
     def _accept(self, data: bytes | None) -> None:
         self.connection._queue(0, amqp.SaslOutcome(amqp.SaslCode.OK, data))

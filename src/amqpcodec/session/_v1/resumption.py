@@ -20,6 +20,7 @@ __all__ = [
     "compare_unsettled",
     "is_gap",
     "is_outcome",
+    "map_state",
     "numbers",
     "offset_of",
     "position_after",
@@ -36,6 +37,11 @@ _ABSENT: Any = object()
 def is_outcome(state: Any) -> bool:
     """Whether a state is terminal: it does not change any more."""
     return type(state) in OUTCOMES
+
+
+def map_state(unsettled: Any) -> Any:
+    """What an unsettled map says of a delivery; a state stands for itself."""
+    return getattr(unsettled, "_map_state", unsettled)
 
 
 def unsettled_of(frame: amqp.Attach | None) -> dict[bytes, Any]:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import v1_0 as amqp
-from . import events
+from . import events, link_incoming
+from .attaching import can_answer, can_refuse
+from .ending import end_session, fail_connection, fail_link, fail_session
 from .faults import LinkFault, SessionFault
-from .link import Link
-from .receiver import Receiver
+from .link_incoming import is_errant, take_state
+from .objects import Coordinator, Link, Receiver, Sender, Session
+from .receiving import take_transfer
 from .resumption import OUTCOMES
-from .sender import Sender
 from .serial import advance, size_of_range
-from .transactions import Coordinator
-
-if TYPE_CHECKING:
-    from .session import Session
-    from .unsettled import Unsettled
+from .unsettled import Unsettled
 
 __all__ = ["note_answer", "note_request", "take_frame"]
 
@@ -55,15 +53,16 @@ def take_frame(session: Session, frame: Any, kind: type) -> None:
     try:
         _HANDLERS[kind](session, frame)
     except LinkFault as fault:
-        fault.link._fail(fault.condition, fault.text)
+        fail_link(fault.link, fault.condition, fault.text)
     except SessionFault as fault:
-        session._fail(fault.condition, fault.text)
+        fail_session(session, fault.condition, fault.text)
 
 
 def _take_attach(session: Session, frame: amqp.Attach) -> None:
     handle = frame.handle or 0
     if handle >= session.connection._limits.links:
-        session.connection._fail(
+        fail_connection(
+            session.connection,
             amqp.ConnectionError.FRAMING_ERROR,
             f"handle {handle} is above handle-max {session.connection._limits.links - 1}",
             channel=session.remote_channel,
@@ -83,11 +82,11 @@ def _take_attach(session: Session, frame: amqp.Attach) -> None:
         if not links:
             del session._unanswered[key]
         session._by_remote[handle] = link
-        link._opened(handle, frame)
+        link_incoming.note_answer(link, handle, frame)
         return
     previous_link = session.connection._links.get(key)
     if previous_link is not None:
-        previous_link._fail(amqp.LinkError.STOLEN, "the link was attached anew")
+        fail_link(previous_link, amqp.LinkError.STOLEN, "the link was attached anew")
     kind: type[Link] = Receiver if peer_sends else Sender
     if isinstance(frame.target, amqp.Coordinator) and peer_sends:
         kind = Coordinator
@@ -99,15 +98,15 @@ def _take_attach(session: Session, frame: amqp.Attach) -> None:
         )
     link = kind(session, key[0])
     link.handle = own
-    if not link._can_refuse():
+    if not can_refuse(link):
         size = session.connection._frame_size
         text = f"the answer to an attach with so long a name is over {size} bytes"
         raise SessionFault(amqp.AmqpError.INVALID_FIELD, text)
     session._map(own, link)
     session.connection._links[key] = link
     session._by_remote[handle] = link
-    link._requested(handle, frame)
-    if not link._can_answer(frame.source, frame.target):
+    link_incoming.note_request(link, handle, frame)
+    if not can_answer(link, frame.source, frame.target):
         size = session.connection._frame_size
         text = f"the answer with the same source and target is over {size} bytes"
         raise LinkFault(link, amqp.AmqpError.INVALID_FIELD, text)
@@ -137,9 +136,9 @@ def _take_flow(session: Session, frame: amqp.Flow) -> None:
             session._send_flow()
         return
     link = _attached(session, frame.handle)
-    if link._is_errant():
+    if is_errant(link):
         return
-    link._take_flow(frame)
+    link_incoming.take_flow(link, frame)
     session._outgoing.flush()
     if frame.echo and link.state == "ATTACHED":
         link._send_state()
@@ -149,8 +148,10 @@ def _take_transfer(session: Session, frame: amqp.Transfer) -> None:
     if not session._incoming.take():
         raise SessionFault(amqp.SessionError.WINDOW_VIOLATION, "a transfer came into a window of 0")
     link = _attached(session, frame.handle or 0)
-    if not link._is_errant():
-        link._take_transfer(frame)
+    if not is_errant(link):
+        if not isinstance(link, Receiver):
+            raise LinkFault(link, amqp.AmqpError.NOT_ALLOWED, "a receiver sent a transfer")
+        take_transfer(link, frame)
     if session._incoming.low and session.state == "MAPPED":
         session._send_flow()
 
@@ -175,11 +176,11 @@ def _take_disposition(session: Session, frame: amqp.Disposition) -> None:
             )
     elif frame.settled:
         for delivery in unsettled.within(first, count):
-            delivery._take_state(state, settled=True)
+            take_state(delivery, state, settled=True)
     elif type(state) in OUTCOMES:
         for delivery in unsettled.undecided.within(first, count):
             unsettled.undecided.pop(delivery.id)
-            delivery._take_state(state, settled=False)
+            take_state(delivery, state, settled=False)
     elif state is not None:
         _take_passing_state(session, unsettled, first, count, state)
 
@@ -190,7 +191,7 @@ def _take_passing_state(
     """A state that others can follow, and so no work that the peer could ask for without end."""
     some = unsettled.undecided.within(first, count, most=2)
     if len(some) == 1:
-        some[0]._take_state(state, settled=False)
+        take_state(some[0], state, settled=False)
     elif some:
         unsettled.set_state(first, count, state)
         sent = unsettled is session._sent
@@ -199,7 +200,7 @@ def _take_passing_state(
 
 
 def _take_detach(session: Session, frame: amqp.Detach) -> None:
-    _attached(session, frame.handle or 0)._take_detach(frame)
+    link_incoming.take_detach(_attached(session, frame.handle or 0), frame)
 
 
 def _take_end(session: Session, frame: amqp.End) -> None:
@@ -209,7 +210,7 @@ def _take_end(session: Session, frame: amqp.End) -> None:
             session._answer_to_end()
         session._queue(amqp.End())
     error = frame.error if by_peer or session._error is None else session._error
-    session._over(error, "remote" if by_peer else "local")
+    end_session(session, error, "remote" if by_peer else "local")
     session._unmap()
 
 

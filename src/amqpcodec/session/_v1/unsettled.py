@@ -8,17 +8,27 @@ kept as a range.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from .resumption import is_outcome
 from .serial import distance
 
-if TYPE_CHECKING:
-    from .delivery import Delivery
-
 __all__ = ["Ascending", "Unsettled"]
 
-D = TypeVar("D", bound="Delivery")
+
+class _Numbered(Protocol):
+    """What a delivery has that these need."""
+
+    @property
+    def id(self) -> Any: ...
+
+    @property
+    def remote_state(self) -> Any: ...
+
+    def _keep_remote_state(self) -> None: ...
+
+
+D = TypeVar("D", bound=_Numbered)
 
 _ALL_IDS = 1 << 32
 #: A range is looked up id by id until so many ids were those of no delivery.

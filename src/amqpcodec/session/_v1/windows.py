@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush, heapreplace
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
 from ... import v1_0 as amqp
 from ..._facade.scalars import as_int
 from .serial import advance, distance
 
-if TYPE_CHECKING:
-    from .delivery import OutgoingDelivery
-    from .sender import Sender
-
 __all__ = ["Incoming", "Outgoing", "Piece"]
+
+LinkT = TypeVar("LinkT")
+DeliveryT = TypeVar("DeliveryT")
 
 
 class Incoming:
@@ -41,22 +40,23 @@ class Incoming:
         return self.left <= self.size // 2
 
 
-class Piece:
+class Piece(Generic[LinkT, DeliveryT]):
     """A part of a delivery that waits to be sent: bytes, and whether more will follow them.
 
     order: its place among all pieces of the session that wait.
     """
 
-    __slots__ = ("delivery", "more", "order", "payload")
+    __slots__ = ("delivery", "link", "more", "order", "payload")
 
-    def __init__(self, delivery: OutgoingDelivery, payload: memoryview, more: bool) -> None:
+    def __init__(self, link: LinkT, delivery: DeliveryT, payload: memoryview, more: bool) -> None:
+        self.link = link
         self.delivery = delivery
         self.payload = payload
         self.more = more
         self.order = 0
 
 
-class Outgoing:
+class Outgoing(Generic[LinkT, DeliveryT]):
     """Transfers that the peer takes, and what waits until it takes more.
 
     Each link has a queue of its own, so that a link's credit, and its end, cost nothing for what
@@ -64,26 +64,39 @@ class Outgoing:
     order of their first pieces. A link without credit leaves it and comes back by `offer`.
     """
 
-    def __init__(self, put: Callable[[bytes], None]) -> None:
-        """put: takes each frame, in order."""
+    def __init__(
+        self,
+        put: Callable[[bytes], None],
+        may_send: Callable[[LinkT, DeliveryT], bool],
+        next_frame: Callable[[Piece[LinkT, DeliveryT]], tuple[bytes, memoryview | None]],
+    ) -> None:
+        """What it needs of others.
+
+        Args:
+            put: takes each frame, in order.
+            may_send: whether the next frame of a delivery may go.
+            next_frame: the next frame of a piece, and the bytes that are left of it then, or None.
+        """
         self._put = put
+        self._may_send = may_send
+        self._next_frame = next_frame
         self.next_id = 0
         self.remote_window = 0
         self.size = 0x7FFF_FFFF
         self.bytes_waiting = 0
-        self._pieces: dict[Sender, deque[Piece]] = {}
-        self._heap: list[tuple[int, Sender]] = []
-        self._in_heap: set[Sender] = set()
+        self._pieces: dict[LinkT, deque[Piece[LinkT, DeliveryT]]] = {}
+        self._heap: list[tuple[int, LinkT]] = []
+        self._in_heap: set[LinkT] = set()
         self._order = 0
 
-    def send(self, piece: Piece) -> None:
+    def send(self, piece: Piece[LinkT, DeliveryT]) -> None:
         """Send a piece, as far as it may go now; the rest waits."""
-        link = piece.delivery.link
+        link = piece.link
         if (
             self.remote_window > 0
             and not self._heap  # no link whose turn is before
             and link not in self._pieces
-            and link._may_send(piece.delivery)
+            and self._may_send(link, piece.delivery)
         ):
             remainder = self._send_frame(piece)
             if remainder is None:
@@ -100,7 +113,7 @@ class Outgoing:
         if self.remote_window > 0:
             self.flush()
 
-    def offer(self, link: Sender) -> None:
+    def offer(self, link: LinkT) -> None:
         """Let a link send again what waits of it: a piece or credit has come."""
         if link not in self._in_heap and link in self._pieces:
             self._in_heap.add(link)
@@ -118,9 +131,9 @@ class Outgoing:
             window += min(distance(self.next_id, next_incoming_id), 0)
         self.remote_window = max(window, 0)
 
-    def _send_frame(self, piece: Piece) -> memoryview | None:
+    def _send_frame(self, piece: Piece[LinkT, DeliveryT]) -> memoryview | None:
         """Send the next frame of a piece; what is left of it then."""
-        frame, remainder = piece.delivery._next_frame(piece)
+        frame, remainder = self._next_frame(piece)
         self._put(frame)
         self.remote_window -= 1
         self.next_id = advance(self.next_id, 1)
@@ -131,7 +144,7 @@ class Outgoing:
         while self._heap and self.remote_window > 0:
             link = self._heap[0][1]
             pieces = self._pieces.get(link)
-            if not pieces or not link._may_send(pieces[0].delivery):
+            if not pieces or not self._may_send(link, pieces[0].delivery):
                 heappop(self._heap)
                 self._in_heap.discard(link)
                 continue
@@ -149,9 +162,9 @@ class Outgoing:
                 piece.payload = remainder
                 self.bytes_waiting -= before - len(remainder)
 
-    def remove(self, delivery: OutgoingDelivery) -> None:
+    def remove(self, link: LinkT, delivery: DeliveryT) -> None:
         """Drop what waits of a delivery."""
-        pieces = self._pieces.get(delivery.link)
+        pieces = self._pieces.get(link)
         if pieces is None:
             return
         before = len(pieces)
@@ -162,20 +175,20 @@ class Outgoing:
                 pieces.remove(piece)
                 self.bytes_waiting -= len(piece.payload)
         if not pieces:
-            del self._pieces[delivery.link]
+            del self._pieces[link]
 
-    def abort(self, delivery: OutgoingDelivery) -> None:
+    def abort(self, link: LinkT, delivery: DeliveryT) -> None:
         """Send the end of a delivery that has begun, in place of what waits of it."""
-        pieces = self._pieces.setdefault(delivery.link, deque())
+        pieces = self._pieces.setdefault(link, deque())
         while pieces and pieces[0].delivery is delivery:  # what has begun is first in its queue
             self.bytes_waiting -= len(pieces.popleft().payload)
         self._order += 1
-        piece = Piece(delivery, memoryview(b""), False)
+        piece = Piece(link, delivery, memoryview(b""), False)
         piece.order = pieces[0].order if pieces else self._order
         pieces.appendleft(piece)
-        self.offer(delivery.link)
+        self.offer(link)
 
-    def remove_link(self, link: Sender) -> None:
+    def remove_link(self, link: LinkT) -> None:
         """Drop all that waits of a link."""
         for piece in self._pieces.pop(link, ()):
             self.bytes_waiting -= len(piece.payload)
