@@ -143,7 +143,8 @@ class Fallbacks:
     raises: bool
     def fell_back(self) -> None:
         """Count one, for the reason that was remembered."""
-    def forget_calls(self) -> None: ...
+    def forget_calls(self) -> None:
+        """Count from nothing again: what was called until now was a comparison."""
 
 class DropIn(Fallbacks):
     """Calls, classes and stock functions of one client.
