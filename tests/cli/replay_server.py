@@ -43,7 +43,6 @@ class Broker:
         self.passive: list[str] = []
         self.logins: list[tuple[str | None, str | None, str]] = []
         self.publications: list[Any] = []
-        self.times: list[float] = []
         self.die_after: int | None = None
         self.block_after: int | None = None
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -124,7 +123,6 @@ class Broker:
         return True
 
     def _published(self, channel: Any, message: Any, tag: int) -> None:
-        import time
 
         method = message.method
         if method.exchange and method.exchange not in self.exchanges:
@@ -139,7 +137,6 @@ class Broker:
             channel.connection.close(*self.faults[method.routing_key], amqp.Basic.Publish)
             return
         self.publications.append(message)
-        self.times.append(time.monotonic())
         if method.routing_key in self.unroutable and method.mandatory:
             back = amqp.Basic.Return(312, "NO_ROUTE", method.exchange, method.routing_key)
             channel.send(back, message.properties, message.body)
