@@ -26,20 +26,18 @@ from tests.paths import REPO
 
 CASES = 400
 ASK = """
-import json, time, warnings
+import json, warnings
 import {package}
 warnings.simplefilter("error")
 from tests.dropins.case import run
 from amqpcodec.compat import {module} as dropin
 one = next(one for one in dropin.DROP_INS if one.client == {package!r})
-start = time.process_time()
 one.install()
-spent = time.process_time() - start
 report = one.report()
 one.uninstall()
 warnings.simplefilter("default")
 found = run({codec!r}, {cases}, 0)
-print(json.dumps([report.version, report.is_known, len(report.compiled), report.uncompiled, spent,
+print(json.dumps([report.version, report.is_known, len(report.compiled), report.uncompiled,
                   found.calls, [str(one) for one in found.differences[:5]]]))
 """
 #: Functions that are compiled, at least, in every version.
@@ -63,10 +61,9 @@ def test_a_version_is_known_and_gives_its_own_values(client: str, version: str) 
     assert report[:2] == [version, True]
     assert report[2] >= COMPILED[client]
     assert report[3] == []
-    spent, calls, differences = report[4:]
+    calls, differences = report[4:]
     assert differences == []
     assert calls > CASES / 4
-    assert spent < 0.1  # of which 15 ms are the aim on a quiet machine
 
 
 def test_every_version_is_known() -> None:
