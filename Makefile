@@ -252,6 +252,7 @@ bench-scale: $(DONE)/built $(addprefix $(DONE)/with-,bench spark test) java  ## 
 	$(PY) -m bench.scale $(ARGS)
 
 bench-compat: $(DONE)/built $(DONE)/with-bench $(DONE)/with-clients  ## clients with drop-ins, live
+	$(PY) -m bench.install
 	$(PY) scripts/broker.py run -- $(PY) -m bench.live $(ARGS)
 
 bench-session: $(DONE)/built $(DONE)/with-bench $(DONE)/with-clients  ## clients on a session, live
