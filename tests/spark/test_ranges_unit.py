@@ -131,6 +131,7 @@ def test_states_are_kept_for_their_owner_and_used_again(tmp_path: Path, monkeypa
     state_paths = sorted((tmp_path / "states").rglob("*.state"))
     assert len(state_paths) > 2
     assert all(stat.S_IMODE(state_path.stat().st_mode) == 0o600 for state_path in state_paths)
+    assert {stat.S_IMODE(each.parent.stat().st_mode) for each in state_paths} == {0o700}
     monkeypatch.setattr(ranges, "_pass", None)  # it is not made again
     assert rows(path, **options) == expected
     monkeypatch.undo()
@@ -186,6 +187,22 @@ def test_what_stays_one_task(tmp_path: Path) -> None:
     assert parts == [reading.Files((str(path),))]
     with pytest.raises(ValueError, match="have mounted, not 's3://bucket/states'"):
         tasks(path, stateLocation="s3://bucket/states", maxPartitionBytes="1k")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "places"),
+    [
+        ([], []),
+        ([9], []),
+        ([10], []),  # no range of nothing at the end
+        ([11], [(0, 10)]),
+        ([20, 5], [(0, 10), (1, 0)]),
+        ([4, 6, 1], [(2, 0)]),
+        ([35], [(0, 10), (0, 20), (0, 30)]),
+    ],
+)
+def test_where_files_are_cut(sizes: list[int], places: list[tuple[int, int]]) -> None:
+    assert ranges.cuts(sizes, 10) == places
 
 
 def test_damage_ends_the_ranges(tmp_path: Path) -> None:

@@ -340,6 +340,29 @@ def test_few_directions_of_a_chain_are_kept(tmp_path: Path, monkeypatch: Any) ->
         assert len(chain.tail) <= 3
 
 
+def test_how_much_of_chains_is_kept() -> None:
+    """The bounds that docs/limits.md names: a stream's steps stay small."""
+    assert (microbatches.MAX_CHAINS, journal.DIRECTIONS) == (64, 8192)
+
+
+def test_files_that_all_went_away_are_no_step(
+    tmp_path: Path, monkeypatch: Any, caplog: Any
+) -> None:
+    rotated(RECORDING, tmp_path, 2)
+    query = Query(tmp_path, tmp_path / "states")
+
+    def take(self: Any, file: Any) -> None:
+        raise FileNotFoundError(file.file.path)
+
+    monkeypatch.setattr(microbatches.Planner, "_take", take)
+    with caplog.at_level(logging.WARNING):
+        assert query.batch() is None
+    assert caplog.text.count("went away before it was read") == 2
+    monkeypatch.undo()
+    assert query.go() == 1
+    same(query.rows, one_pass(sorted(tmp_path.glob("*.pcap*"))))
+
+
 def test_no_capture(tmp_path: Path, caplog: Any) -> None:
     files = rotated(RECORDING, tmp_path, 3)
     (tmp_path / "text").write_bytes(b"this is a text and no capture at all")
@@ -433,3 +456,12 @@ def test_a_long_stream_forgets(tmp_path: Path) -> None:
     assert len(list(log.glob("*.json"))) <= 64
     assert len(list(log.glob("*.state"))) <= 3
     assert len(query.reader.journal.at(query.committed).known_files) <= 6
+
+
+def test_a_large_packed_file_is_one_task(tmp_path: Path) -> None:
+    (tmp_path / "one.pcap.gz").write_bytes(RECORDING.read_bytes())
+    query = Query(tmp_path, tmp_path / "states", maxPartitionBytes="2k")
+    batch = query.batch()
+    assert len(list(query.reader.partitions(*batch))) == 1
+    query.commit(batch, query.run(batch))
+    same(query.rows, one_pass([tmp_path / "one.pcap.gz"]))

@@ -120,7 +120,7 @@ class Planner:
         self.runs: list[_Run] = []
         self.tasks: list[Task] = []
         known_files = dict(known_files)
-        file_count = 0
+        is_empty = True
         for file in files:
             try:
                 self._take(file)
@@ -132,8 +132,8 @@ class Planner:
                     raise
                 _log.warning("left out %s: %s", file.file.path, problem)
             known_files[file.file.path] = file.file, file.head
-            file_count += 1
-        if not file_count:
+            is_empty = False
+        if is_empty:
             return None, []
         for run in self.runs:
             self._finish(run)
