@@ -104,17 +104,47 @@ AMQP_APART static int are_utf8(const uint8_t *data, const int32_t *ends, int n) 
     return !inside;
 }
 
-/* n + 1 offsets of an array that others may write to: what is checked must be what is used. */
-AMQP_APART static void copy_ends(int32_t *to, const uint8_t *from, int n) {
-    memcpy(to, from, 4 * ((size_t)n + 1));
-}
+#if defined(__has_builtin)
+#define HAS_SHUFFLE __has_builtin(__builtin_shufflevector)
+#else
+#define HAS_SHUFFLE 0
+#endif
 
-/* The largest size of n values, n + 1 offsets; above the highest int32 where offsets descend. */
-static inline uint32_t largest_size(const int32_t *ends, int n) {
-    uint32_t largest = 0;
-    for (int i = 0; i < n; i++) {
-        uint32_t size = (uint32_t)ends[i + 1] - (uint32_t)ends[i];
+/* Copies n + 1 offsets of an array that others may write to: what is checked must be what is used.
+ * The largest size of the n values; above the highest int32 where offsets descend. It is found in what was
+ * loaded: the copy, read again at other addresses than it was written at, would wait for memory. */
+AMQP_APART static uint32_t copy_ends(int32_t *to, const uint8_t *from, int n) {
+    uint32_t largest = 0, before, end;
+    int i = 0;
+    memcpy(&before, from, 4);
+    to[0] = (int32_t)before;
+#if HAS_SHUFFLE
+    typedef uint32_t Four __attribute__((vector_size(16)));
+    typedef int32_t Signed __attribute__((vector_size(16)));
+    const Four sign = {1U << 31, 1U << 31, 1U << 31, 1U << 31};
+    Four earlier = {0, 0, 0, before}, most[2] = {sign, sign}; /* with the highest bit turned, for signed order */
+    for (; i + 8 <= n; i += 8) {
+        for (int k = 0; k < 2; k++) {
+            Four ends;
+            memcpy(&ends, from + 4 * ((size_t)(i + 4 * k) + 1), 16);
+            memcpy(to + i + 4 * k + 1, &ends, 16);
+            Four size = (ends - __builtin_shufflevector(earlier, ends, 3, 4, 5, 6)) ^ sign;
+            Four more = (Four)((Signed)size > (Signed)most[k]);
+            most[k] = (size & more) | (most[k] & ~more);
+            earlier = ends;
+        }
+    }
+    for (int k = 0; k < 8; k++) {
+        uint32_t size = most[k / 4][k % 4] ^ 1U << 31;
         largest = size > largest ? size : largest;
+    }
+    before = earlier[3];
+#endif
+    for (; i < n; i++) {
+        memcpy(&end, from + 4 * ((size_t)i + 1), 4);
+        to[i + 1] = (int32_t)end;
+        largest = end - before > largest ? end - before : largest;
+        before = end;
     }
     return largest;
 }

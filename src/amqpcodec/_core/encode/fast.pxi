@@ -69,8 +69,8 @@ cdef int look_body(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
         return 0
     if mask == first_rows(n) and s.input_type == IN_BYTES:
         h.body_form = PUT_BODY
-        copy_ends(h.body_ends, s.ends + 4 * (s.at + row), n)
-        largest = look_column(h, s, h.body_ends, n, s.text)
+        largest = copy_ends(h.body_ends, s.ends + 4 * (s.at + row), n)
+        largest = look_column(h, s, h.body_ends, n, largest, s.text)
     else:
         h.body_form = PUT_BODIES
         for i in range(n):
@@ -196,8 +196,7 @@ cdef int same_method(Encoder* e, int64_t row, int n) noexcept nogil:
     length = strlen(e.desc.name)
     if s.input_type == IN_BYTES:
         # offsets of one distance
-        copy_ends(ends, s.ends + 4 * (s.at + row), n)
-        largest = largest_size(ends, n)
+        largest = copy_ends(ends, s.ends + 4 * (s.at + row), n)
         if largest == length and have_size(ends, n, largest) and ends[0] >= 0 and <uint64_t>ends[n] <= s.last \
                 and same_values(s.data + ends[0], <size_t>length, n):
             prefetch_next(s, row, n, True)

@@ -53,10 +53,10 @@ cdef void look_values(FastStep* t, const void* data, uint32_t width) noexcept no
     t.size = width
 
 
-cdef uint32_t look_column(FastPlan* h, const Source* s, const int32_t* ends, int n, bint text) noexcept nogil:
-    """Values of all rows, one after another as in a column with offsets: the size of the largest, or
-    more than any has where they are not as they should be."""
-    cdef uint32_t largest = largest_size(ends, n)
+cdef uint32_t look_column(FastPlan* h, const Source* s, const int32_t* ends, int n, uint32_t largest,
+                          bint text) noexcept nogil:
+    """Values of all rows, one after another as in a column with offsets, which copy_ends copied: the size
+    of the largest, or more than any has where they are not as they should be."""
     cdef size_t safe = h.safe
     if largest > 0xFFFFFF or ends[0] < 0 or <uint64_t>ends[n] > s.last:
         return MAX_U32
@@ -95,9 +95,8 @@ cdef bint dictionary_has(const Source* s, int64_t i) noexcept nogil:
 cdef int look_texts(FastPlan* h, FastStep* t, int64_t row, int n, int32_t* ends) noexcept nogil:
     """A column of bytes that all rows have; 0 or FALLS_BACK. ends: room for its offsets."""
     cdef const Source* s = t.s
-    cdef uint32_t largest
-    copy_ends(ends, s.ends + 4 * (s.at + row), n)
-    largest = look_column(h, s, ends, n, s.text or t.what == STEP_SHORT)
+    cdef uint32_t largest = copy_ends(ends, s.ends + 4 * (s.at + row), n)
+    largest = look_column(h, s, ends, n, largest, s.text or t.what == STEP_SHORT)
     if largest > <uint32_t>(255 if t.what == STEP_SHORT else 0xFFFFFF):
         return FALLS_BACK
     t.data = s.data

@@ -3,8 +3,7 @@
 cdef extern from "encode/block.h" nogil:
     void prefetch_bytes(const uint8_t* p, size_t n)
     bint are_utf8(const uint8_t* data, const int32_t* ends, int n)
-    void copy_ends(int32_t* to, const uint8_t* from_, int n)
-    uint32_t largest_size(const int32_t* ends, int n)
+    uint32_t copy_ends(int32_t* to, const uint8_t* from_, int n)
     bint have_size(const int32_t* ends, int n, uint32_t largest)
     bint same_values(const uint8_t* p, size_t size, int n)
     uint64_t bits_at(const uint8_t* p, int64_t bit, int n)
