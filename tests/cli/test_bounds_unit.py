@@ -63,7 +63,7 @@ def test_messages_that_wait_beyond_the_most_are_left_out_and_counted(run, two, m
     monkeypatch.setattr(handler, "MAX_PENDING", 1)
     result = run("messages", two)
     assert result.status == 0
-    assert "more than 1 messages waited for an answer: 3 of them are left out" in result.err
+    assert "more than 1 messages waited for an answer: the answer lacks 3 of them" in result.err
 
 
 def test_names_beyond_the_most_share_a_row(query, two, monkeypatch):

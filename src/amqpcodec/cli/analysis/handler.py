@@ -30,11 +30,11 @@ class MessageHandler(Analyzer):
         return self.pending_count <= MAX_PENDING
 
     def warnings(self) -> Iterator[str]:
-        """What was forgotten."""
+        """What the answer lacks."""
         if self.forgotten:
             yield (
                 f"more than {MAX_PENDING:,} messages waited for an answer:"
-                f" {self.forgotten:,} of them are left out"
+                f" the answer lacks {self.forgotten:,} of them"
             )
 
     def on_publish(self, message: Message) -> None:

@@ -1122,7 +1122,7 @@ class IncomingDelivery(Delivery):
         self.size = 0
         self._data: bytes | bytearray = b""  # one piece, in however many transfers it comes
         self._message: amqp.Message | None = None
-        self._ignored = False  # its data is of no use: nobody is told of it
+        self._ignored = False  # true: nobody needs its data, and no event names it
         self._has_data = False  # its transfers on this link carried some
         self._skip = 0  # bytes to come that this end has already
         self._counted = 0  # bytes of it among the connection's partial_bytes
