@@ -20,8 +20,9 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
 from amqpcodec.capture._limits import Limits
-from amqpcodec.cli.arguments import parse_arguments, parser
+from amqpcodec.cli.arguments import LimitOption, parse_arguments, parser
 from amqpcodec.cli.errors import UsageError
+from amqpcodec.cli.options import ReplayOptions
 from amqpcodec.cli.replay.identity import (
     CANNOT_CHANGE_MESSAGES,
     PARTS,
@@ -256,11 +257,13 @@ CHANGES: dict[str, list[object]] = {
 def options_of_replay() -> set[str]:
     top = parser()
     [commands] = (a for a in top._actions if isinstance(a, argparse._SubParsersAction))
-    return {action.dest for action in commands.choices["replay"]._actions}
+    actions = commands.choices["replay"]._actions
+    return {action.limit if isinstance(action, LimitOption) else action.dest for action in actions}
 
 
 def identity(*words: object) -> dict[str, Any]:
-    options = parse_arguments(["replay", *map(str, words)])
+    options = parse_arguments(["replay", *map(str, words)]).options
+    assert isinstance(options, ReplayOptions)
     return identity_of(options, Target.of(options.to))
 
 

@@ -5,15 +5,32 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from .._facade.names import split_names
 from .errors import need_extra, print_error
 from .escaping import escaped
+from .options import (
+    AnalysisOptions,
+    CompletionOptions,
+    DissectOptions,
+    FieldsOptions,
+    FramePosition,
+    MessagesOptions,
+    Options,
+    ReplayOptions,
+    ReportOptions,
+    ShowOptions,
+    StatsOptions,
+    TopOptions,
+)
 from .uris import FS_HELP, setting, source, with_stores
 from .version import version
 
-__all__ = ["parse_arguments", "parser"]
+__all__ = ["Command", "options_of", "parse_arguments", "parser"]
+
+T = TypeVar("T", bound=Options)
 
 #: What --help says of --where. {}: an expression that its command takes.
 WHERE_HELP = """\
@@ -47,25 +64,23 @@ EXAMPLES = {
     "fields": "type == int64",
 }
 
-#: Limits of what recordings may make a command do: capture.LimitOptions has them in full.
+#: Limits of what recordings may make a command do: capture.LimitOptions has them in full. Their
+#: defaults are those of capture.
 LIMITS = {
-    "reorder-bytes": "maximum bytes that wait for a missing segment, per direction;"
-    " default: 4194304",
-    "reorder-segments": "maximum segments that wait for a missing one, per direction;"
-    " default: 65536",
-    "open-connections": "maximum open connections; above it those idle for longest end;"
-    " default: 65536",
-    "record-bytes": "maximum bytes of a packet or block of a file; default: 67108864",
-    "frame-bytes": "maximum bytes of a frame; default: 67108864",
-    "message-bytes": "maximum bytes of the frames of a message; default: 67108864",
-    "open-deliveries": "maximum open deliveries of 1.0, per direction; default: 1024",
-    "fragment-bytes": "maximum bytes of incomplete IP packets; default: 8388608",
-    "websocket-bytes": "maximum bytes of a compressed WebSocket message; default: 16777216",
+    "reorder-bytes": "maximum bytes that wait for a missing segment, per direction",
+    "reorder-segments": "maximum segments that wait for a missing one, per direction",
+    "open-connections": "maximum open connections; above it those idle for longest end",
+    "record-bytes": "maximum bytes of a packet or block of a file",
+    "frame-bytes": "maximum bytes of a frame",
+    "message-bytes": "maximum bytes of the frames of a message",
+    "open-deliveries": "maximum open deliveries of 1.0, per direction",
+    "fragment-bytes": "maximum bytes of incomplete IP packets",
+    "websocket-bytes": "maximum bytes of a compressed WebSocket message",
     "websocket-ratio": "maximum ratio of decompressed to compressed bytes of WebSocket messages,"
-    " beyond 1 MiB; default: 128",
-    "max-decompressed-bytes": "maximum bytes after decompression of a file; default: unlimited",
+    " beyond 1 MiB",
+    "max-decompressed-bytes": "maximum bytes after decompression of a file; 0: unlimited",
     "max-compression-ratio": "maximum ratio of decompressed to compressed bytes of a file, beyond"
-    " 64 MiB; default: 16384; 0: unlimited",
+    " 64 MiB; 0: unlimited",
 }
 
 EPILOG = """\
@@ -82,25 +97,68 @@ def where_help(command: str, *before: str) -> dict[str, Any]:
     }
 
 
-def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options that words say."""
+class Command(NamedTuple):
+    """A command as it was written: what runs it, and with which options."""
+
+    run: Callable[[Any], int]
+    options: Options
+
+
+@dataclass(frozen=True)
+class Entry(Generic[T]):
+    """What a command's parser leads to: the class of its options, and the function they go to."""
+
+    kind: type[T]
+    run: Callable[[T], int]
+
+
+def options_of(kind: type[T], namespace: argparse.Namespace) -> T:
+    """The options of a command: each field has the value of the argument of its name.
+
+    Raises:
+        TypeError: a field has no argument, or an argument no field.
+    """
+    values = {name: value for name, value in vars(namespace).items() if name not in OF_PARSER}
+    options = _take(kind, values)
+    if values:
+        raise TypeError(f"{kind.__name__} has no field for: {', '.join(sorted(values))}")
+    return options
+
+
+#: What the parser itself stores: the command's name, and its Entry.
+OF_PARSER = {"name", "command"}
+
+
+def _take(kind: type[T], values: dict[str, Any]) -> T:
+    """The same, taking the values that the fields have out of `values`."""
+    arguments = {}
+    for option in fields(kind):  # type: ignore[arg-type]
+        if isinstance(option.type, type) and issubclass(option.type, Options):
+            arguments[option.name] = _take(option.type, values)
+        elif option.name in values:
+            arguments[option.name] = values.pop(option.name)
+        else:
+            raise TypeError(f"{kind.__name__}.{option.name} has no argument")
+    return kind(**arguments)
+
+
+def parse_arguments(arguments: Sequence[str]) -> Command:
+    """The command that words say."""
     command_parser = parser()
     if "_ARGCOMPLETE" in os.environ:
         from .completion import complete
 
         complete(command_parser)
-    options = command_parser.parse_args(_joined(list(arguments)))
-    if (
-        options.name not in ("fields", "completion")
-        and not options.files
-        and not getattr(options, "interface", None)
-    ):
-        command_parser.error("the following arguments are required: FILE")
-    try:
-        options.files = with_stores(options.files, getattr(options, "fs", ()))
-    except (OSError, ValueError, ImportError) as problem:
-        command_parser.error(str(problem))
-    return options
+    namespace = command_parser.parse_args(_joined(list(arguments)))
+    if "files" in namespace:
+        if not namespace.files and not getattr(namespace, "interface", None):
+            command_parser.error("the following arguments are required: FILE")
+        try:
+            namespace.files = with_stores(namespace.files, namespace.fs)
+        except (OSError, ValueError, ImportError) as problem:
+            command_parser.error(str(problem))
+    entry: Entry[Any] = namespace.command
+    return Command(entry.run, options_of(entry.kind, namespace))
 
 
 def _joined(words: list[str]) -> list[str]:
@@ -129,6 +187,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the usage and the error, and end."""
         super().error(escaped(message))
+
+    def format_help(self) -> str:
+        """The help, with the defaults of limits: capture has them, and takes time to import."""
+        for action in self._actions:
+            if isinstance(action, LimitOption):
+                action.help = action.help_with_default()
+        return super().format_help()
 
 
 class TopLevelParser(Parser):
@@ -203,7 +268,7 @@ def _dissect(commands: Commands) -> None:
         "--workers", type=workers, default=1, metavar="N", help="threads that read files (1)"
     )
     add_interface(dissect)
-    dissect.set_defaults(command=run_dissect)
+    dissect.set_defaults(command=Entry(DissectOptions, run_dissect))
 
 
 def _stats(commands: Commands) -> None:
@@ -217,7 +282,7 @@ def _stats(commands: Commands) -> None:
     stats.add_argument(
         "--format", choices=["table", "json"], default="table", help="default: table"
     )
-    stats.set_defaults(command=run_stats)
+    stats.set_defaults(command=Entry(StatsOptions, run_stats))
 
 
 def _analysis_commands(commands: Commands) -> None:
@@ -232,13 +297,13 @@ def _analysis_commands(commands: Commands) -> None:
         )
         add_source(command)
         add_output(command)
-        _own_arguments(name, command)
+        kind = _own_arguments(name, command)
         add_interface(command)
-        command.set_defaults(command=run_analysis)
+        command.set_defaults(command=Entry(kind, run_analysis(name)))
 
 
-def _own_arguments(name: str, command: argparse.ArgumentParser) -> None:
-    """The options of one analysis."""
+def _own_arguments(name: str, command: argparse.ArgumentParser) -> type[AnalysisOptions]:
+    """Add what one analysis alone takes; the class of its options."""
     if name == "messages":
         command.add_argument(
             "--follow",
@@ -246,7 +311,8 @@ def _own_arguments(name: str, command: argparse.ArgumentParser) -> None:
             help="only messages with this message id or correlation id; or, of those without one,"
             " CONN:CH:TAG as the columns have them, such as 0:1:17",
         )
-    elif name == "top":
+        return MessagesOptions
+    if name == "top":
         kinds = ("exchange", "routing_key", "queue", "connection")
         command.add_argument(
             "--by",
@@ -265,6 +331,8 @@ def _own_arguments(name: str, command: argparse.ArgumentParser) -> None:
         command.add_argument(
             "--per", type=_length, metavar="10s", help="one row for each interval of this length"
         )
+        return TopOptions
+    return AnalysisOptions
 
 
 def _show(commands: Commands) -> None:
@@ -283,7 +351,7 @@ def _show(commands: Commands) -> None:
     add_source(show)
     add_rows(show)
     add_clock(show)
-    show.set_defaults(command=run_show)
+    show.set_defaults(command=Entry(ShowOptions, run_show))
 
 
 def _report(commands: Commands) -> None:
@@ -299,7 +367,7 @@ def _report(commands: Commands) -> None:
         "-o", "--output", metavar="OUT", default="report.html", help="default: report.html"
     )
     add_window(report)
-    report.set_defaults(command=run_report)
+    report.set_defaults(command=Entry(ReportOptions, run_report))
 
 
 def _completion(commands: Commands) -> None:
@@ -311,7 +379,7 @@ def _completion(commands: Commands) -> None:
         epilog=EPILOG,
     )
     completion.add_argument("shell", choices=["bash", "zsh", "fish", "tcsh", "powershell"])
-    completion.set_defaults(command=run_completion, files=[])
+    completion.set_defaults(command=Entry(CompletionOptions, run_completion))
 
 
 def _replay(commands: Commands) -> None:
@@ -328,6 +396,7 @@ def _replay(commands: Commands) -> None:
     add_source(command, secrets=False)
     add_window(command)
     add(command)
+    command.set_defaults(command=Entry(ReplayOptions, run_replay))
 
 
 def _fields(commands: Commands) -> None:
@@ -341,7 +410,7 @@ def _fields(commands: Commands) -> None:
         "of", metavar="COMMAND", nargs="?", help="only those of this command; default: all"
     )
     add_rows(fields)
-    fields.set_defaults(command=run_fields, files=[])
+    fields.set_defaults(command=Entry(FieldsOptions, run_fields))
 
 
 def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
@@ -390,7 +459,15 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
         "limits", "bounds for untrusted files; the command reports each that a file exceeds"
     )
     for name, help_text in LIMITS.items():
-        bounds.add_argument(f"--{name}", type=number, metavar="N", help=help_text)
+        bounds.add_argument(
+            f"--{name}",
+            dest="limits",
+            action=LimitOption,
+            type=number,
+            default={},
+            metavar="N",
+            help=help_text,
+        )
     if not secrets:
         command.set_defaults(show_secrets=False)
         return
@@ -478,6 +555,34 @@ def add_rows(command: argparse.ArgumentParser) -> None:
     command.add_argument("--limit", type=number, metavar="N", help="maximum number of rows")
 
 
+class LimitOption(argparse.Action):
+    """``--reorder-bytes N`` and the like: ``limits``, the limits that were given, by name."""
+
+    @property
+    def limit(self) -> str:
+        """The name in capture.LimitOptions."""
+        [option] = self.option_strings
+        return option.removeprefix("--").replace("-", "_")
+
+    def help_with_default(self) -> str:
+        """What --help says of it."""
+        from ..capture._limits import LIMITS as DEFAULTS
+
+        [option] = self.option_strings
+        help_text = LIMITS[option.removeprefix("--")]
+        return f"{help_text}; default: {getattr(DEFAULTS, self.limit)}"
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Add one."""
+        namespace.limits = {**namespace.limits, self.limit: values}
+
+
 class KeyLogOption(argparse.Action):
     """``--keylog FILE``: ``keylog``, its secrets, and ``keylog_path``, its name."""
 
@@ -538,7 +643,7 @@ def workers(text: str) -> int:
     return int(text)
 
 
-def _place(text: str) -> tuple[int | None, tuple[int, int] | None]:
+def _place(text: str) -> FramePosition:
     """A frame's number, or its place in the file."""
     parts = text.split(":")
     if not all(part.isascii() and part.isdigit() for part in parts) or len(parts) > 2:
@@ -581,7 +686,7 @@ def _length(text: str) -> int:
     return length(text)
 
 
-def run_dissect(options: argparse.Namespace) -> int:
+def run_dissect(options: DissectOptions) -> int:
     """``amqpcodec dissect``."""
     need_extra()
     from .dissect import dissect
@@ -589,7 +694,7 @@ def run_dissect(options: argparse.Namespace) -> int:
     return dissect(options)
 
 
-def run_stats(options: argparse.Namespace) -> int:
+def run_stats(options: StatsOptions) -> int:
     """``amqpcodec stats``."""
     need_extra()
     from .stats import stats
@@ -597,16 +702,20 @@ def run_stats(options: argparse.Namespace) -> int:
     return stats(options)
 
 
-def run_analysis(options: argparse.Namespace) -> int:
+def run_analysis(name: str) -> Callable[[AnalysisOptions], int]:
     """``amqpcodec connections`` and the like."""
-    need_extra()
-    from .analysis import analyzer_class
-    from .analysis.run import run_analyzer
 
-    return run_analyzer(analyzer_class(options.name), options)
+    def run(options: AnalysisOptions) -> int:
+        need_extra()
+        from .analysis import analyzer_class
+        from .analysis.run import run_analyzer
+
+        return run_analyzer(analyzer_class(name), options)
+
+    return run
 
 
-def run_show(options: argparse.Namespace) -> int:
+def run_show(options: ShowOptions) -> int:
     """``amqpcodec show``."""
     need_extra()
     from .show import show
@@ -614,7 +723,7 @@ def run_show(options: argparse.Namespace) -> int:
     return show(options)
 
 
-def run_report(options: argparse.Namespace) -> int:
+def run_report(options: ReportOptions) -> int:
     """``amqpcodec report``."""
     need_extra()
     from .report import report
@@ -622,7 +731,15 @@ def run_report(options: argparse.Namespace) -> int:
     return report(options)
 
 
-def run_completion(options: argparse.Namespace) -> int:
+def run_replay(options: ReplayOptions) -> int:
+    """``amqpcodec replay``."""
+    need_extra()
+    from .replay.run import replay
+
+    return replay(options)
+
+
+def run_completion(options: CompletionOptions) -> int:
     """``amqpcodec completion``."""
     from .completion import script
 
@@ -630,7 +747,7 @@ def run_completion(options: argparse.Namespace) -> int:
     return 0
 
 
-def run_fields(options: argparse.Namespace) -> int:
+def run_fields(options: FieldsOptions) -> int:
     """``amqpcodec fields``."""
     need_extra()
     from .fields import fields

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-
 __all__ = ["names_of"]
 
 
-def names_of(command: str, options: argparse.Namespace | None = None) -> list[str]:
-    """What --fields, --where and --sort of a command take. options: as far as they are known."""
+def names_of(command: str, level: str = "frame", protocol: str | None = None) -> list[str]:
+    """What --fields, --where and --sort of a command take. level, protocol: of dissect."""
     from .analysis import ANALYZERS, analyzer_class
 
     if command in ANALYZERS:
@@ -25,6 +23,4 @@ def names_of(command: str, options: argparse.Namespace | None = None) -> list[st
         return list(FIELDS.names)
     from .selection import columns_of
 
-    level = getattr(options, "level", None) or "frame"
-    protocol = "1.0" if getattr(options, "protocol", None) == "1.0" else None
-    return list(columns_of(level, protocol))
+    return list(columns_of(level, "1.0" if protocol == "1.0" else None))

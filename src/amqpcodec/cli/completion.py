@@ -46,12 +46,13 @@ def _complete_names(name: str, command: argparse.ArgumentParser) -> None:
 
 
 def _completer(command: str) -> Callable[..., Iterable[str]]:
-    def names(prefix: str, parsed_args: argparse.Namespace, **more: object) -> Iterable[str]:
+    def names(prefix: str, parsed_args: object, **more: object) -> Iterable[str]:
         """What may follow the last comma."""
         from .columns import names_of
 
         before, comma, _ = prefix.rpartition(",")
-        columns = names_of(command, parsed_args)
+        level = getattr(parsed_args, "level", None) or "frame"
+        columns = names_of(command, level, getattr(parsed_args, "protocol", None))
         return [f"{before}{comma}{column}" for column in columns]
 
     return names

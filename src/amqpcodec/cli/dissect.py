@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from typing import IO
@@ -13,6 +12,7 @@ from .. import capture
 from .errors import USAGE
 from .groups import Group
 from .live import Cancelled
+from .options import DissectOptions
 from .ordering import Ordering, sort_keys
 from .output import Output, check_output, output_format
 from .progress import Progress
@@ -26,36 +26,44 @@ from .traces import are_traces, dissect_traces
 __all__ = ["dissect"]
 
 
-def dissect(options: argparse.Namespace) -> int:
+def dissect(options: DissectOptions) -> int:
     """Read every file, write what was asked for, and say on stderr what was wrong."""
-    check_output(options)
+    source, shown = options.source, options.rows
+    check_output(shown.output, source)
     if are_traces(options):
         return dissect_traces(options)
-    format_name = output_format(options)
+    format_name = output_format(shown)
     clock = Clock(options.clock)
-    keys = sort_keys(options.sort)
-    summary = format_name == "table" and options.fields is None
-    names, routing = options.fields, False
+    keys = sort_keys(shown.sort)
+    summary = format_name == "table" and shown.fields is None
+    names, routing = shown.fields, False
     if summary:
-        routing = options.output in (None, "-") and narrow_terminal(sys.stdout)
-        names = usual(options.level, options.protocol, routing)
-    window = Window(options.since, options.until, clock)
+        routing = shown.output in (None, "-") and narrow_terminal(sys.stdout)
+        names = usual(options.level, source.protocol, routing)
+    window = Window(options.time.since, options.time.until, clock)
     sort = [name for name, _ in keys]
-    selection = Selection(options.level, options.protocol, names, options.where, sort, window)
+    selection = Selection(options.level, source.protocol, names, shown.where, sort, window)
     selection.routing = routing
-    if format_name == "table" and names and len(options.files) > 1 and "file" not in names:
+    if format_name == "table" and names and len(source.files) > 1 and "file" not in names:
         selection.shown = names = ["file", *names]
-    ordering = Ordering(keys, options.limit)
+    ordering = Ordering(keys, shown.limit)
 
     def table(out: IO[str]) -> Table:
         return Table(out, clock)
 
     with (
         Cancelled() as stop,
-        Output(options.output, format_name, clock, table, options.csv_raw) as output,
-        Progress(options.output) as bar,
+        Output(shown.output, format_name, clock, table, shown.csv_raw) as output,
+        Progress(shown.output) as bar,
     ):
-        reading = Reading(options, bar, stop)
+        reading = Reading(
+            source,
+            bar,
+            stop,
+            interface=options.interface,
+            follow=options.follow,
+            workers=options.workers,
+        )
 
         def rows(group: Group) -> Iterator[pa.RecordBatch]:
             for batch in reading.batches(group, options.level, selection.fields):
@@ -67,7 +75,7 @@ def dissect(options: argparse.Namespace) -> int:
         reading.show(rows, ordering, write)
         if output.target is None and reading.status != USAGE:
             # No rows at all: what is written has its columns, for those who read it.
-            schema = pa.schema(capture.schema(options.level, selection.fields, options.protocol))
+            schema = pa.schema(capture.schema(options.level, selection.fields, source.protocol))
             empty = selection.complete(pa.RecordBatch.from_pylist([], schema))
             output.write(selection.shown_columns(selection.matching_rows(empty), names))
         return reading.interrupted()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from typing import IO
 
@@ -12,6 +11,7 @@ from .analysis import ANALYZERS, analyzer_class
 from .analysis.run import schema_of
 from .errors import UsageError
 from .naming import ALIASES, check_names
+from .options import FieldsOptions
 from .ordering import Ordering, sort_keys
 from .output import Output, output_format
 from .selection import OPTIONAL_COLUMNS, columns_of, filter_rows, parse_where
@@ -33,26 +33,27 @@ SCHEMA = pa.schema([
 PARTS = "has parts: {}.NAME"
 
 
-def fields(options: argparse.Namespace) -> int:
+def fields(options: FieldsOptions) -> int:
     """Write what is known."""
     commands = ("dissect", "show", *ANALYZERS)
     if options.of is not None and options.of not in commands:
         raise UsageError(f"{options.of!r} is no command with columns: {', '.join(commands)}")
-    format_name = output_format(options)
+    shown = options.rows
+    format_name = output_format(shown)
     clock = Clock()
-    predicate = parse_where(options.where, {})
-    keys = sort_keys(options.sort)
-    check_names(SCHEMA.names, options.fields, predicate.names() if predicate else [], keys)
+    predicate = parse_where(shown.where, {})
+    keys = sort_keys(shown.sort)
+    check_names(SCHEMA.names, shown.fields, predicate.names() if predicate else [], keys)
     rows = [row for row in _rows() if options.of in (None, row["command"])]
     batch = filter_rows(pa.RecordBatch.from_pylist(rows, SCHEMA), predicate)
-    ordering = Ordering(keys, options.limit)
+    ordering = Ordering(keys, shown.limit)
 
     def table(out: IO[str]) -> Table:
         return Table(out, clock, limits={"type": 40})
 
-    with Output(options.output, format_name, clock, table, options.csv_raw) as output:
+    with Output(shown.output, format_name, clock, table, shown.csv_raw) as output:
         for ordered_rows in (*ordering.add(batch), *ordering.remaining_rows()):
-            output.write(ordered_rows.select(options.fields or SCHEMA.names))
+            output.write(ordered_rows.select(shown.fields or SCHEMA.names))
     return 0
 
 

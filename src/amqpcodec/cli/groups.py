@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from collections import Counter
@@ -16,6 +15,7 @@ from ..capture._limits import Limits, Unpacking
 from ..capture._link import Arrangement, in_the_middle
 from ..capture._notices import other_protocols, unread_links
 from .errors import BAD_DATA, OK, USAGE, print_error
+from .options import SourceOptions
 from .otherports import header_ports
 from .uris import Uri, readable
 
@@ -138,13 +138,10 @@ def _instead(reader: capture.Reader, files: Iterable[Path | Uri]) -> str:
     return f" ({', '.join(findings)}{hint})" if findings else ""
 
 
-def limits(options: argparse.Namespace, kind: type[Unpacking] = Limits) -> dict[str, Any]:
+def limits(source: SourceOptions, kind: type[Unpacking] = Limits) -> dict[str, Any]:
     """The limits of this kind that were given, as readers take them."""
-    return {
-        limit_field.name: limit
-        for limit_field in fields(kind)
-        if (limit := getattr(options, limit_field.name)) is not None
-    }
+    names = {limit_field.name for limit_field in fields(kind)}
+    return {name: limit for name, limit in source.limits.items() if name in names}
 
 
 def group_files(files: Iterable[Path | Uri], arrangement: Arrangement) -> Iterator[Group]:

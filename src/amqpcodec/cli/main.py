@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from .arguments import parse_arguments
 from .errors import INTERRUPTED, OK, USAGE, UsageError, print_error
@@ -16,12 +15,11 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status."""
     try:
-        options = parse_arguments(sys.argv[1:] if arguments is None else arguments)
+        command = parse_arguments(sys.argv[1:] if arguments is None else arguments)
     except SystemExit as ended:  # argparse has said why
         return ended.code if isinstance(ended.code, int) else USAGE
     try:
-        command: Callable[[argparse.Namespace], int] = options.command
-        status = command(options)
+        status = command.run(command.options)
         sys.stdout.flush()
         return status
     except UsageError as error:

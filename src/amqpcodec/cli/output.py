@@ -5,7 +5,6 @@ A file appears under its name when it is whole: until then it has another one be
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import stat
@@ -20,6 +19,7 @@ import pyarrow.parquet as pq
 from .delimited import Csv
 from .errors import UsageError
 from .jsonl import lines
+from .options import RowOptions, SourceOptions
 from .table import Table
 from .times import Clock
 from .uris import readable
@@ -40,7 +40,7 @@ BY_SUFFIX = {
 Write = Callable[[pa.RecordBatch], None]
 
 
-def output_format(options: argparse.Namespace) -> str:
+def output_format(options: RowOptions) -> str:
     """What was asked for, or what the name of the output says.
 
     Raises:
@@ -49,7 +49,7 @@ def output_format(options: argparse.Namespace) -> str:
     if options.format is not None:
         if options.format == "parquet" and options.output in (None, "-") and sys.stdout.isatty():
             raise UsageError("Parquet is not for a terminal: name a file with -o")
-        return str(options.format)
+        return options.format
     if options.output in (None, "-"):
         return "table"
     suffix = Path(options.output).suffix.lower()
@@ -63,17 +63,22 @@ def output_format(options: argparse.Namespace) -> str:
     return BY_SUFFIX[suffix]
 
 
-def check_output(options: argparse.Namespace) -> None:
+def check_output(path: str | None, source: SourceOptions) -> None:
     """Refuse an output that is an input, under whatever name, before anything is read.
 
     Raises:
         UsageError: it is one.
     """
-    if options.output not in (None, "-"):
-        refuse_input(options, "-o", options.output)
+    if path is not None and path != "-":
+        refuse_input("-o", path, source)
 
 
-def refuse_input(options: argparse.Namespace, option: str, path: str | os.PathLike[str]) -> None:
+def refuse_input(
+    option: str,
+    path: str | os.PathLike[str],
+    source: SourceOptions,
+    certificates: Path | None = None,
+) -> None:
     """Refuse a file to be written that a command reads. option: the one that names it.
 
     Raises:
@@ -83,14 +88,13 @@ def refuse_input(options: argparse.Namespace, option: str, path: str | os.PathLi
         output = os.stat(path)
     except OSError:
         return  # nothing is there that could be spoiled
-    if any(os.path.samestat(output, stat) for stat in _inputs(options)):
+    if any(os.path.samestat(output, stat) for stat in _inputs(source, certificates)):
         raise UsageError(f"{option} {path} is a file that this command reads: name another one")
 
 
-def _inputs(options: argparse.Namespace) -> Iterator[os.stat_result]:
+def _inputs(source: SourceOptions, certificates: Path | None) -> Iterator[os.stat_result]:
     """The files of this machine that a command reads: recordings, standard input, secrets."""
-    sources = [readable(file) for file in options.files]
-    for file in [*sources, *(getattr(options, name, None) for name in ("keylog_path", "cafile"))]:
+    for file in [*map(readable, source.files), source.keylog_path, certificates]:
         with contextlib.suppress(OSError, ValueError):
             if file == "-":
                 yield os.fstat(sys.stdin.fileno())

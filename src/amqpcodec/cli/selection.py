@@ -11,7 +11,7 @@ from . import where
 from .errors import UsageError
 from .naming import ALIASES, no_column, pick_columns, split
 from .summary import COMPUTED_COLUMNS, computed_column, needs
-from .times import Clock, Window
+from .times import Window
 
 __all__ = ["OPTIONAL_COLUMNS", "Selection", "columns_of", "filter_rows", "parse_where"]
 
@@ -169,8 +169,3 @@ class Selection:
 
     def _usual(self) -> list[str]:
         return list(pa.schema(capture.schema(self.level, None, self.protocol)).names)
-
-
-def show_clock(options: object) -> Clock:
-    """The clock that was asked for."""
-    return Clock(getattr(options, "clock", None) or "utc")

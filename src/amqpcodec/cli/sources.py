@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import sys
@@ -17,6 +16,7 @@ from ..capture._read import TLS_PORT
 from .errors import BAD_DATA, INTERRUPTED, OK, USAGE, UsageError, print_error
 from .groups import Group, group_files, limits, one_by_one
 from .live import Cancelled, Follow, Interface, Pipe, is_live
+from .options import SourceOptions
 from .ordering import Ordering
 from .progress import Progress
 
@@ -57,9 +57,23 @@ class Reading:
             for batch in reading.batches(group, "frame", fields): ...
     """
 
-    def __init__(self, options: argparse.Namespace, bar: Progress, stop: Cancelled) -> None:
-        """Nothing is opened yet. stop: what ends the reading."""
-        self.options = options
+    def __init__(
+        self,
+        source: SourceOptions,
+        bar: Progress,
+        stop: Cancelled,
+        *,
+        interface: str | None = None,
+        follow: bool = False,
+        workers: int = 1,
+    ) -> None:
+        """Nothing is opened yet.
+
+        stop: what ends the reading. interface: is recorded, in place of files. follow: read on as
+        the file grows. workers: threads.
+        """
+        self.source = source
+        self.interface, self.follow, self.workers = interface, follow, workers
         self.bar = bar
         self.stop = stop
         self.status = OK
@@ -73,10 +87,10 @@ class Reading:
         self.growing: Pipe | None = None
         #: The group that is read, and its reader.
         self._current: tuple[Group, capture.Reader] | None = None
-        if getattr(options, "interface", None):
-            self.all_groups: list[Group] = [Group([Path(options.interface)])]
+        if interface:
+            self.all_groups: list[Group] = [Group([Path(interface)])]
         else:
-            self.all_groups = list(group_files(options.files, options.arrangement))
+            self.all_groups = list(group_files(source.files, source.arrangement))
 
     def groups(self) -> Iterator[Group]:
         """What was named, one after the other, each to be read before the next one is asked for."""
@@ -114,7 +128,7 @@ class Reading:
         self, group: Group, level: str, fields: list[str] | None, redact: bool
     ) -> Iterator[capture.Batch]:
         """Raises ReadError with what is wrong, or UsageError for what the user got wrong."""
-        options = self.options
+        options = self.source
 
         def make(sources: Any) -> capture.Reader:
             return capture.read(
@@ -126,7 +140,7 @@ class Reading:
                 protocol=options.protocol,
                 redact=redact and not options.show_secrets,
                 files=group.arrangement,
-                workers=getattr(options, "workers", 1),
+                workers=self.workers,
                 **limits(options),
             )
 
@@ -203,15 +217,15 @@ class Reading:
 
     def _growing(self, group: Group, stack: contextlib.ExitStack) -> Pipe | None:
         """What is to be read as it comes, if it is such."""
-        options, name = self.options, str(group.files[0])
-        if getattr(options, "interface", None):
-            ports = options.ports if options.keylog is None else (*options.ports, TLS_PORT)
-            interface = Interface(options.interface, ports, self.stop)
+        source, name = self.source, str(group.files[0])
+        if self.interface:
+            ports = source.ports if source.keylog is None else (*source.ports, TLS_PORT)
+            interface = Interface(self.interface, ports, self.stop)
             stack.callback(interface.child.kill)
             return interface
         if is_live(name):
             return Pipe(sys.stdin.fileno(), name, self.stop)
-        if options.name == "dissect" and options.follow:
+        if self.follow:
             followed = Follow(name, self.stop)
             stack.callback(os.close, followed.fd)
             return followed

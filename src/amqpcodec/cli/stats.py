@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import Counter
@@ -16,19 +15,20 @@ from .. import capture
 from .errors import BAD_DATA, OK, USAGE, UsageError, print_error
 from .escaping import escaped, escaped_json
 from .groups import Group, group_files, limits, one_by_one
+from .options import SourceOptions, StatsOptions
 from .otherports import header_ports
 from .progress import Progress
 
 __all__ = ["stats"]
 
 
-def stats(options: argparse.Namespace) -> int:
+def stats(options: StatsOptions) -> int:
     """Count every file, and write what was counted."""
-    status = OK
+    source, status = options.source, OK
     with Progress(None) as bar:
-        for group in one_by_one(group_files(options.files, options.arrangement)):
+        for group in one_by_one(group_files(source.files, source.arrangement)):
             try:
-                counted = count(options, group, bar)
+                counted = count(source, group, bar)
             except capture.CaptureError as error:
                 place = "" if str(group) in str(error) else f"{group}: "
                 print_error(f"{place}{error}")
@@ -88,17 +88,17 @@ def _code(fields: Mapping[str, Any]) -> str | None:
     return None if code in (None, 0, 200) else str(code)
 
 
-def count(options: argparse.Namespace, group: Group, bar: Progress) -> list[dict[str, Any]]:
+def count(source: SourceOptions, group: Group, bar: Progress) -> list[dict[str, Any]]:
     """What each file of a group holds: that of capture.stats(), with closes among the errors."""
 
     def make(sources: Any) -> capture.Reader:
         return Closes(
             sources,
-            options.protocol,
-            ports=options.ports,
+            source.protocol,
+            ports=source.ports,
             files=group.arrangement,
-            keylog=options.keylog,
-            **limits(options),
+            keylog=source.keylog,
+            **limits(source),
         )
 
     reader = group.open_reader(make, bar.watch)
@@ -116,7 +116,7 @@ def count(options: argparse.Namespace, group: Group, bar: Progress) -> list[dict
         of_file["errors"] += sum(closes.values())
         if "other ports" in of_file["skipped"]:
             file = group.source_of(name)
-            port_counts = header_ports([file], options.ports, reader.limits)
+            port_counts = header_ports([file], source.ports, reader.limits)
             of_file["protocol_headers_to_other_ports"] = {
                 str(port): n for port, n in port_counts.items()
             }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import warnings
@@ -15,6 +14,7 @@ from ..capture._limits import Unpacking
 from .errors import BAD_DATA, OK, USAGE, UsageError, print_error
 from .groups import limits
 from .live import is_live
+from .options import DissectOptions, SourceOptions
 from .ordering import Ordering, sort_keys
 from .output import Output, output_format
 from .selection import filter_rows, parse_where
@@ -28,16 +28,16 @@ __all__ = ["are_traces", "dissect_traces"]
 SHOWN = ["timestamp", "direction", "exchange", "routing_key", "queue", "body", "error"]
 
 
-def are_traces(options: argparse.Namespace) -> bool:
+def are_traces(options: DissectOptions) -> bool:
     """Whether the files are traces, by their first bytes.
 
     Raises:
         UsageError: some are, and others are not.
     """
-    if options.follow or getattr(options, "interface", None):
+    if options.follow or options.interface:
         return False
     are_trace = []
-    for file in options.files:
+    for file in options.source.files:
         with contextlib.suppress(OSError, ValueError):
             are_trace.append(not is_live(str(file)) and traces.is_trace(readable(file)))
     if any(are_trace) and not all(are_trace):
@@ -45,35 +45,36 @@ def are_traces(options: argparse.Namespace) -> bool:
     return any(are_trace)
 
 
-def dissect_traces(options: argparse.Namespace) -> int:
+def dissect_traces(options: DissectOptions) -> int:
     """Write the rows of every trace; the exit status."""
+    shown = options.rows
     clock = Clock(options.clock)
-    format_name = output_format(options)
-    keys = sort_keys(options.sort)
-    names = options.fields or (SHOWN if format_name == "table" else traces.schema().names)
+    format_name = output_format(shown)
+    keys = sort_keys(shown.sort)
+    names = shown.fields or (SHOWN if format_name == "table" else traces.schema().names)
     for name in [*names, *(key for key, _ in keys)]:
         if name not in traces.schema().names:
             raise UsageError(
                 f"a trace has no column {name!r}, only {', '.join(traces.schema().names)}"
             )
-    predicate = parse_where(options.where, {})
-    window = Window(options.since, options.until, clock)
-    ordering = Ordering(keys, options.limit)
+    predicate = parse_where(shown.where, {})
+    window = Window(options.time.since, options.time.until, clock)
+    ordering = Ordering(keys, shown.limit)
     status = OK
     with Output(
-        options.output, format_name, clock, lambda out: Table(out, clock), options.csv_raw
+        shown.output, format_name, clock, lambda out: Table(out, clock), shown.csv_raw
     ) as output:
-        for file in options.files:
+        for file in options.source.files:
             errors = 0
             try:
-                for batch in _batches(readable(file), options):
+                for batch in _batches(readable(file), options.source):
                     errors += batch.num_rows - batch.column("error").null_count
                     window.begin(batch.column("timestamp"))
                     for rows in ordering.add(filter_rows(window.rows(batch), predicate)):
                         output.write(rows.select(names))
                     if ordering.is_complete:
                         print_error(
-                            f"{file}: not read to the end (--limit {options.limit} was reached)"
+                            f"{file}: not read to the end (--limit {shown.limit} was reached)"
                         )
                         break
             except OSError as error:
@@ -89,10 +90,10 @@ def dissect_traces(options: argparse.Namespace) -> int:
     return status
 
 
-def _batches(file: str | os.PathLike[str], options: argparse.Namespace) -> Iterator[pa.RecordBatch]:
+def _batches(file: str | os.PathLike[str], source: SourceOptions) -> Iterator[pa.RecordBatch]:
     # It is said by the row at the end.
     warnings.simplefilter("ignore", capture.CaptureWarning)
     try:
-        yield from traces.read(file, **limits(options, Unpacking))
+        yield from traces.read(file, **limits(source, Unpacking))
     except ValueError as error:
         raise UsageError(str(error)) from None

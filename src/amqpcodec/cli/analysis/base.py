@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 
+from ..options import AnalysisOptions
 from ..times import Window
 
 __all__ = ["TIME", "Analyzer", "Row", "plain"]
@@ -45,19 +45,24 @@ class Analyzer:
     #: Said in place of an empty table.
     NOTHING: ClassVar[str] = "nothing"
 
-    def __init__(self, options: argparse.Namespace, window: Window) -> None:
+    def __init__(self, window: Window) -> None:
         """window: of time; batches end before its end."""
-        self.options, self.window = options, window
+        self.window = window
         #: (connection, direction, time in ns) of connections that a TCP reset ended: at the end.
         self.resets: list[tuple[int, str, int | None]] = []
 
     @classmethod
-    def table(cls, options: argparse.Namespace) -> tuple[str, ...]:
+    def from_options(cls, options: AnalysisOptions, window: Window) -> Self:
+        """An analyzer as its command asks for it."""
+        return cls(window)
+
+    @classmethod
+    def table(cls, options: AnalysisOptions) -> tuple[str, ...]:
         """The columns of the table, where none are asked for."""
         return cls.TABLE
 
     @classmethod
-    def sort(cls, options: argparse.Namespace) -> tuple[str, ...]:
+    def sort(cls, options: AnalysisOptions) -> tuple[str, ...]:
         """The order of rows, where none is asked for."""
         return cls.SORT
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -65,9 +64,9 @@ class Errors(Analyzer):
     }  # fmt: skip
     NOTHING = "nothing went wrong in what was read"
 
-    def __init__(self, options: argparse.Namespace, window: Window) -> None:
+    def __init__(self, window: Window) -> None:
         """Nothing was seen yet."""
-        super().__init__(options, window)
+        super().__init__(window)
         self.peers: dict[int, Peer] = {}
         self.silences = Silences()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 
 from ..times import Window
@@ -18,9 +17,9 @@ MAX_PENDING = 1_000_000
 class MessageHandler(Analyzer):
     """Has a method ``on_...`` for what happens to a message; analyzers override those they need."""
 
-    def __init__(self, options: argparse.Namespace, window: Window) -> None:
+    def __init__(self, window: Window) -> None:
         """Nothing was seen yet."""
-        super().__init__(options, window)
+        super().__init__(window)
         self.pending_count = 0
         self.forgotten = 0
 

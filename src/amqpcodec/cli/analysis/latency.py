@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import OrderedDict
 from collections.abc import Iterator
 
@@ -44,9 +43,9 @@ class Latency(Traffic):
     OPTIONAL = ("p95_ms", "min_ms", "mean_ms", "exchange")
     NOTHING = "nothing was answered: no confirm, ack, get or reply"
 
-    def __init__(self, options: argparse.Namespace, window: Window) -> None:
+    def __init__(self, window: Window) -> None:
         """No sample yet."""
-        super().__init__(options, window)
+        super().__init__(window)
         self.samples: dict[Key, Durations] = {}
         self.requests: OrderedDict[str, tuple[Message, int | None]] = OrderedDict()
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import pyarrow as pa
 
+from ..options import AnalysisOptions, MessagesOptions
 from ..times import Window
 from .base import TIME
 from .records import Message, Record
@@ -62,10 +62,10 @@ class Messages(Traffic):
     }  # fmt: skip
     NOTHING = "no message"
 
-    def __init__(self, options: argparse.Namespace, window: Window) -> None:
-        """Nothing was seen yet."""
-        super().__init__(options, window)
-        self.followed_id: str | None = options.follow
+    def __init__(self, window: Window, followed_id: str | None = None) -> None:
+        """Nothing was seen yet. followed_id: of the messages that have rows; None: all have."""
+        super().__init__(window)
+        self.followed_id = followed_id
         self.place: tuple[int, ...] | None = None
         if self.followed_id and PLACE.fullmatch(self.followed_id):
             self.place = tuple(map(int, self.followed_id.split(":")))
@@ -75,8 +75,15 @@ class Messages(Traffic):
         self.ids = 0
 
     @classmethod
-    def sort(cls, options: argparse.Namespace) -> tuple[str, ...]:
+    def from_options(cls, options: AnalysisOptions, window: Window) -> Self:
+        """See --follow."""
+        assert isinstance(options, MessagesOptions)
+        return cls(window, options.follow)
+
+    @classmethod
+    def sort(cls, options: AnalysisOptions) -> tuple[str, ...]:
         """What is followed is in order of time; all messages come as they are read."""
+        assert isinstance(options, MessagesOptions)
         return ("time",) if options.follow else ()
 
     def on_record(self, record: Record) -> None:

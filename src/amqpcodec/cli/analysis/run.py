@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Iterator
 from typing import IO
 
@@ -12,6 +11,7 @@ from ..errors import USAGE, print_error
 from ..groups import Group
 from ..live import Cancelled
 from ..naming import ALIASES, no_column, pick_columns, split
+from ..options import AnalysisOptions
 from ..ordering import Ordering, sort_keys
 from ..output import Output, check_output, output_format
 from ..progress import Progress
@@ -37,7 +37,7 @@ class Answer:
     """Which rows and columns of an answer are shown."""
 
     def __init__(
-        self, analyzer_class: type[Analyzer], options: argparse.Namespace, table: bool
+        self, analyzer_class: type[Analyzer], options: AnalysisOptions, table: bool
     ) -> None:
         """table: the columns of the table, where none are asked for.
 
@@ -45,10 +45,10 @@ class Answer:
             UsageError: a name is no column of this answer.
         """
         self.schema = schema_of(analyzer_class)
-        self.keys = sort_keys(options.sort or list(analyzer_class.sort(options)))
-        self.where: Expression | None = parse_where(options.where, {})
+        self.keys = sort_keys(options.rows.sort or list(analyzer_class.sort(options)))
+        self.where: Expression | None = parse_where(options.rows.where, {})
         for option, names in (
-            ("--fields", options.fields or ()),
+            ("--fields", options.rows.fields or ()),
             ("--where", self.where.names() if self.where else ()),
             ("--sort", [name for name, _ in self.keys]),
         ):
@@ -57,7 +57,7 @@ class Answer:
         if self.where is not None:
             self.where = self.where.renamed({n: self._column(n) for n in self.where.names()})
         self.keys = [(self._column(name), order) for name, order in self.keys]
-        self.names = options.fields or (
+        self.names = options.rows.fields or (
             list(analyzer_class.table(options)) if table else self.schema.names
         )
 
@@ -87,25 +87,26 @@ class Answer:
         return pick_columns(batch, [(name, self._column(name)) for name in self.names])
 
 
-def run_analyzer(analyzer_class: type[Analyzer], options: argparse.Namespace) -> int:
+def run_analyzer(analyzer_class: type[Analyzer], options: AnalysisOptions) -> int:
     """Read every file, and write the answer."""
-    check_output(options)
-    format_name = output_format(options)
+    shown = options.rows
+    check_output(shown.output, options.source)
+    format_name = output_format(shown)
     answer = Answer(analyzer_class, options, format_name == "table")
     clock = Clock(options.clock)
-    ordering = Ordering(answer.keys, options.limit)
+    ordering = Ordering(answer.keys, shown.limit)
 
     def table(out: IO[str]) -> Table:
-        optional = analyzer_class.OPTIONAL if options.fields is None else ()
+        optional = analyzer_class.OPTIONAL if shown.fields is None else ()
         return Table(out, clock, wrap=True, styles=analyzer_class.STYLES, optional=optional)
 
     with (
         Cancelled() as stop,
-        Output(options.output, format_name, clock, table, options.csv_raw) as output,
-        Progress(options.output) as bar,
+        Output(shown.output, format_name, clock, table, shown.csv_raw) as output,
+        Progress(shown.output) as bar,
     ):
-        reading = Reading(options, bar, stop)
-        if format_name == "table" and options.fields is None and len(reading.all_groups) > 1:
+        reading = Reading(options.source, bar, stop, interface=options.interface)
+        if format_name == "table" and shown.fields is None and len(reading.all_groups) > 1:
             answer.names = ["file", *answer.names]
 
         def rows(group: Group) -> Iterator[pa.RecordBatch]:
@@ -124,15 +125,15 @@ def run_analyzer(analyzer_class: type[Analyzer], options: argparse.Namespace) ->
 
 def _answer_batches(
     analyzer_class: type[Analyzer],
-    options: argparse.Namespace,
+    options: AnalysisOptions,
     reading: Reading,
     group: Group,
     answer: Answer,
     clock: Clock,
 ) -> Iterator[pa.RecordBatch]:
     """The answer about a group, batch by batch."""
-    window = Window(options.since, options.until, clock)
-    analyzer = analyzer_class(options, window)
+    window = Window(options.time.since, options.time.until, clock)
+    analyzer = analyzer_class.from_options(options, window)
 
     def batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
         answer_rows = list(rows)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, Self
 
 import pyarrow as pa
 
+from ..options import AnalysisOptions, TopOptions
 from ..times import Window
 from .base import TIME, Row
 from .records import Message
@@ -64,18 +64,32 @@ class Top(Traffic):
     STYLES: ClassVar[dict[str, str]] = {"activity": "cyan"}
     NOTHING = "no message"
 
-    def __init__(self, options: argparse.Namespace, window: Window) -> None:
-        """Nothing yet."""
-        super().__init__(options, window)
-        self.counted: dict[str, dict[str, Tally]] = {kind: {} for kind in options.by}
+    def __init__(
+        self, window: Window, kinds: Iterable[str], max_rows: int, interval: int | None = None
+    ) -> None:
+        """Nothing yet.
+
+        kinds: that are ranked. max_rows: of each kind. interval: the µs that a row is of; None: a
+        row is of all the time.
+        """
+        super().__init__(window)
+        self.max_rows, self.interval = max_rows, interval
+        self.counted: dict[str, dict[str, Tally]] = {kind: {} for kind in kinds}
         self.begin: int | None = None
         self.end: int | None = None
-        self.width: int = options.per or 1000  # µs
+        self.width: int = interval or 1000  # µs
         self.left_out = 0
 
     @classmethod
-    def table(cls, options: argparse.Namespace) -> tuple[str, ...]:
+    def from_options(cls, options: AnalysisOptions, window: Window) -> Self:
+        """See --by, --top and --per."""
+        assert isinstance(options, TopOptions)
+        return cls(window, options.by, options.top, options.per)
+
+    @classmethod
+    def table(cls, options: AnalysisOptions) -> tuple[str, ...]:
         """With --per the time is shown, and no curve."""
+        assert isinstance(options, TopOptions)
         if not options.per:
             return cls.TABLE
         return ("time", *(name for name in cls.TABLE if name not in ("per_second", "activity")))
@@ -95,7 +109,7 @@ class Top(Traffic):
         if time is not None:
             self.begin = time if self.begin is None else min(self.begin, time)
             self.end = time if self.end is None else max(self.end, time)
-            while not self.options.per and self.end - self.begin >= self.width * MAX_PIECES:
+            while not self.interval and self.end - self.begin >= self.width * MAX_PIECES:
                 self._widen()
         names = {
             "exchange": message.exchange,
@@ -143,8 +157,8 @@ class Top(Traffic):
         """The busiest, kind by kind."""
         for kind, tallies in self.counted.items():
             busiest = sorted(tallies.items(), key=lambda entry: -entry[1].messages)
-            for name, tally in busiest[: self.options.top]:
-                if self.options.per:
+            for name, tally in busiest[: self.max_rows]:
+                if self.interval:
                     yield from self._pieces(kind, name, tally)
                 else:
                     yield self._row(kind, name, tally)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import deque
 from collections.abc import Iterator
@@ -74,9 +73,9 @@ class Topology(Analyzer):
     SINCE = "until"
     NOTHING = "nothing was declared, bound, consumed or used"
 
-    def __init__(self, options: argparse.Namespace, window: Window) -> None:
+    def __init__(self, window: Window) -> None:
         """Nothing is known."""
-        super().__init__(options, window)
+        super().__init__(window)
         self.entities: dict[Key, Entity] = {}
         self.vhosts: dict[int, str] = {}
         #: connection -> channel -> (the answer that is waited for, what was asked for)

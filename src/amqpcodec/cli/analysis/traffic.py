@@ -5,7 +5,6 @@ An analyzer of messages is a Traffic and overrides the methods ``on_...`` that i
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -26,9 +25,9 @@ class Traffic(MessageHandler):
 
     FIELDS = (*FIELDS, "body")
 
-    def __init__(self, options: argparse.Namespace, window: Window) -> None:
+    def __init__(self, window: Window) -> None:
         """Nothing was seen yet."""
-        super().__init__(options, window)
+        super().__init__(window)
         self.amqp0: dict[int, Amqp0Connection] = {}
         self.links: dict[int, Links] = {}
         self.rows: list[Row] = []

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..errors import need_extra
-
 __all__ = ["EPILOG", "add"]
 
 EPILOG = """\
@@ -89,7 +87,6 @@ def add(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also where the messages were recorded on their way to",
     )
-    command.set_defaults(command=_run)
 
 
 def _rate(text: str) -> float:
@@ -106,10 +103,3 @@ def _window(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 1_000_000):
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 999999")
     return int(text)
-
-
-def _run(options: argparse.Namespace) -> int:
-    need_extra()
-    from .run import replay
-
-    return replay(options)

@@ -4,7 +4,6 @@ where the plan expects messages to go. Found by the same rules as ``amqpcodec to
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -72,9 +71,9 @@ Index = tuple[dict[str, Declaration], dict[str, Declaration], dict[str, list[Dec
 class Declarations:
     """Collects declarations from batches of messages."""
 
-    def __init__(self, options: argparse.Namespace, mapping: Mapping) -> None:
+    def __init__(self, mapping: Mapping) -> None:
         self._mapping = mapping
-        self._topology = Topology(options, Window(None, None, Clock("utc")))
+        self._topology = Topology(Window(None, None, Clock("utc")))
         self._items: list[Declaration] | None = None
         self._indexed: Index | None = None
         #: Whether what was read had the columns that say what was declared.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import stat
@@ -14,6 +13,7 @@ from typing import IO, Any
 from ...capture._limits import Limits
 from ..errors import UsageError
 from ..groups import limits
+from ..options import ReplayOptions
 from ..selection import parse_where
 from ..uris import Uri
 from ..version import version
@@ -41,7 +41,7 @@ CANNOT_CHANGE_MESSAGES = {
 }
 
 
-def identity_of(options: argparse.Namespace, target: Target) -> dict[str, Any]:
+def identity_of(options: ReplayOptions, target: Target) -> dict[str, Any]:
     """Name -> JSON value of each part; names are those of the options.
 
     Raises:
@@ -51,7 +51,7 @@ def identity_of(options: argparse.Namespace, target: Target) -> dict[str, Any]:
     for name, part in PARTS.items():
         identity[name] = part(options, target)
     try:
-        identity.update(asdict(Limits(**limits(options))))
+        identity.update(asdict(Limits(**limits(options.source))))
     except ValueError as error:
         raise UsageError(str(error)) from None
     return identity
@@ -69,47 +69,41 @@ def can_be_read_again(file: Path | Uri) -> bool:
         return True  # reading it says why it cannot be read
 
 
-def _files(options: argparse.Namespace, target: Target) -> list[str]:
-    return [_digest(file) for file in options.files]
+def _files(options: ReplayOptions, target: Target) -> list[str]:
+    return [_digest(file) for file in options.source.files]
 
 
-def _where(options: argparse.Namespace, target: Target) -> list[Any]:
+def _where(options: ReplayOptions, target: Target) -> list[Any]:
     where = parse_where(options.where, {})
     names = {name.partition(".")[0] for name in where.names()} if where is not None else set()
-    files = [os.fsencode(str(file)).hex() for file in options.files] if names & OF_NAMES else []
-    return [options.where, files]
+    files = (
+        [os.fsencode(str(file)).hex() for file in options.source.files] if names & OF_NAMES else []
+    )
+    return [options.where, [os.fsencode(str(file)).hex() for file in files]]
 
 
-def _keylog(options: argparse.Namespace, target: Target) -> str | None:
-    path = options.keylog_path
+def _keylog(options: ReplayOptions, target: Target) -> str | None:
+    path = options.source.keylog_path
     return None if path is None else _digest(Path(path))
 
 
-def _to(options: argparse.Namespace, target: Target) -> list[Any]:
+def _to(options: ReplayOptions, target: Target) -> list[Any]:
     """The user belongs to it: messages lose the user-id of another."""
     return [target.host, target.port, target.virtual_host, target.username, target.tls]
 
 
-def _option(name: str) -> Callable[[argparse.Namespace, Target], Any]:
-    return lambda options, target: getattr(options, name)
-
-
-def _moment(name: str) -> Callable[[argparse.Namespace, Target], str]:
-    return lambda options, target: repr(getattr(options, name))
-
-
 #: Name of an option -> its part of the identity. The limits of captures are parts as well.
-PARTS: dict[str, Callable[[argparse.Namespace, Target], Any]] = {
+PARTS: dict[str, Callable[[ReplayOptions, Target], Any]] = {
     "files": _files,
     "where": _where,
     "keylog": _keylog,
     "to": _to,
-    "since": _moment("since"),
-    "until": _moment("until"),
-    "arrangement": _option("arrangement"),
-    "ports": _option("ports"),
-    "protocol": _option("protocol"),
-    "map": _option("map"),
+    "since": lambda options, target: repr(options.time.since),
+    "until": lambda options, target: repr(options.time.until),
+    "arrangement": lambda options, target: options.source.arrangement,
+    "ports": lambda options, target: options.source.ports,
+    "protocol": lambda options, target: options.source.protocol,
+    "map": lambda options, target: options.map,
 }
 
 

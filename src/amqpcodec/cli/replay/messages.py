@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,12 @@ import pyarrow.parquet as pq
 from ... import DecodeError, batch, v0_9_1
 from ..errors import UsageError, print_error
 from ..live import Cancelled
+from ..options import ReplayOptions
 from ..progress import Progress
 from ..selection import Selection, filter_rows, parse_where
 from ..sources import Reading
 from ..times import Clock, Window
+from ..uris import Uri
 from .declarations import DECLARING_COLUMNS
 
 __all__ = ["Message", "Messages", "is_table"]
@@ -49,7 +50,7 @@ class Message:
     broker: str | None
 
 
-def is_table(path: Path) -> bool:
+def is_table(path: Path | Uri) -> bool:
     """Whether it is a Parquet file, by its first bytes."""
     try:
         with open(path, "rb") as file:
@@ -63,7 +64,7 @@ class Messages:
 
     def __init__(
         self,
-        options: argparse.Namespace,
+        options: ReplayOptions,
         bar: Progress,
         stop: Cancelled,
         observe: Callable[[pa.RecordBatch], None] | None = None,
@@ -72,9 +73,9 @@ class Messages:
         self.options, self.stop, self.observe = options, stop, observe
         self.left_out = 0
         self.count = 0
-        self.reading = Reading(options, bar, stop)
-        self.tables = [path for path in options.files if is_table(path)]
-        if self.tables and len(self.tables) < len(options.files):
+        self.reading = Reading(options.source, bar, stop)
+        self.tables = [path for path in options.source.files if is_table(path)]
+        if self.tables and len(self.tables) < len(options.source.files):
             raise UsageError("captures and Parquet tables are not replayed together")
 
     @property
@@ -98,11 +99,11 @@ class Messages:
 
     def _of_captures(self) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
         options = self.options
-        window = Window(options.since, options.until, Clock("utc"))
+        window = Window(options.time.since, options.time.until, Clock("utc"))
         fields = CAPTURE_FIELDS
         if self.observe is not None:
             fields = [*dict.fromkeys([*fields, *DECLARING_COLUMNS])]
-        selection = Selection("message", options.protocol, fields, options.where, (), window)
+        selection = Selection("message", options.source.protocol, fields, options.where, (), window)
         has_publication = False
         for group in self.reading.groups():
             for capture_batch in self.reading.batches(group, "message", selection.fields):

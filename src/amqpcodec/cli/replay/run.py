@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 from ..cells import clean
 from ..errors import BAD_DATA, INTERRUPTED, USAGE, UsageError, print_error
 from ..live import Cancelled
+from ..options import ReplayOptions
 from ..output import refuse_input
 from ..progress import Progress
 from .bar import ReplayBar
@@ -30,17 +30,17 @@ __all__ = ["replay"]
 MAX_REPORTED = 5
 
 
-def replay(options: argparse.Namespace) -> int:
+def replay(options: ReplayOptions) -> int:
     """Send what was selected, or print the plan of it; the exit status."""
     target = Target.of(options.to)
     mapping = Mapping(options.map)
-    is_stream = not all(map(can_be_read_again, options.files))
+    is_stream = not all(map(can_be_read_again, options.source.files))
     if is_stream and options.declare:
         raise UsageError(
             "--declare reads the files twice, and a pipe can be read once: save it to a file first"
         )
     if options.journal is not None:
-        refuse_input(options, "--journal", options.journal)
+        refuse_input("--journal", options.journal, options.source, options.cafile)
     identity = identity_of(options, target) if options.journal is not None else {}
     with (
         Cancelled() as stop,
@@ -51,7 +51,7 @@ def replay(options: argparse.Namespace) -> int:
         return run.dry(bar) if options.dry_run else run.play(bar, is_stream)
 
 
-def _reading_bar(options: argparse.Namespace) -> Progress:
+def _reading_bar(options: ReplayOptions) -> Progress:
     """How far the reading is: of a dry run only, a replay shows how far the sending is."""
     bar = Progress("-")
     if not options.dry_run:
@@ -64,7 +64,7 @@ class _Replay:
 
     def __init__(
         self,
-        options: argparse.Namespace,
+        options: ReplayOptions,
         target: Target,
         mapping: Mapping,
         journal: Journal,
@@ -72,7 +72,7 @@ class _Replay:
     ) -> None:
         self.options, self.target, self.journal, self.stop = options, target, journal, stop
         self.preparation = Preparation(mapping, target.username)
-        self.declarations = Declarations(options, mapping)
+        self.declarations = Declarations(mapping)
         #: "addr:port" of the target, where messages must not go to the broker they come from.
         self.own_addresses: set[str] = set()
         self.skipped = self.refused_before = self.unsendable = 0

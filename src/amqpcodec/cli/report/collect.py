@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from typing import Any
 
@@ -32,11 +31,11 @@ class Frames:
         dict.fromkeys([*Errors.FIELDS, *Connections.FIELDS, "timestamp", "error", "file"])
     )
 
-    def __init__(self, options: argparse.Namespace, window: Window) -> None:
+    def __init__(self, window: Window) -> None:
         """Nothing was read."""
         self.window = window
-        self.errors_analyzer = Errors(options, window)
-        self.connections_analyzer = Connections(options, window)
+        self.errors_analyzer = Errors(window)
+        self.connections_analyzer = Connections(window)
         self.rates = Series()
         self.count = 0
         self.errors: list[dict[str, Any]] = []
@@ -84,11 +83,11 @@ class Frames:
 class Flow(Traffic):
     """Messages: how many, how large, how fast, to which queues."""
 
-    def __init__(self, options: argparse.Namespace, window: Window) -> None:
-        """Nothing was read."""
-        super().__init__(options, window)
-        self.latency = Latency(options, window)
-        self.top = Top(options, window)
+    def __init__(self, window: Window, max_queues: int) -> None:
+        """Nothing was read. max_queues: how many of the busiest queues are listed."""
+        super().__init__(window)
+        self.latency = Latency(window)
+        self.top = Top(window, ["queue"], max_queues)
         self.events = Series()
         self.latency_rows: list[Row] = []
         self.sizes = {"published": Counter[int](), "delivered": Counter[int]()}

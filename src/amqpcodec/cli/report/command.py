@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import os
@@ -13,6 +12,7 @@ from ..analysis.latency import Latency
 from ..errors import USAGE, UsageError
 from ..groups import Group
 from ..live import Cancelled, is_live
+from ..options import ReportOptions, WindowOptions
 from ..output import AtomicFile, check_output
 from ..progress import Progress
 from ..sources import Reading
@@ -30,21 +30,20 @@ CONNECTION = (
 )
 
 
-def report(options: argparse.Namespace) -> int:
+def report(options: ReportOptions) -> int:
     """Write one page about all files."""
     try:
         import plotly  # noqa: F401
     except ImportError as error:
         raise UsageError(f'{error.name} is needed: pip install "amqpcodec[report]"') from None
-    if any(str(file) == "-" or is_live(str(file)) for file in options.files):
+    if any(str(file) == "-" or is_live(str(file)) for file in options.source.files):
         raise UsageError("a report reads its files twice: save what comes by the pipe first")
     if Path(options.output).suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{options.output}: a report is a page, and its name ends in .html")
-    check_output(options)
-    options.by, options.per, options.top = ["queue"], None, MAX_ROWS
+    check_output(options.output, options.source)
     with Cancelled() as stop, Progress(options.output) as bar:
-        reading = Reading(options, bar, stop)
-        folds = [_fold_group(options, reading, group) for group in reading.groups()]
+        reading = Reading(options.source, bar, stop)
+        folds = [_fold_group(options.time, reading, group) for group in reading.groups()]
         if reading.status == USAGE and not any(frames.count for frames, _ in folds):
             return USAGE
         names = [str(group) for group in reading.all_groups]
@@ -52,9 +51,9 @@ def report(options: argparse.Namespace) -> int:
         return reading.interrupted()
 
 
-def _fold_group(options: argparse.Namespace, reading: Reading, group: Group) -> tuple[Frames, Flow]:
-    window = Window(options.since, options.until, Clock())
-    frames, flow = Frames(options, window), Flow(options, window)
+def _fold_group(time: WindowOptions, reading: Reading, group: Group) -> tuple[Frames, Flow]:
+    window = Window(time.since, time.until, Clock())
+    frames, flow = Frames(window), Flow(window, MAX_ROWS)
     for batch in reading.batches(group, "frame", list(frames.FIELDS), redact=False):
         window.begin(batch.column("timestamp"))
         frames.update(window.before_end(batch))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -13,6 +12,7 @@ from ..cells import clean
 from ..errors import USAGE, UsageError
 from ..live import Cancelled
 from ..naming import check_names
+from ..options import FramePosition, ShowOptions
 from ..ordering import Ordering, sort_keys
 from ..output import Output, check_output, output_format
 from ..progress import Progress
@@ -40,17 +40,18 @@ FIELDS = [
 ]
 
 
-def show(options: argparse.Namespace) -> int:
+def show(options: ShowOptions) -> int:
     """Write one frame."""
-    check_output(options)
-    format_name = output_format(options)
-    predicate = parse_where(options.where, {})
-    keys = sort_keys(options.sort)
-    check_names(SCHEMA.names, options.fields, predicate.names() if predicate else [], keys)
+    shown = options.rows
+    check_output(shown.output, options.source)
+    format_name = output_format(shown)
+    predicate = parse_where(shown.where, {})
+    keys = sort_keys(shown.sort)
+    check_names(SCHEMA.names, shown.fields, predicate.names() if predicate else [], keys)
     clock = Clock(options.clock)
-    with Cancelled() as stop, Progress(options.output) as bar:
-        reading = Reading(options, bar, stop)
-        row, before = _find(options, reading, clock)
+    with Cancelled() as stop, Progress(shown.output) as bar:
+        reading = Reading(options.source, bar, stop)
+        row, before = _find(options.number, reading, clock)
     if row is None:
         if reading.status == USAGE:
             return USAGE
@@ -60,39 +61,40 @@ def show(options: argparse.Namespace) -> int:
     def pane(out: IO[str]) -> Any:
         return Pane(out, _title(row, options.number, clock), row["frame"] or b"")
 
-    ordering = Ordering(keys, options.limit)
-    with Output(options.output, format_name, clock, pane, options.csv_raw) as output:
+    ordering = Ordering(keys, shown.limit)
+    with Output(shown.output, format_name, clock, pane, shown.csv_raw) as output:
         batch = filter_rows(_batch(walk), predicate)
         for ordered_rows in (*ordering.add(batch), *ordering.remaining_rows()):
-            output.write(ordered_rows.select(options.fields or SCHEMA.names))
+            output.write(ordered_rows.select(shown.fields or SCHEMA.names))
     return 0
 
 
-def _number_text(number: tuple[Any, Any]) -> str:
-    return str(number[0]) if number[1] is None else f"{number[1][0]}:{number[1][1]}"
+def _number_text(position: FramePosition) -> str:
+    number, place = position
+    return str(number) if place is None else f"{place[0]}:{place[1]}"
 
 
 def _find(
-    options: argparse.Namespace, reading: Reading, clock: Clock
+    frame: FramePosition, reading: Reading, clock: Clock
 ) -> tuple[dict[str, Any] | None, int]:
     """(the frame, how many there were before it)"""
-    number, place = options.number
+    number, place = frame
     before = 0
     for group in reading.groups():
         for batch in reading.batches(group, "frame", FIELDS):
             clock.begin(batch.column("timestamp"))
             if number is not None:
                 if before < number <= before + batch.num_rows:
-                    reading.stop_early(f"frame {_number_text(options.number)}")
+                    reading.stop_early(f"frame {_number_text(frame)}")
                     return _row(batch, number - before - 1), number
-            else:
+            elif place is not None:
                 at_place = pc.and_(
                     pc.equal(batch.column("packet_offset"), place[0]),
                     pc.equal(batch.column("position"), place[1]),
                 )
                 rows = batch.filter(at_place)
                 if rows.num_rows:
-                    reading.stop_early(f"frame {_number_text(options.number)}")
+                    reading.stop_early(f"frame {_number_text(frame)}")
                     return _row(rows, 0), before
             before += batch.num_rows
     return None, before
@@ -139,7 +141,7 @@ def _values(node: Node) -> tuple[Any, ...]:
     )
 
 
-def _title(row: dict[str, Any], number: tuple[Any, Any], clock: Clock) -> Iterator[str]:
+def _title(row: dict[str, Any], number: FramePosition, clock: Clock) -> Iterator[str]:
     """Lines above the tree."""
     name = row["method"] or row["frame_type"]
     size = len(row["frame"] or b"")
