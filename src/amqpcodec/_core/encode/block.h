@@ -104,12 +104,6 @@ AMQP_APART static int are_utf8(const uint8_t *data, const int32_t *ends, int n) 
     return !inside;
 }
 
-#if defined(__has_builtin)
-#define HAS_SHUFFLE __has_builtin(__builtin_shufflevector)
-#else
-#define HAS_SHUFFLE 0
-#endif
-
 /* Copies n + 1 offsets of an array that others may write to: what is checked must be what is used.
  * The largest size of the n values; above the highest int32 where offsets descend. It is found in what was
  * loaded: the copy, read again at other addresses than it was written at, would wait for memory. */
@@ -118,27 +112,21 @@ AMQP_APART static uint32_t copy_ends(int32_t *to, const uint8_t *from, int n) {
     int i = 0;
     memcpy(&before, from, 4);
     to[0] = (int32_t)before;
-#if HAS_SHUFFLE
-    typedef uint32_t Four __attribute__((vector_size(16)));
-    typedef int32_t Signed __attribute__((vector_size(16)));
-    const Four sign = {1U << 31, 1U << 31, 1U << 31, 1U << 31};
-    Four earlier = {0, 0, 0, before}, most[2] = {sign, sign}; /* with the highest bit turned, for signed order */
-    for (; i + 8 <= n; i += 8) {
-        for (int k = 0; k < 2; k++) {
-            Four ends;
-            memcpy(&ends, from + 4 * ((size_t)(i + 4 * k) + 1), 16);
-            memcpy(to + i + 4 * k + 1, &ends, 16);
-            Four size = (ends - __builtin_shufflevector(earlier, ends, 3, 4, 5, 6)) ^ sign;
-            Four more = (Four)((Signed)size > (Signed)most[k]);
-            most[k] = (size & more) | (most[k] & ~more);
-            earlier = ends;
-        }
+#ifdef COPY_SSE2
+    const Piece sign = _mm_set1_epi32((int)(1U << 31)); /* turned, numbers without a sign compare as signed ones */
+    Piece earlier = _mm_set1_epi32((int)before), most = sign;
+    uint32_t four[4];
+    for (; i + 4 <= n; i += 4) {
+        Piece ends = load_piece(from + 4 * ((size_t)i + 1));
+        Piece begins = _mm_or_si128(_mm_slli_si128(ends, 4), _mm_srli_si128(earlier, 12));
+        Piece size = _mm_xor_si128(_mm_sub_epi32(ends, begins), sign), more = _mm_cmpgt_epi32(size, most);
+        store_piece((uint8_t *)(to + i + 1), ends);
+        most = _mm_or_si128(_mm_and_si128(more, size), _mm_andnot_si128(more, most));
+        earlier = ends;
     }
-    for (int k = 0; k < 8; k++) {
-        uint32_t size = most[k / 4][k % 4] ^ 1U << 31;
-        largest = size > largest ? size : largest;
-    }
-    before = earlier[3];
+    store_piece((uint8_t *)four, _mm_xor_si128(most, sign));
+    for (int k = 0; k < 4; k++) largest = four[k] > largest ? four[k] : largest;
+    before = (uint32_t)_mm_cvtsi128_si32(_mm_srli_si128(earlier, 12));
 #endif
     for (; i < n; i++) {
         memcpy(&end, from + 4 * ((size_t)i + 1), 4);
@@ -195,6 +183,7 @@ static inline void prefetch_bytes(const uint8_t *p, size_t n) {
     __asm__ volatile("");
 #endif
     for (size_t i = 0; i < n; i += 64) BLOCK_PREFETCH(p + i);
+    BLOCK_PREFETCH(p + n - 1); /* p may lie in the middle of a line of the cache */
 }
 
 #endif

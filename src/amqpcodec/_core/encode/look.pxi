@@ -15,7 +15,7 @@ cdef void prefetch_next(const Source* s, int64_t row, int n, bint values) noexce
     row += s.at + n
     if s.input_type == IN_BYTES:
         ends = <const int32_t*>s.ends + row
-        prefetch_bytes(<const uint8_t*>ends, 4 * <size_t>n)
+        prefetch_bytes(<const uint8_t*>(ends + 1), 4 * <size_t>n)
         end = read_once_32(ends)
         size = end - <int64_t>read_once_32(ends - n)
         if values and end >= 0 and 0 < size < 32768:
