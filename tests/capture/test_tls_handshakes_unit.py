@@ -8,8 +8,9 @@ import pytest
 
 from amqpcodec.capture import KeyLog
 from amqpcodec.capture._layers import _suites
+from amqpcodec.capture._layers._handshake import first_server_hello
 from amqpcodec.capture._layers._sessions import Sessions
-from amqpcodec.capture._layers._tls import Tls
+from amqpcodec.capture._layers._tls import NO_EARLY_ANSWER, NO_HANDSHAKE, Tls
 from tests.support.tls_talk import CLIENT, SERVER
 
 pytest.importorskip("cryptography")
@@ -99,6 +100,43 @@ def test_which_handshake_the_secret_is_of(
     assert tls.agreed.master == expected
     assert sessions.find(chosen) == (expected if chosen else None)
     assert sessions.find(b"ticket") == OF_TICKET
+
+
+@pytest.mark.parametrize("logged", [[], [RANDOM]])
+def test_a_server_hello_that_comes_first_waits_for_the_client_hello(logged: list[bytes]):
+    """Which session is resumed, the client's hello says, which a capture may have after it."""
+    sessions, reasons = known_sessions(), list[str]()
+    tls = Tls(key_log(*logged), sessions, reasons.append)
+    tls.receive(SERVER, server_hello(SUITE12, b"id"))
+    assert tls.agreed is None
+    tls.receive(CLIENT, client_hello(b"id"))
+    assert tls.agreed is not None
+    expected = RANDOM if logged else OF_ID
+    assert (tls.agreed.client_random, tls.agreed.master) == (RANDOM, expected)
+    assert sessions.find(b"id") == expected
+    tls.end()
+    assert reasons == []
+
+
+def test_the_server_hello_that_a_record_begins_with():
+    message_of_server = server_hello(SUITE12, b"id")[5:]
+    hello = first_server_hello(message_of_server + b"more")
+    assert hello is not None
+    assert (hello.session_id, hello.suite) == (b"id", SUITE12)
+    for other in (b"", message_of_server[:-1], client_hello(b"id")[5:], message(2, b"short")):
+        assert first_server_hello(other) is None
+
+
+def test_a_server_hello_without_the_client_hello_is_counted():
+    for lose in (False, True):
+        reasons: list[str] = []
+        tls = Tls(key_log(OF_ID), known_sessions(), reasons.append)
+        if lose:
+            assert tls.lost(CLIENT, 100) == [(CLIENT, None), (SERVER, None)]
+        else:
+            tls.receive(SERVER, server_hello(SUITE12, b"id"))
+        tls.end()
+        assert reasons == [NO_HANDSHAKE] * (1 + lose), "a direction each"
 
 
 def test_tls_1_3_begins_no_session_of_tls_1_2():
@@ -216,6 +254,28 @@ def test_early_data_is_not_read_where_the_answer_to_it_is_lost(client_records: i
     assert reading.plaintexts[CLIENT] == b"", "it waits for the server's next record"
     reading.receive(SERVER, *server[2:])
     assert reading.plaintexts == [b"later", b"12"]
+    assert reading.reasons == [NO_EARLY_ANSWER]
+
+
+def test_an_answer_that_is_lost_is_counted_where_early_data_was_accepted():
+    reading = Reading()
+    client, server = of_client(True), of_server(True)
+    reading.receive(CLIENT, *client)
+    reading.receive(SERVER, server[0])
+    reading.lose(SERVER, server[1])
+    reading.receive(SERVER, *server[2:])
+    assert reading.plaintexts == [b"later", b"12"]
+    assert reading.reasons == [NO_EARLY_ANSWER]
+
+
+def test_a_lost_answer_of_a_client_without_early_data_is_no_loss():
+    reading = Reading()
+    server = of_server(False)
+    reading.receive(CLIENT, client_hello(b"id"))
+    reading.receive(SERVER, server[0])
+    reading.lose(SERVER, server[1])
+    reading.receive(SERVER, *server[2:])
+    assert reading.plaintexts == [b"", b"12"]
     assert reading.reasons == []
 
 

@@ -151,6 +151,34 @@ def test_a_resumed_session_of_1_2_needs_the_key_of_its_first_handshake_alone(tic
     assert stats(make.pcap(packets(later)), keylog=keys)["tls_reasons"] == {_derived.NO_KEY: 2}
 
 
+@pytest.mark.parametrize("tickets", [True, False])
+def test_a_server_hello_that_was_captured_before_the_client_hello(tickets: bool):
+    """As where several taps record, or packets come out of order: the session is resumed, too."""
+    talker = Talker(TLS12, tickets=tickets)
+    first = packets(talker.talk(TALK))
+    keys = talker.keys
+    later = packets(talker.talk(TALK), client=40001)
+    assert talker.resumed
+    for conversation in (first, later):
+        conversation[2], conversation[3] = conversation[3], conversation[2]
+    octets = make.pcap(first + later)
+    assert sorted(frames(octets, keylog=keys)) == sorted(EXPECTED * 2)
+    assert stats(octets, keylog=keys)["tls_reasons"] == {}
+
+
+def test_a_resumed_session_without_its_client_hello_is_counted():
+    talker = Talker(TLS12)
+    first = packets(talker.talk(TALK))
+    later = packets(talker.talk(TALK), client=40001)
+    assert talker.resumed
+    del later[2]
+    octets = make.pcap(first + later)
+    assert rows(octets, keylog=talker.keys, fields=["connection_index", "method"])
+    counters = stats(octets, keylog=talker.keys)
+    assert (counters["tls_connections"], counters["tls_decrypted"]) == (2, 1)
+    assert set(counters["tls_reasons"]) == {_tls.NO_HANDSHAKE}
+
+
 def without(keys: bytes, *labels: bytes) -> bytes:
     return b"".join(line + b"\n" for line in keys.splitlines() if not line.startswith(labels))
 
@@ -229,7 +257,7 @@ def test_the_handshake_was_not_captured(version: ssl.TLSVersion):
     sent = packets(talker.talk(TALK, close=False))
     octets = make.pcap(sent[-4:])
     counters = stats(octets, keylog=talker.keys)
-    assert counters["tls_reasons"] == {_tls.NO_HANDSHAKE: 2}
+    assert set(counters["tls_reasons"]) == {_tls.NO_HANDSHAKE}
     assert counters["errors"] == 0
     assert rows(octets, keylog=talker.keys) == []
 

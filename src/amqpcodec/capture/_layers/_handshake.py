@@ -70,7 +70,7 @@ class ServerHello(NamedTuple):
         return self.random == RETRY
 
 
-class _Cut(Exception):
+class _TruncatedError(Exception):
     """The message ends too early."""
 
 
@@ -81,7 +81,7 @@ class _Reader:
 
     def take(self, size: int) -> bytes:
         if len(self.data) - self.at < size:
-            raise _Cut
+            raise _TruncatedError
         self.at += size
         return self.data[self.at - size : self.at]
 
@@ -112,7 +112,7 @@ def client_hello(body: bytes) -> ClientHello | None:
         read.vector(2)
         read.vector(1)
         extensions = read.extensions()
-    except _Cut:
+    except _TruncatedError:
         return None
     ticket = extensions.get(SESSION_TICKET, b"")
     return ClientHello(random, session_id, ticket, EARLY_DATA in extensions)
@@ -126,7 +126,7 @@ def server_hello(body: bytes) -> ServerHello | None:
         random, session_id = read.take(32), read.vector(1)
         suite, compression = read.number(2), read.number(1)
         extensions = read.extensions()
-    except _Cut:
+    except _TruncatedError:
         return None
     chosen = extensions.get(SUPPORTED_VERSIONS, b"")
     if len(chosen) == 2:
@@ -135,13 +135,21 @@ def server_hello(body: bytes) -> ServerHello | None:
     return ServerHello(random, session_id, version, suite, compression, both)
 
 
+def first_server_hello(record: bytes) -> ServerHello | None:
+    """The ServerHello that a record begins with; None: it begins with none, or has a part of it."""
+    size = int.from_bytes(record[1:4], "big")
+    if record[:1] != bytes([SERVER_HELLO]) or len(record) - 4 < size:
+        return None
+    return server_hello(record[4 : 4 + size])
+
+
 def ticket(body: bytes) -> bytes:
     """The ticket of a NewSessionTicket of TLS 1.2, or b"". Spec: RFC 5077 §3.3."""
     read = _Reader(body)
     try:
         read.take(4)
         return read.vector(2)
-    except _Cut:
+    except _TruncatedError:
         return b""
 
 
@@ -149,5 +157,5 @@ def has_early_data(body: bytes) -> bool:
     """Whether EncryptedExtensions accept early data. Spec: RFC 8446 §4.2.10."""
     try:
         return EARLY_DATA in _Reader(body).extensions()
-    except _Cut:
+    except _TruncatedError:
         return False

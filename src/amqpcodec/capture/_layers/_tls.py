@@ -54,6 +54,7 @@ NO_VERSION = "it is older than TLS 1.2"
 NO_RECORD = "a record of TLS was due and is not there"
 UNREADABLE = "its records do not open with the key of the key log"
 LOST = "no record could be read after a gap"
+NO_EARLY_ANSWER = "early data is skipped: the server's answer to it was not captured"
 TOO_MANY_TRIALS = "its gaps are too many: finding records after them takes too long"
 
 RECORD = re.compile(rb"[\x14-\x17]\x03[\x01-\x03][\x00-\x48]", re.DOTALL)
@@ -189,11 +190,11 @@ class Tls:
                     raise Stop(NO_RECORD)
                 if len(one.buffer) - at < HEAD + size:
                     break
-                if self._waits(side, head[0]):
+                record = bytes(one.buffer[at + HEAD : at + HEAD + size])
+                if self._waits(side, head[0], record):
                     if len(one.buffer) - at > LARGEST_WAIT:
                         raise Stop(NO_HANDSHAKE, True)
                     break
-                record = bytes(one.buffer[at + HEAD : at + HEAD + size])
                 at += HEAD + size
                 self._record(side, head, record, out)
         except Stop as stop:
@@ -201,11 +202,15 @@ class Tls:
         else:
             del one.buffer[:at]
 
-    def _waits(self, side: int, kind: int) -> bool:
+    def _waits(self, side: int, kind: int, record: bytes) -> bool:
         """Whether a record cannot be understood before the other direction said more."""
         one = self.sides[side]
         if kind in (HANDSHAKE, ALERT) and one.stage == PLAIN:
-            return False
+            if kind == ALERT or side == 0 or self.hello is not None:
+                return False
+            # The client's hello says which session of TLS 1.2 the server may resume.
+            server = handshake.first_server_hello(record)
+            return server is not None and server.version == TLS12 and server.suite in SUITES
         if self.agreed is None and side == 1 and kind == CHANGE_CIPHER_SPEC:
             return False  # it asked for another hello
         if self.hello is None or self.agreed is None:
@@ -336,6 +341,8 @@ class Tls:
                     one.lost = one.places = 0
                     if side == 1 and self.accepts_early is None:
                         self.accepts_early = False  # what said more may be lost
+                        if self.hello.early and self.agreed.version == TLS13:
+                            self.tell(NO_EARLY_ANSWER)
                     if at:
                         out.append((side, at))
                     return at
