@@ -293,7 +293,7 @@ def test_unacked_of_consumers_from_before_the_recording(run, tmp_path):
     path.write_bytes(builder.pcap(packets(talk)))
     result = run("unacked", path, "--format", "json")
     assert (result.status, result.out) == (0, "")
-    assert "1 deliveries are left out: their consumers began before" in result.err
+    assert "the answer lacks 1 delivery: the consumer began before the recording" in result.err
 
 
 def test_top(query, shop):

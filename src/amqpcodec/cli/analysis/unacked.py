@@ -87,7 +87,9 @@ class Unacked(Traffic):
         """What may not have had to be settled at all."""
         yield from super().warnings()
         if self.unsure:
+            deliveries = "delivery" if self.unsure == 1 else "deliveries"
             yield (
-                f"{self.unsure:,} deliveries are left out: their consumers began before the"
-                " recording, and nothing on their channels was settled (no-ack, perhaps)"
+                f"the answer lacks {self.unsure:,} {deliveries}: the consumer began before the"
+                " recording, and nothing on its channel was settled; perhaps it needs no"
+                " acknowledgement (no-ack)"
             )
