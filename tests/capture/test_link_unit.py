@@ -12,7 +12,15 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
-from amqpcodec.capture._link import CLEARLY, NOT, PERHAPS, Endpoints, Link, goes_on, link_ends
+from amqpcodec.capture._link import (
+    CERTAIN,
+    POSSIBLE,
+    UNRELATED,
+    Endpoints,
+    Rotation,
+    continuation,
+    group_by_rotation,
+)
 from amqpcodec.capture._order import CaptureFile
 from tests.capture import mangle
 from tests.capture import recording as make
@@ -197,20 +205,35 @@ GAP, OVERLAP = 1 << 24, 1 << 16
     ("before", "after", "together", "later"),
     [
         # It goes on there, or behind a hole that a rotation may leave, but not behind a larger one.
-        (MIDDLE, (5_000, 6_000, False), CLEARLY, CLEARLY),
-        (MIDDLE, (5_000 + GAP, 5_000 + GAP + 9, False), CLEARLY, CLEARLY),
-        (MIDDLE, (5_001 + GAP, 5_001 + GAP + 9, False), NOT, NOT),
+        (MIDDLE, (5_000, 6_000, False), CERTAIN, CERTAIN),
+        (MIDDLE, (5_000 + GAP, 5_000 + GAP + 9, False), CERTAIN, CERTAIN),
+        (MIDDLE, (5_001 + GAP, 5_001 + GAP + 9, False), UNRELATED, UNRELATED),
         # Bytes come again, and new ones behind them: only where all of it is later.
-        (MIDDLE, (4_000, 6_000, False), NOT, CLEARLY),
-        (MIDDLE, (4_000, 5_000, False), NOT, PERHAPS),
-        (MIDDLE, (4_999, 5_000, False), NOT, PERHAPS),
-        (MIDDLE, (1_001, 5_000, False), NOT, PERHAPS),
-        ((1_000, 900_000, False), (900_000 - OVERLAP, 900_000, False), NOT, PERHAPS),
-        ((1_000, 900_000, False), (899_999 - OVERLAP, 900_000, False), NOT, NOT),
+        (MIDDLE, (4_000, 6_000, False), UNRELATED, CERTAIN),
+        (MIDDLE, (4_000, 5_000, False), UNRELATED, POSSIBLE),
+        (MIDDLE, (4_999, 5_000, False), UNRELATED, POSSIBLE),
+        (MIDDLE, (1_001, 5_000, False), UNRELATED, POSSIBLE),
+        (
+            (1_000, 900_000, False),
+            (900_000 - OVERLAP, 900_000, False),
+            UNRELATED,
+            POSSIBLE,
+        ),
+        (
+            (1_000, 900_000, False),
+            (899_999 - OVERLAP, 900_000, False),
+            UNRELATED,
+            UNRELATED,
+        ),
         # It begins where the file before does: another recording.
-        (MIDDLE, (1_000, 6_000, False), NOT, NOT),
+        (MIDDLE, (1_000, 6_000, False), UNRELATED, UNRELATED),
         # Numbers start again from 0 after 4 GiB.
-        ((4_294_960_000, 4_294_967_000, False), (1_000, 2_000, False), CLEARLY, CLEARLY),
+        (
+            (4_294_960_000, 4_294_967_000, False),
+            (1_000, 2_000, False),
+            CERTAIN,
+            CERTAIN,
+        ),
     ],
 )
 def test_what_a_direction_says(before, after, together, later):
@@ -221,9 +244,13 @@ def test_what_a_direction_says(before, after, together, later):
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (BEFORE, (1_000, 6_000, True), NOT),  # the same connection once more: another recording
-        (BEFORE, (7_000, 8_000, True), CLEARLY),  # another one of the same addresses
-        (MIDDLE, (1_000, 8_000, True), CLEARLY),
+        (
+            BEFORE,
+            (1_000, 6_000, True),
+            UNRELATED,
+        ),  # the same connection once more: another recording
+        (BEFORE, (7_000, 8_000, True), CERTAIN),  # another one of the same addresses
+        (MIDDLE, (1_000, 8_000, True), CERTAIN),
     ],
 )
 def test_a_connection_that_begins_beside_one_that_goes_on(before, after, expected):
@@ -233,11 +260,11 @@ def test_a_connection_that_begins_beside_one_that_goes_on(before, after, expecte
 
 def test_a_file_that_goes_on_may_begin_five_seconds_before_the_end():
     capture_file = CaptureFile("tap1.pcap", "tap1.pcap", 10**10, False)
-    link = Link([(0, 10**10, capture_file)], {b"one": MIDDLE})
+    link = Rotation([(0, 10**10, capture_file)], {b"one": MIDDLE})
     head = {b"one": (5_000, 6_000, False)}
     times = (5 * 10**9 - 1, 5 * 10**9)
     files = [Endpoints(capture_file._replace(time=time), time, head, {}) for time in times]
-    assert [goes_on(link, file) for file in files] == [NOT, CLEARLY]
+    assert [continuation(link, file) for file in files] == [UNRELATED, CERTAIN]
 
 
 def test_files_that_a_later_one_joins_are_one_chain_by_their_times():
@@ -250,8 +277,10 @@ def test_files_that_a_later_one_joins_are_one_chain_by_their_times():
             ("c.pcap", 20, dict.fromkeys((b"one", b"two"), (5_000, 6_000, False)), {}),
         )
     ]
-    assert link_ends(ends[:2]).reasons == {"a.pcap": "no connection of b.pcap goes on in it"}
-    groups = link_ends(ends)
+    assert group_by_rotation(ends[:2]).reasons == {
+        "a.pcap": "no connection of b.pcap goes on in it"
+    }
+    groups = group_by_rotation(ends)
     assert [[capture_file.name for capture_file in group] for group in groups.groups] == [
         ["b.pcap", "a.pcap", "c.pcap"]
     ]
@@ -273,8 +302,8 @@ def test_files_that_are_read_alone_are_reported_once(tmp_path: Path):
 def judged(tail: dict, head: dict) -> tuple[int, int]:
     """Whether a file goes on in one of the same time, and in one that is later."""
     capture_file = CaptureFile("tap1.pcap", "tap1.pcap", 10**9, False)
-    link = Link([(0, 10**9, capture_file)], tail)
+    link = Rotation([(0, 10**9, capture_file)], tail)
     return tuple(
-        goes_on(link, Endpoints(capture_file._replace(time=time), time, head, {}))
+        continuation(link, Endpoints(capture_file._replace(time=time), time, head, {}))
         for time in (10**9, 10**9 + 1)
     )

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from amqpcodec import capture, v0_9_1
-from amqpcodec.capture._outline import Part, follow, outline, parts
+from amqpcodec.capture._outline import Part, apply_outlines, make_outline, parts_between
 from tests.capture import recording as make
 from tests.capture import variants
 from tests.capture.mangle import unpacked
@@ -37,11 +37,13 @@ def followed(path: Path, level: str, step: int, **options: Any) -> list[float | 
         if sequential_reader.damaged:
             break
         after = sequential_reader.state()
-        part_outline = outline(reader(path, level=level, **options), Part(0, start, stop), ALL)
+        part_outline = make_outline(reader(path, level=level, **options), Part(0, start, stop), ALL)
         follower = reader(path, level=level, **options)
         if before is not None:
             follower.resume(before)
-        if part_outline is not None and follow(follower, [(Part(0, start, stop), part_outline)]):
+        if part_outline is not None and apply_outlines(
+            follower, [(Part(0, start, stop), part_outline)]
+        ):
             assert follower.state() == after
             size_ratios.append(len(part_outline) / step)
         else:
@@ -125,9 +127,9 @@ def test_ends_that_open_again(tmp_path: Path) -> None:
 
 
 def test_parts_of_a_chain(tmp_path: Path) -> None:
-    assert parts((0, 0), (0, 5)) == [Part(0, 0, 5)]
-    assert parts((0, 5), (2, 7)) == [Part(0, 5, None), Part(1, 0, None), Part(2, 0, 7)]
-    assert parts((0, 5), (1, 0)) == [Part(0, 5, None)]
+    assert parts_between((0, 0), (0, 5)) == [Part(0, 0, 5)]
+    assert parts_between((0, 5), (2, 7)) == [Part(0, 5, None), Part(1, 0, None), Part(2, 0, 7)]
+    assert parts_between((0, 5), (1, 0)) == [Part(0, 5, None)]
     packets = make.pcap([]), steady(1, 9000)[24:]
     third = len(packets[1]) // 3
     complete_path = tmp_path / "whole.pcap"
@@ -142,11 +144,11 @@ def test_parts_of_a_chain(tmp_path: Path) -> None:
     list(read.read(place))
     follower = reader(first, second)
     part_outlines = [
-        (part, outline(reader((first, second)[part.file]), part, ALL))
-        for part in parts((0, 0), place)
+        (part, make_outline(reader((first, second)[part.file]), part, ALL))
+        for part in parts_between((0, 0), place)
     ]
     assert all(part_outline is not None for _, part_outline in part_outlines)
-    assert follow(
+    assert apply_outlines(
         follower,
         [(part, part_outline) for part, part_outline in part_outlines if part_outline is not None],
     )
@@ -154,7 +156,7 @@ def test_parts_of_a_chain(tmp_path: Path) -> None:
 
 
 def refused(path: Path, part: Part, most: int = ALL) -> bool:
-    return outline(reader(path), part, most) is None
+    return make_outline(reader(path), part, most) is None
 
 
 def test_what_has_no_outline(tmp_path: Path) -> None:
@@ -211,7 +213,7 @@ def test_an_outline_after_other_traffic(tmp_path: Path, connections: int) -> Non
     octets = steady(7, 3000, connections=connections)
     path.write_bytes(octets)
     part = Part(0, len(octets) // 2, len(octets) - 100)
-    part_outline = outline(reader(path), part, ALL)
+    part_outline = make_outline(reader(path), part, ALL)
     assert part_outline is not None
     for side in (None, 0, 1):
         other.write_bytes(octets if side is None else shifted(octets, part.start, side))
@@ -219,7 +221,7 @@ def test_an_outline_after_other_traffic(tmp_path: Path, connections: int) -> Non
         for capture_reader in (follower, sequential_reader):
             list(capture_reader.read(part.start))
         list(sequential_reader.read(part.stop))
-        if follow(follower, [(part, part_outline)]):
+        if apply_outlines(follower, [(part, part_outline)]):
             assert follower.state() == sequential_reader.state()
         else:
             assert side is not None
@@ -229,13 +231,13 @@ def test_an_outline_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.pcap"
     path.write_bytes(steady(1, 3000))
     part = Part(0, 0, path.stat().st_size // 2)
-    part_outline = outline(reader(path), part, ALL)
+    part_outline = make_outline(reader(path), part, ALL)
     assert part_outline is not None
-    assert follow(reader(path), [(part, part_outline)])
+    assert apply_outlines(reader(path), [(part, part_outline)])
     for wrong in (part_outline[:-1], part_outline + b"\0", b"\x02" + part_outline[1:], b""):
-        assert not follow(reader(path), [(part, wrong)])
+        assert not apply_outlines(reader(path), [(part, wrong)])
     rng = random.Random(1)
     for _ in range(300):  # no byte of it is believed
         changed = bytearray(part_outline)
         changed[rng.randrange(len(part_outline))] = rng.randrange(256)
-        follow(reader(path), [(part, bytes(changed))])
+        apply_outlines(reader(path), [(part, bytes(changed))])

@@ -20,7 +20,7 @@ from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.capture import _layers
 from amqpcodec.capture._layers import KeyLog, _derived, _keylog, _state, _suites, _tls
-from amqpcodec.capture._outline import Part, follow, outline
+from amqpcodec.capture._outline import Part, apply_outlines, make_outline
 from tests.capture import recording as make
 from tests.capture import v1_talk
 from tests.capture.recording import packets
@@ -518,11 +518,11 @@ def test_secrets_of_one_file_open_the_next_one(tmp_path: Path):
     before = capture.Reader([one, two], fields=fields, **options)
     for _ in before.read((1, 0)):
         pass
-    part_outline = outline(
+    part_outline = make_outline(
         capture.Reader([one, two], fields=fields, **options), Part(1, 0, None), 1 << 30
     )
     assert part_outline is not None
-    assert not follow(before, [(Part(1, 0, None), part_outline)])
+    assert not apply_outlines(before, [(Part(1, 0, None), part_outline)])
 
 
 def test_secrets_of_files_stay_with_their_reader(monkeypatch: pytest.MonkeyPatch):

@@ -144,7 +144,7 @@ def test_a_header_that_stands_twice_is_not_sent(run, tmp_path, broker, header):
     path = of_messages(tmp_path, once, twice, once)
     result = run("replay", path, "--to", target(broker), "--fast", "--map", "key:a=safe")
     assert result.status == 1
-    assert result.out == "2 sent, 2 confirmed, 1 left out, as CC or BCC stands twice\n"
+    assert result.out == "2 sent, 2 confirmed, 1 not sent, as CC or BCC stands twice\n"
     assert f"message 1 cannot be sent: its headers name {header.decode()} 2 times" in result.err
     assert [
         publication.properties.headers[header.decode()] for publication in broker.publications

@@ -218,15 +218,15 @@ def test_unroutable_and_refused_messages_are_counted(run, many, broker):
 
 #: Messages that are not delivered: the frame of each, and how a replay counts it.
 UNDELIVERED = {
-    "damaged": (b"no frame", "left out, as damaged"),
+    "damaged": (b"no frame", "not sent, as damaged"),
     "unsendable": (
         with_raw_headers(entry(b"CC", b"a") * 2),
-        "left out, as CC or BCC stands twice",
+        "not sent, as CC or BCC stands twice",
     ),
     "unroutable": (published("orders", "unroutable"), "unroutable"),
     "nacked": (published("orders", "nacked"), "nacked"),
     "refused": (published("orders", "refused"), "refused"),
-    "unencodable": (published("orders", "key that --map makes too long"), "left out, as damaged"),
+    "unencodable": (published("orders", "key that --map makes too long"), "not sent, as damaged"),
 }
 
 
@@ -259,7 +259,7 @@ def test_a_message_refused_before_and_a_damaged_one_are_status_1(run, tmp_path, 
     result = run("replay", table, *words)
     assert result.status == 1
     assert result.out == (
-        "0 sent, 0 confirmed, 1 skipped, as refused before, 1 left out, as damaged\n"
+        "0 sent, 0 confirmed, 1 skipped, as refused before, 1 not sent, as damaged\n"
     )
 
 

@@ -14,7 +14,7 @@ from .._capture import CaptureBatch, CaptureRows
 from ._errors import ReaderExhausted, StateError, no_capture
 from ._files import Ahead, Pieces, Source, Watch, source_name
 from ._limits import LIMITS, Unpacking
-from ._order import CaptureFile, in_order, look
+from ._order import CaptureFile, capture_file_of, in_order
 
 #: A file that begins so much before the end of the one before it is of another recording: ns.
 OVERLAP = 5 * 10**9
@@ -66,7 +66,7 @@ class Chain:
                 self._files = [CaptureFile(source, source_name(source), None, False)]
             else:
                 self._files = in_order(
-                    look(path_or_file, self._protocol, self.unpacking)
+                    capture_file_of(path_or_file, self._protocol, self.unpacking)
                     for path_or_file in self._sources
                 )
         return self._files
@@ -234,7 +234,7 @@ class Chain:
         return self._stats if self._bytes is None else [*self._stats, self._of_file()]
 
     def _of_file(self) -> dict[str, Any]:
-        counts = difference(self.core.counts(), self._before)
+        counts = increase(self.core.counts(), self._before)
         return {"file": self.files[self._next - 1].name, **counts, "damaged": self._damage()}
 
     def _damage(self) -> str | None:
@@ -264,12 +264,12 @@ def damage(damaged: bool, at: int, pending_bytes: int, pieces: Pieces | None) ->
     return None if pieces is None else pieces.mistake
 
 
-def difference(counts: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+def increase(counts: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """How much larger each number is, also in the dicts inside: there, only what is larger."""
     out: dict[str, Any] = {}
     for key, value in counts.items():
         if isinstance(value, dict):
-            inner = difference(value, before.get(key, {}))
+            inner = increase(value, before.get(key, {}))
             out[key] = {name: n for name, n in inner.items() if n}
         else:
             out[key] = value - before.get(key, 0)

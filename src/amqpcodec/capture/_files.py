@@ -36,7 +36,7 @@ Watch = Callable[[IO[bytes]], IO[bytes]]
 
 
 #: Why unpacking ended early.
-CUT = "the compressed file is damaged or cut"
+DAMAGED = "the compressed file is damaged or cut"
 #: pyarrow decompresses zstd with windows of 128 MiB at most.
 LARGE_WINDOW = (
     "the compressed file needs a larger window than 128 MiB, as zstd --ultra or --long makes it;"
@@ -85,7 +85,7 @@ class _Part:
         self.at = at
         self._file = file
         self._first = first
-        self._left = size
+        self._remaining_bytes = size
         self._begin = at, size
         self._small: int | None = None
 
@@ -110,11 +110,11 @@ class _Part:
         if self._first:
             part, self._first = self._first[:n], self._first[n:]
         else:
-            if self._left is not None:
-                n = min(n, self._left)
+            if self._remaining_bytes is not None:
+                n = min(n, self._remaining_bytes)
             part = self._file.read(n) or b""
-            if self._left is not None:
-                self._left -= len(part)
+            if self._remaining_bytes is not None:
+                self._remaining_bytes -= len(part)
         self.at += len(part)
         return part
 
@@ -290,7 +290,7 @@ class Pieces:
                         yield piece
                 return
             except OSError as error:
-                self.fault = LARGE_WINDOW if "too much memory" in str(error) else CUT
+                self.fault = LARGE_WINDOW if "too much memory" in str(error) else DAMAGED
             again = part.again(part.at - 2 * COMPRESSED_CHUNK_BYTES)
             if again is None:
                 return
@@ -305,19 +305,19 @@ class Pieces:
             if not raw:
                 raw = part.read(COMPRESSED_CHUNK_BYTES)
                 if not raw:
-                    self.fault = None if fresh else CUT
+                    self.fault = None if fresh else DAMAGED
                     return
             if fresh and raw[:1] != b"\x1f":  # padding after the last member
                 raw = raw.lstrip(b"\0")
                 if raw[:1] not in (b"", b"\x1f"):
-                    self.fault = CUT
+                    self.fault = DAMAGED
                     return
                 continue
             before = member.copy()
             try:
                 piece = member.decompress(raw, CHUNK_BYTES)
             except zlib.error:
-                self.fault = CUT
+                self.fault = DAMAGED
                 yield _up_to_damage(before, raw)
                 return
             fresh = False
@@ -343,7 +343,7 @@ class Ahead:
         self._pieces = iter(pieces)
         self._pool: Executor | None = None
         self._read: deque[bytes | memoryview] = deque()
-        self._asked: deque[Future[tuple[list[bytes | memoryview], Exception | None]]] = deque()
+        self._requests: deque[Future[tuple[list[bytes | memoryview], Exception | None]]] = deque()
         self._fault: Exception | None = None
 
     def start(self, pool: Executor) -> None:
@@ -353,7 +353,7 @@ class Ahead:
     def stop(self) -> None:
         """The pool was shut down; what it has read comes next."""
         self._pool = None
-        self._asked = deque(request for request in self._asked if not request.cancelled())
+        self._requests = deque(request for request in self._requests if not request.cancelled())
 
     def __iter__(self) -> Iterator[bytes | memoryview]:
         """Itself."""
@@ -364,11 +364,13 @@ class Ahead:
         while not self._read:
             if self._fault is not None:
                 raise self._fault
-            while self._pool is not None and self._source.packed and len(self._asked) < TIMES_AHEAD:
-                self._asked.append(self._pool.submit(self._some))
-            if not self._asked:
+            while (
+                self._pool is not None and self._source.packed and len(self._requests) < TIMES_AHEAD
+            ):
+                self._requests.append(self._pool.submit(self._some))
+            if not self._requests:
                 return next(self._pieces)
-            pieces, self._fault = self._asked.popleft().result()
+            pieces, self._fault = self._requests.popleft().result()
             if not pieces and self._fault is None:
                 raise StopIteration
             self._read.extend(pieces)

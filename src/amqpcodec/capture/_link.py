@@ -33,8 +33,8 @@ OVERLAP = 5 * 10**9
 MISSING = 1 << 24
 AGAIN = 1 << 16
 
-#: Whether a file goes on in another one: see goes_on().
-NOT, PERHAPS, CLEARLY = range(3)
+#: Whether a file continues another one: see continuation().
+UNRELATED, POSSIBLE, CERTAIN = range(3)
 
 #: How a pcap file begins that is not packed.
 MAGICS = tuple(bytes.fromhex(text) for text in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1"))
@@ -53,7 +53,7 @@ class Endpoints(NamedTuple):
 
 
 @dataclass
-class Link:
+class Rotation:
     """Files that go on in one another, in order, with the times of their first and last packets."""
 
     files: list[tuple[int, int, CaptureFile]] = field(default_factory=list)
@@ -77,13 +77,16 @@ class Link:
 
 
 class Groups(NamedTuple):
-    """What link() found. reasons: of files that do not go on with those before them, why."""
+    """The result of find_rotations().
+
+    reasons: of files that do not go on with those before them, why.
+    """
 
     groups: list[list[CaptureFile]]
     reasons: dict[str, str]
 
 
-def look(source: Source, ports: Collection[int], unpacking: Unpacking) -> Endpoints:
+def endpoints_of(source: Source, ports: Collection[int], unpacking: Unpacking) -> Endpoints:
     """Look at both ends of a file. A compressed one and a pcapng are read to their end.
 
     Raises:
@@ -137,28 +140,30 @@ def _look_at_tail(
     return tail
 
 
-def link(sources: Iterable[Source], ports: Collection[int], unpacking: Unpacking) -> Groups:
+def find_rotations(
+    sources: Iterable[Source], ports: Collection[int], unpacking: Unpacking
+) -> Groups:
     """Files in groups, each in the order of its packets, groups in that of their first ones."""
-    return link_ends(look(source, ports, unpacking) for source in sources)
+    return group_by_rotation(endpoints_of(source, ports, unpacking) for source in sources)
 
 
-def link_ends(looked_at: Iterable[Endpoints]) -> Groups:
+def group_by_rotation(all_endpoints: Iterable[Endpoints]) -> Groups:
     """The groups of files that were looked at."""
-    by_found = {id(ends.file): ends for ends in looked_at}
-    links: list[Link] = []
+    by_file = {id(ends.file): ends for ends in all_endpoints}
+    links: list[Rotation] = []
     reasons: dict[str, str] = {}
     last: list[CaptureFile] = []  # without a packet: nothing tells where they belong
-    for file in in_order(ends.file for ends in by_found.values()):
-        ends = by_found[id(file)]
+    for file in in_order(ends.file for ends in by_file.values()):
+        ends = by_file[id(file)]
         if file.time is None:
             last.append(file)
             continue
-        certain = {id(one): goes_on(one, ends) for one in links}
-        before = [one for one in links if certain[id(one)] == max(certain.values()) > NOT]
+        certain = {id(one): continuation(one, ends) for one in links}
+        before = [one for one in links if certain[id(one)] == max(certain.values()) > UNRELATED]
         if not before:
             if links:
-                reasons[file.name] = reason(links, ends)
-            before = [Link()]
+                reasons[file.name] = separation_reason(links, ends)
+            before = [Rotation()]
             links.append(before[0])
         _joined(links, before, reasons).append(ends)
     groups = [[file for _, _, file in one.files] for one in links]
@@ -170,7 +175,7 @@ def link_ends(looked_at: Iterable[Endpoints]) -> Groups:
     return Groups(groups, reasons)
 
 
-def _joined(links: list[Link], before: Sequence[Link], reasons: dict[str, str]) -> Link:
+def _joined(links: list[Rotation], before: Sequence[Rotation], reasons: dict[str, str]) -> Rotation:
     """One link of those that a file goes on with, where no two of their files are of one time."""
     newest = before[-1]
     for other in before[-2::-1]:
@@ -187,26 +192,26 @@ def _joined(links: list[Link], before: Sequence[Link], reasons: dict[str, str]) 
     return newest
 
 
-def goes_on(before: Link, file: Endpoints) -> int:
-    """Whether the packets of a file say that it goes on where those before it ended.
+def continuation(before: Rotation, file: Endpoints) -> int:
+    """Whether the packets of a file continue those of the files before.
 
-    CLEARLY: where bytes follow those before. PERHAPS: where all that it shares with them was sent
-    again, later than all of them, or it has no packet of a connection. NOT: else; bytes of the same
-    time that are there already are another recording of them.
+    CERTAIN: bytes follow those before. POSSIBLE: all that it shares with them was sent again, later
+    than all of them, or it has no packet of a connection. UNRELATED: anything else; bytes of the
+    same time that are there already are another recording of them.
     """
     time = file.file.time or 0
     if time < before.last_time - OVERLAP:
-        return NOT
+        return UNRELATED
     later = time > before.last_time
     if not file.head:
-        return PERHAPS if later or time == before.last_time else NOT
+        return POSSIBLE if later or time == before.last_time else UNRELATED
     forward, again, backward = _compare(before, file, later)
     if forward > backward + (0 if later else again):
-        return CLEARLY
-    return PERHAPS if later and again and not (forward or backward) else NOT
+        return CERTAIN
+    return POSSIBLE if later and again and not (forward or backward) else UNRELATED
 
 
-def _compare(before: Link, file: Endpoints, later: bool) -> tuple[int, int, int]:
+def _compare(before: Rotation, file: Endpoints, later: bool) -> tuple[int, int, int]:
     """Directions that go on, that have nothing but bytes sent again, and that were seen before.
 
     later: than all before; then bytes sent again, or out of order, may stand before new ones.
@@ -237,22 +242,22 @@ def _distance(sequence: int, other: int) -> int:
     return ((sequence - other + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
 
 
-def told_alone(name: str, midstream: int, why: str = "", more: int = 0) -> str:
+def separate_file_warning(name: str, midstream: int, why: str = "", more: int = 0) -> str:
     """What is said of a file that is read alone, and of so many more.
 
     midstream: how many directions of connections begin in the middle in them.
     """
     because = f" ({why})" if why else ""
     others = f", and {more} more {'files' if more > 1 else 'file'}" if more else ""
-    return f"{name} is read alone{because}{others}: {in_the_middle(midstream)}"
+    return f"{name} is read alone{because}{others}: {midstream_text(midstream)}"
 
 
-def in_the_middle(midstream: int) -> str:
+def midstream_text(midstream: int) -> str:
     """How many directions begin so."""
     return f"{midstream:,} direction{'s begin' if midstream != 1 else ' begins'} in the middle"
 
 
-def reason(links: Sequence[Link], file: Endpoints) -> str:
+def separation_reason(links: Sequence[Rotation], file: Endpoints) -> str:
     """Why a file goes on with none of those before it: what the nearest one says."""
     shared = [candidate for candidate in links if candidate.tail.keys() & file.head.keys()]
     before = (shared or links)[-1]

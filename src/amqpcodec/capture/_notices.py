@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-__all__ = ["no_frames", "other_protocols", "unread_links"]
+__all__ = ["no_frames_warning", "other_protocols", "unread_links_warning"]
 
 
-def unread_links(links: Mapping[str, int]) -> str:
+def unread_links_warning(links: Mapping[str, int]) -> str:
     """That packets of link types that are not read were left out, or "" where there are none.
 
     links: packets by the type's name, as stats() has them.
@@ -30,7 +30,7 @@ def other_protocols(counted: Mapping[str, Any]) -> list[str]:
     return [f"{n:,} connection{'s' * (n != 1)} of {name}" for name, n in names.items()]
 
 
-def no_frames(counted: Mapping[str, Any], ports: Collection[int]) -> str:
+def no_frames_warning(counted: Mapping[str, Any], ports: Collection[int]) -> str:
     """That there are packets and nothing of them is AMQP, or "" where that is not so.
 
     counted: as stats() has it of a file, or of several. ports: the servers' ports.

@@ -24,7 +24,7 @@ class CaptureFile(NamedTuple):
     empty: bool
 
 
-def look(
+def capture_file_of(
     source: Source, protocol: _codec.Protocol | _v1.V1Core, unpacking: Unpacking
 ) -> CaptureFile:
     """Read as far as the first packet.

@@ -17,7 +17,7 @@ from ._files import Pieces, Source
 from ._limits import Unpacking
 from ._read import SEARCH_BYTES, Reader
 
-__all__ = ["Part", "follow", "outline", "parts"]
+__all__ = ["Part", "apply_outlines", "make_outline", "parts_between"]
 
 #: Bytes of a file that say what it is.
 HEAD = 24
@@ -32,7 +32,7 @@ class Part(NamedTuple):
     stop: int | None
 
 
-def parts(begin: tuple[int, int], end: tuple[int, int]) -> list[Part]:
+def parts_between(begin: tuple[int, int], end: tuple[int, int]) -> list[Part]:
     """What is between two places of a chain, (number of the file, bytes in it)."""
     result = []
     while begin[0] < end[0]:
@@ -41,7 +41,7 @@ def parts(begin: tuple[int, int], end: tuple[int, int]) -> list[Part]:
     return [*result, Part(*begin, end[1])] if begin[1] < end[1] else result
 
 
-def outline(reader: Reader, part: Part, most: int) -> bytes | None:
+def make_outline(reader: Reader, part: Part, most: int) -> bytes | None:
     """The outline of a part; None: it has to be read as a whole.
 
     reader: a new one of the file, which gives rows in the order in which they are found. most:
@@ -96,7 +96,7 @@ def _first(
     return None if position < 0 or (part.stop is not None and at >= part.stop) else at
 
 
-def follow(reader: Reader, outlines: Sequence[tuple[Part, bytes]]) -> bool:
+def apply_outlines(reader: Reader, outlines: Sequence[tuple[Part, bytes]]) -> bool:
     """Go on after these parts, of which each begins where the one before ends.
 
     False: an outline does not go on from where the reader is; the reader is of no use then.

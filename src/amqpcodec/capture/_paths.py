@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from .._facade.scalars import as_text
 
-__all__ = ["alternatives", "files_below", "files_of", "places"]
+__all__ = ["expand_braces", "files_below", "files_of", "matching_paths"]
 
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
@@ -27,13 +27,13 @@ def files_of(path: str | os.PathLike[str]) -> list[str | os.PathLike[str]]:
     exists = os.path.exists(name)
     if (exists and not os.path.isdir(name)) or (not exists and not _is_glob(name)):
         return [path]
-    files = {file for place in places(name) for file in files_below(place, False)}
+    files = {file for place in matching_paths(name) for file in files_below(place, False)}
     if not files:
         raise FileNotFoundError(f"no file is in the folder {name!r}")
     return [*sorted(files)]
 
 
-def places(path: str) -> list[str]:
+def matching_paths(path: str) -> list[str]:
     """The files and folders that a path or a glob stands for.
 
     Raises:
@@ -43,7 +43,7 @@ def places(path: str) -> list[str]:
         return [path]
     matches = [
         match
-        for alternative in alternatives(path)
+        for alternative in expand_braces(path)
         for match in sorted(glob.glob(alternative, recursive=True))
     ]
     if not matches:
@@ -55,14 +55,14 @@ def _is_glob(path: str) -> bool:
     return glob.has_magic(path) or _BRACES.search(path) is not None
 
 
-def alternatives(pattern: str) -> list[str]:
+def expand_braces(pattern: str) -> list[str]:
     """``cap{1,2}`` as ``cap1`` and ``cap2``, which Hadoop's globs know and Python's do not."""
     braces = _BRACES.search(pattern)
     if braces is None:
         return [pattern]
     before, after = pattern[: braces.start()], pattern[braces.end() :]
     return [
-        full for middle in braces[1].split(",") for full in alternatives(before + middle + after)
+        full for middle in braces[1].split(",") for full in expand_braces(before + middle + after)
     ]
 
 

@@ -15,7 +15,7 @@ from .._capture import CaptureBatch as Batch
 from .._columns import Schema
 from .._facade.scalars import as_int, as_ints, as_text
 from ..batch import _protocol as _protocol_of
-from ._chain import Chain, difference
+from ._chain import Chain, increase
 from ._errors import (
     CaptureError,
     CaptureWarning,
@@ -28,9 +28,9 @@ from ._files import Source, Watch, has_position, source_name
 from ._join import Joined
 from ._layers import KeyLog, KeyLogSource, Layers
 from ._limits import LimitOptions, Limits, limits_of
-from ._link import Arrangement, in_the_middle, link, told_alone
-from ._notices import no_frames, unread_links
-from ._order import CaptureFile, look
+from ._link import Arrangement, find_rotations, midstream_text, separate_file_warning
+from ._notices import no_frames_warning, unread_links_warning
+from ._order import CaptureFile, capture_file_of
 from ._progress import OnProgress, Progress
 from ._seal import seal, unseal
 from ._storage import Storage, locate, locate_each
@@ -170,7 +170,7 @@ class Reader:
         self._watched: Watch | None = None
         if on_progress is not None:
             self._watched = Progress(on_progress, sources).watch
-        self._told = False
+        self._has_warned = False
         # The process that the positions of open files belong to: None before anything is open.
         self._process = os.getpid() if any(map(has_position, sources)) else None
         self._exhausted: str | None = None  # why no rows follow
@@ -195,7 +195,7 @@ class Reader:
             chain.watch = self._watched
 
     def _groups(self, sources: list[Source], ports: Collection[int]) -> list[list[CaptureFile]]:
-        groups = link(sources, ports, self.limits)
+        groups = find_rotations(sources, ports, self.limits)
         self._reasons = groups.reasons
         return groups.groups
 
@@ -344,8 +344,8 @@ class Reader:
             midstream += chain.core.counts()["midstream"]
         self._warn_of_unread(before, end)
         alone = len(self._chains) > 1 and midstream > 0
-        if (self._reasons or alone) and not self._told:
-            self._told = True
+        if (self._reasons or alone) and not self._has_warned:
+            self._has_warned = True
             warnings.warn(_read_separately(self._reasons, midstream), CaptureWarning, stacklevel=3)
 
     def _unread_links(self) -> dict[str, int]:
@@ -361,12 +361,12 @@ class Reader:
         name = self.name or self.files[0] or "a capture"
         if more := len(self.files) - 1:
             name = f"{name} and {more} more"
-        unread = unread_links(difference(self._unread_links(), before))
+        unread = unread_links_warning(increase(self._unread_links(), before))
         if unread:
             warnings.warn(f"{name}: {unread}", CaptureWarning, stacklevel=4)
         if end:
             totals = _sums([chain.core.counts() for chain in self._chains])
-            if nothing := no_frames(totals, self._ports):
+            if nothing := no_frames_warning(totals, self._ports):
                 warnings.warn(f"{name}: {nothing}", CaptureWarning, stacklevel=4)
 
     def _read(self, chain: Chain, stop: tuple[int, int] | None, end: bool) -> Iterator[Batch]:
@@ -400,7 +400,9 @@ class Reader:
             for chain in self._chains
             for file in (chain.files if isinstance(chain, Joined) else chain.files[:1])
         ]
-        first_packets = [look(file.source, _protocol(None), self.limits) for file in first_files]
+        first_packets = [
+            capture_file_of(file.source, _protocol(None), self.limits) for file in first_files
+        ]
         return min(
             (packet.time for packet in first_packets if packet.time is not None), default=None
         )
@@ -800,9 +802,9 @@ def _keys(source: KeyLog | KeyLogSource) -> KeyLog:
 def _read_separately(reasons: dict[str, str], midstream: int) -> str:
     """The warning about files that are read separately; without reasons: by files="separate"."""
     if not reasons:
-        return f"{in_the_middle(midstream)} of files that are read alone"
+        return f"{midstream_text(midstream)} of files that are read alone"
     name, reason = next(iter(reasons.items()))
-    message = told_alone(name, midstream, reason, len(reasons) - 1)
+    message = separate_file_warning(name, midstream, reason, len(reasons) - 1)
     return f'{message}; files="rotation" reads all as one, files="separate" each by itself'
 
 

@@ -4,38 +4,38 @@ A job knows names and sizes of files first, then which of them are one rotation,
 into ranges; a task reads a range. These names are for that alone: they are no public interface and
 change without notice. Nothing else of this package's private modules is used by Spark.
 
-Files and stores: `Storage`, `locate`, `is_remote`, `local_path`, `open_source`, `alternatives`,
-`files_below`, `places`, `seek_table`. Which files are one rotation: `CaptureFile`,
-`capture_file_of`, `in_order`, `difference`, `Endpoints`, `endpoints_of`, `Arrangement`, `Link`,
-`Direction`, `NOT`, `goes_on`, `link_ends`, `reason`, `told_alone`. Ranges of a large file: `Part`,
-`parts`, `outline`, `follow`. States: `seal`, `unseal`. Limits and options: `LIMITS`, `Limits`,
-`LimitOptions`, `Unpacking`, `KeyLogSource`, `TLS_PORT`. Texts of warnings: `no_frames`,
-`unread_links`.
+Files and stores: `Storage`, `locate`, `is_remote`, `local_path`, `open_source`, `expand_braces`,
+`files_below`, `matching_paths`, `seek_table`. Which files are one rotation: `CaptureFile`,
+`capture_file_of`, `in_order`, `increase`, `Endpoints`, `endpoints_of`, `Arrangement`, `Rotation`,
+`Direction`, `UNRELATED`, `continuation`, `group_by_rotation`, `separation_reason`,
+`separate_file_warning`. Ranges of a large file: `Part`, `parts_between`, `make_outline`,
+`apply_outlines`. States: `seal`, `unseal`. Limits and options: `LIMITS`, `Limits`, `LimitOptions`,
+`Unpacking`, `KeyLogSource`, `TLS_PORT`. Texts of warnings: `no_frames_warning`,
+`unread_links_warning`.
 """
 
 from __future__ import annotations
 
-from ._chain import difference
+from ._chain import increase
 from ._files import open_source
 from ._layers import KeyLogSource
 from ._limits import LIMITS, LimitOptions, Limits, Unpacking
 from ._link import (
-    NOT,
+    UNRELATED,
     Arrangement,
     Direction,
     Endpoints,
-    Link,
-    goes_on,
-    link_ends,
-    reason,
-    told_alone,
+    Rotation,
+    continuation,
+    endpoints_of,
+    group_by_rotation,
+    separate_file_warning,
+    separation_reason,
 )
-from ._link import look as endpoints_of
-from ._notices import no_frames, unread_links
-from ._order import CaptureFile, in_order
-from ._order import look as capture_file_of
-from ._outline import Part, follow, outline, parts
-from ._paths import alternatives, files_below, places
+from ._notices import no_frames_warning, unread_links_warning
+from ._order import CaptureFile, capture_file_of, in_order
+from ._outline import Part, apply_outlines, make_outline, parts_between
+from ._paths import expand_braces, files_below, matching_paths
 from ._read import TLS_PORT
 from ._seal import seal, unseal
 from ._seekable import seek_table
@@ -43,8 +43,8 @@ from ._storage import Storage, is_remote, local_path, locate
 
 __all__ = [
     "LIMITS",
-    "NOT",
     "TLS_PORT",
+    "UNRELATED",
     "Arrangement",
     "CaptureFile",
     "Direction",
@@ -52,31 +52,31 @@ __all__ = [
     "KeyLogSource",
     "LimitOptions",
     "Limits",
-    "Link",
     "Part",
+    "Rotation",
     "Storage",
     "Unpacking",
-    "alternatives",
+    "apply_outlines",
     "capture_file_of",
-    "difference",
+    "continuation",
     "endpoints_of",
+    "expand_braces",
     "files_below",
-    "follow",
-    "goes_on",
+    "group_by_rotation",
     "in_order",
+    "increase",
     "is_remote",
-    "link_ends",
     "local_path",
     "locate",
-    "no_frames",
+    "make_outline",
+    "matching_paths",
+    "no_frames_warning",
     "open_source",
-    "outline",
-    "parts",
-    "places",
-    "reason",
+    "parts_between",
     "seal",
     "seek_table",
-    "told_alone",
-    "unread_links",
+    "separate_file_warning",
+    "separation_reason",
+    "unread_links_warning",
     "unseal",
 ]

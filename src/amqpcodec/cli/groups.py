@@ -12,8 +12,8 @@ from typing import IO, Any
 
 from .. import capture
 from ..capture._limits import Limits, Unpacking
-from ..capture._link import Arrangement, in_the_middle
-from ..capture._notices import other_protocols, unread_links
+from ..capture._link import Arrangement, midstream_text
+from ..capture._notices import other_protocols, unread_links_warning
 from .errors import BAD_DATA, OK, USAGE, print_error
 from .options import SourceOptions
 from .otherports import header_ports
@@ -82,7 +82,7 @@ class Group:
         if hint := _tls_hint(files):
             print_error(f"{self}: {hint}")
         for stats in files:
-            if unread := unread_links(stats["unread_link_types"]):
+            if unread := unread_links_warning(stats["unread_link_types"]):
                 print_error(f"{stats['file'] or self}: {unread}")
         damaged = [stats for stats in files if stats["damaged"]]
         if files and not any(stats["frames"] for stats in files):
@@ -93,7 +93,7 @@ class Group:
             self.status = max(self.status, BAD_DATA)
         alone = reader.not_in_rotation
         for stats in files:
-            name, begun = stats["file"], in_the_middle(stats["midstream"])
+            name, begun = stats["file"], midstream_text(stats["midstream"])
             if name in alone:
                 hint = "--files rotation reads all files as one recording"
                 print_error(f"{name}: read alone, {alone[name]}: {begun}; {hint}")
@@ -167,6 +167,6 @@ def one_by_one(groups: Iterable[Group]) -> Iterator[Group]:
     finally:
         middles = [group.midstream for group in begun if group.midstream]
         if middles:
-            notice = in_the_middle(sum(middles))
+            notice = midstream_text(sum(middles))
             of = f"{len(middles):,} of {len(begun):,} files"
             print_error(f"--files separate: {notice} of {of}: what was sent before is not there")

@@ -85,10 +85,10 @@ class Selection:
         self.count = 0  # of the rows that were read
         # The error is always looked for: it decides the exit status.
         self.read: set[str] = {"error", "file", "timestamp"}
-        self.looked_at = set(self.where.names()) if self.where else set()
+        self.read_names = set(self.where.names()) if self.where else set()
         for name in shown or ():
             self._need(name, "--fields")
-        for name in self.looked_at:
+        for name in self.read_names:
             self._need(name, "--where")
         for name in self.sort:
             self._need(name, "--sort")
@@ -136,7 +136,7 @@ class Selection:
         """The batch with the columns that are made of others."""
         self.window.begin(batch.column("timestamp"))
         first, self.count = self.count, self.count + batch.num_rows
-        for name in {*(self.shown or ()), *self.looked_at, *self.sort}:
+        for name in {*(self.shown or ()), *self.read_names, *self.sort}:
             if name in ("n", *ALIASES) and name not in batch.schema.names:
                 column = (
                     pa.array(range(first + 1, self.count + 1), pa.int64())
@@ -145,14 +145,14 @@ class Selection:
                 )
                 batch = batch.append_column(name, column)
         batch = self.window.rows(batch)
-        return self._with_made(batch, self.looked_at)
+        return self._with_computed(batch, self.read_names)
 
     def matching_rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that fit, of a batch that is complete."""
         batch = filter_rows(batch, self.where)
-        return self._with_made(batch, [*(self.shown or ()), *self.sort])
+        return self._with_computed(batch, [*(self.shown or ()), *self.sort])
 
-    def _with_made(self, batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBatch:
+    def _with_computed(self, batch: pa.RecordBatch, names: Iterable[str]) -> pa.RecordBatch:
         for name in names:
             if name in batch.schema.names:
                 continue

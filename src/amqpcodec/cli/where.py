@@ -261,7 +261,7 @@ def _find(batch: pa.RecordBatch, name: str) -> tuple[pa.Array, list[str]]:
 
 def _compare(comparison: Comparison, column: pa.Array, path: list[str]) -> pa.BooleanArray:
     if path:
-        return _each_distinct(column, lambda text: _json_fits(comparison, text, path))
+        return _for_distinct_values(column, lambda text: _json_fits(comparison, text, path))
     kind = column.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return _list_fits(comparison, column)
@@ -288,7 +288,7 @@ def _compare(comparison: Comparison, column: pa.Array, path: list[str]) -> pa.Bo
         compare = COMPARE[comparison.sign]
         missing = comparison.sign == "!="
         number = value.as_py()
-        return _each_distinct(column, lambda d: missing if d is None else compare(d, number))
+        return _for_distinct_values(column, lambda d: missing if d is None else compare(d, number))
     mask = pc.call_function(ARROW[comparison.sign], [column, value])
     return pc.fill_null(mask, comparison.sign == "!=")
 
@@ -368,7 +368,7 @@ def _list_fits(comparison: Comparison, column: pa.Array) -> pa.BooleanArray:
     return pa.array([(row in parents) != turned for row in range(len(column))], pa.bool_())
 
 
-def _each_distinct(column: pa.Array, fits: Callable[[Any], bool]) -> pa.BooleanArray:
+def _for_distinct_values(column: pa.Array, fits: Callable[[Any], bool]) -> pa.BooleanArray:
     """Looks at every different text once: frames repeat themselves."""
     coded = column.dictionary_encode() if not pa.types.is_dictionary(column.type) else column
     distinct_results = [fits(text) for text in coded.dictionary.to_pylist()]

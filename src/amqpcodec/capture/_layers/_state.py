@@ -17,7 +17,7 @@ from ._sessions import KEPT, Sessions
 from ._suites import SUITES, TLS12, TLS13
 
 #: Bytes that a direction may have waiting.
-HELD = 1 << 25
+MAX_BUFFER = 1 << 25
 COUNTED = 1 << 60
 
 
@@ -30,7 +30,7 @@ class Field(NamedTuple):
 
 
 SIDE = (
-    Field("buffer", bytearray, HELD),
+    Field("buffer", bytearray, MAX_BUFFER),
     Field("skip", int, COUNTED),
     Field("lost", int, COUNTED),
     Field("places", int, _tls.TRIED_PLACES),
@@ -58,7 +58,7 @@ HELLO = (
 )
 HALF = (
     Field("mode", int, _websocket.ENDED),
-    Field("buffer", bytearray, HELD),
+    Field("buffer", bytearray, MAX_BUFFER),
     Field("remaining", int, _websocket.LARGEST_FRAME),
     Field("opcode", int, _websocket.PONG),
     Field("fin", bool),
@@ -66,10 +66,10 @@ HALF = (
     Field("in_message", bool),
     Field("packed", bool),
     Field("broken", bool),
-    Field("message", bytearray, HELD),
+    Field("message", bytearray, MAX_BUFFER),
     Field("window", bytes, _websocket.WINDOW),
     Field("searching", bool),
-    Field("look_at", int, HELD),
+    Field("look_at", int, MAX_BUFFER),
     Field("looked", int, _websocket.LARGEST_HEAD),
     Field("unpacked_left", int, COUNTED),
 )

@@ -60,7 +60,7 @@ def is_table(path: Path | Uri) -> bool:
 
 
 class Messages:
-    """All of them, in order. ``left_out`` counts rows that cannot be replayed."""
+    """All of them, in order. ``damaged`` counts rows that cannot be replayed."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Messages:
     ) -> None:
         """observe: is called with all that is read, which says what was declared."""
         self.options, self.stop, self.observe = options, stop, observe
-        self.left_out = 0
+        self.damaged = 0
         self.count = 0
         self.reading = Reading(options.source, bar, stop)
         self.tables = [path for path in options.source.files if is_table(path)]
@@ -175,7 +175,7 @@ class Messages:
         if "error" not in rows.schema.names:
             return rows
         bad = rows.column("error").is_valid()
-        self.left_out += pc.sum(bad).as_py() or 0
+        self.damaged += pc.sum(bad).as_py() or 0
         return rows.filter(pc.invert(bad))
 
     def _messages(self, rows: pa.RecordBatch, frames: pa.Array) -> Iterator[Message]:
@@ -184,7 +184,7 @@ class Messages:
         for at, frame in enumerate(frames):
             content = _decoded(frame.as_py())
             if content is None:
-                self.left_out += 1
+                self.damaged += 1
                 continue
             number, self.count = self.count, self.count + 1
             yield Message(

@@ -52,11 +52,11 @@ class Plan:
         self._first: int | None = None
         self._last: int | None = None
 
-    def add(self, message: Message, is_done: bool) -> None:
-        """Count a message. is_done: it is in the journal."""
+    def add(self, message: Message, is_in_journal: bool) -> None:
+        """Count a message. is_in_journal: it is in the journal."""
         if message.broker is not None:
             self.brokers.add(message.broker)
-        if is_done:
+        if is_in_journal:
             self.skipped += 1
             return
         try:

@@ -228,8 +228,8 @@ class _Replay:
             "refused": player.refused if player else 0,
             "skipped, as confirmed before": self.skipped,
             "skipped, as refused before": self.refused_before,
-            "left out, as damaged": messages.left_out + unencodable,
-            "left out, as CC or BCC stands twice": self.unsendable,
+            "not sent, as damaged": messages.damaged + unencodable,
+            "not sent, as CC or BCC stands twice": self.unsendable,
         }
         always = ("sent", "confirmed")
         print(", ".join(f"{n:,} {what}" for what, n in counted.items() if n or what in always))
@@ -245,7 +245,7 @@ class _Replay:
     def _status(self, messages: Messages) -> int:
         if self.stop.pressed:
             return INTERRUPTED
-        bad = messages.left_out + self.unsendable + self.refused_before
+        bad = messages.damaged + self.unsendable + self.refused_before
         if (player := self.player) is not None:
             bad += player.unroutable + player.nacked + player.refused + player.unencodable
         return max(messages.reading.status, BAD_DATA if bad else 0)

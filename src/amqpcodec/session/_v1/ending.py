@@ -114,8 +114,8 @@ def end_session(session: Session, error: amqp.Error | None, closed_by: ClosedBy)
     session._received.clear()
     session._outgoing.clear()
     session.state = "UNMAPPED"
-    if not session._told_end:
-        session._told_end = True
+    if not session._reports_end:
+        session._reports_end = True
         session.connection._emit(events.SessionEnded(session, error, closed_by))
 
 
@@ -149,6 +149,6 @@ def end_link(link: Link, error: amqp.Error | None, closed_by: ClosedBy, closed: 
 
 def _report_end(link: Link, error: amqp.Error | None, closed_by: ClosedBy, closed: bool) -> None:
     """Report the end of a link, once."""
-    if not link._told_end:
-        link._told_end = True
+    if not link._reports_end:
+        link._reports_end = True
         link.session.connection._emit(events.LinkClosed(link, closed, error, closed_by))

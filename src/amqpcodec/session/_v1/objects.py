@@ -222,7 +222,7 @@ class Session:
         self._sent: Unsettled[OutgoingDelivery] = Unsettled()
         self._received: Unsettled[IncomingDelivery] = Unsettled()
         self._error: amqp.Error | None = None
-        self._told_end = False
+        self._reports_end = False
         self._overtaken = False  # the engine had to answer in the caller's place
 
     def __repr__(self) -> str:
@@ -422,7 +422,7 @@ class Session:
 
     def _is_over(self) -> bool:
         """Whether the session or its connection has ended: answers do nothing then."""
-        if self._told_end or self.state in ("END_SENT", "DISCARDING"):
+        if self._reports_end or self.state in ("END_SENT", "DISCARDING"):
             return True
         connection = self.connection
         return connection._over or connection._close_sent
@@ -493,7 +493,7 @@ class Link:
         self.rcv_settle_mode = amqp.ReceiverSettleMode.FIRST
         self._closed = False
         self._errant = False
-        self._told_end = False
+        self._reports_end = False
         self._error: amqp.Error | None = None
 
     def __repr__(self) -> str:

@@ -35,7 +35,7 @@ __all__ = [
     "decode_batches",
     "decode_column",
     "plan_of_batch",
-    "wanted_fields",
+    "requested_fields",
 ]
 
 _COLUMN = "amqp bytes"
@@ -115,7 +115,7 @@ def decode(
             given without order, or at frame level; max_open or max_open_bytes is below 0.
         TypeError: col is no binary column, or a key no plain value.
     """
-    requested_columns = wanted_fields(fields)
+    requested_columns = requested_fields(fields)
     level = level.lower()
     keys, orders = _keys_of(df, by, order, level)
     max_open, max_open_bytes = as_int(max_open), as_int(max_open_bytes)
@@ -191,7 +191,7 @@ def check_binary(type_: DataType, col: str | Column | None) -> None:
         raise TypeError(f"{what} is {type_.simpleString()}, and frames are binary{hint}")
 
 
-def wanted_fields(
+def requested_fields(
     fields: Iterable[str] | StructType | str | None,
 ) -> Iterable[str] | StructType | None:
     """Names as they are ("*" may stand alone), or the schema that DDL text means."""

@@ -54,10 +54,10 @@ class _Task:
         self._fields = [*job.plan.fields, "row"]
         self._target = arrow_schema(job.plan.schema)
         self._open: list[bytes] = []
-        self._kept: pa.RecordBatch | None = None  # of the first rows of what is open
+        self._open_rows: pa.RecordBatch | None = None  # of the first rows of what is open
         self._keys: list[pa.Array] = []  # of what is open, a value each
         self._links: list[int] = []
-        self._waiting: list[pa.RecordBatch] = []
+        self._pending_batches: list[pa.RecordBatch] = []
 
     def take(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Rows of the task, in order.
@@ -66,22 +66,24 @@ class _Task:
         wait until there are as many bytes of them.
         """
         if rows.num_rows:
-            self._waiting.append(rows)
-        if sum(batch.nbytes for batch in self._waiting) >= sum(map(len, self._open)):
+            self._pending_batches.append(rows)
+        if sum(batch.nbytes for batch in self._pending_batches) >= sum(map(len, self._open)):
             yield from self._step()
 
     def end(self) -> Iterator[pa.RecordBatch]:
         """The task has no more rows: what is open will not be complete."""
         yield from self._step()
         if self._open:
-            assert self._kept is not None
-            yield from self._give_up(self._open, self._kept, "the rows of its key end inside of it")
+            assert self._open_rows is not None
+            yield from self._give_up(
+                self._open, self._open_rows, "the rows of its key end inside of it"
+            )
 
     def _step(self) -> Iterator[pa.RecordBatch]:
-        if not self._waiting:
+        if not self._pending_batches:
             return
-        rows = pa.Table.from_batches(self._waiting).combine_chunks().to_batches()
-        self._waiting = []
+        rows = pa.Table.from_batches(self._pending_batches).combine_chunks().to_batches()
+        self._pending_batches = []
         for batch in rows:
             yield from self._read(batch)
 
@@ -97,7 +99,9 @@ class _Task:
             keys = [
                 _repeated(one, len(before), key) for one, key in zip(self._keys, keys, strict=True)
             ]
-            keep_columns = _joined(self._kept if ahead else keep_columns.slice(0, 1), keep_columns)
+            keep_columns = _joined(
+                self._open_rows if ahead else keep_columns.slice(0, 1), keep_columns
+            )
         try:
             columns, open_, links = decode_held(
                 values,
@@ -136,7 +140,7 @@ class _Task:
             links = [*links, *(link for _, _, link in lost if link >= 0)]
         remainder = open_[number:]
         self._open = [raw for _, raw, _ in remainder]
-        self._kept = keep_columns.take(pa.array([row for row, _, _ in remainder], pa.int64()))
+        self._open_rows = keep_columns.take(pa.array([row for row, _, _ in remainder], pa.int64()))
         self._links = links
 
     def _give_up(

@@ -13,7 +13,7 @@ from pyspark.sql.types import StructField, StructType
 
 from .options import Options, option_key
 
-__all__ = ["NO_PATH", "given_in_sql", "is_secret", "recall", "remember"]
+__all__ = ["NO_PATH", "is_secret", "recall", "remember", "with_sql_options"]
 
 #: The name of the metadata.
 KEY = "amqp_capture.options"
@@ -25,7 +25,7 @@ NO_PATH = (
 )
 
 
-def given_in_sql(options: Options) -> Options:
+def with_sql_options(options: Options) -> Options:
     """What stands in OPTIONS, where a table is made; its other properties are the user's own."""
     if "provider" not in options:
         return options

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from ...capture.planning import Storage, alternatives, files_below, local_path, places
+from ...capture.planning import Storage, expand_braces, files_below, local_path, matching_paths
 from .options import Options
 
 __all__ = [
@@ -68,7 +68,8 @@ class Selection(NamedTuple):
             ValueError: a time is asked for, and the file's store says none.
         """
         if self.name is not None and not any(
-            fnmatchcase(os.path.basename(file.path), pattern) for pattern in alternatives(self.name)
+            fnmatchcase(os.path.basename(file.path), pattern)
+            for pattern in expand_braces(self.name)
         ):
             return False
         if self.after is None and self.before is None:
@@ -127,7 +128,7 @@ def list_files(
                 if selection.takes(file):
                     files_by_path[file.path] = file
             continue
-        for place in places(os.path.abspath(local_path(path))):
+        for place in matching_paths(os.path.abspath(local_path(path))):
             for file_path in files_below(place, selection.recursive):
                 try:
                     file = stat_file(file_path, storage)
@@ -155,7 +156,7 @@ def check_paths(paths: Iterable[str], storage: Storage | None = None) -> None:
     storage = storage or Storage()
     for path in paths:
         if not storage.holds(path):
-            places(os.path.abspath(local_path(path)))
+            matching_paths(os.path.abspath(local_path(path)))
 
 
 def group(files: Iterable[StoredFile], n_bytes: int) -> list[tuple[str, ...]]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from ...capture import Reader
-from ...capture.planning import Part, follow, outline, parts, seal, unseal
-from .state_files import key_of, write_whole
+from ...capture.planning import Part, apply_outlines, make_outline, parts_between, seal, unseal
+from .state_files import key_of, write_atomically
 from .versions import InputPartition
 
 __all__ = ["FEW", "Outlined", "follow_outlines", "outlined", "write_outline"]
@@ -45,7 +45,7 @@ def outlined(
     return [
         [
             Outlined(paths[part.file], part, os.path.join(folder, f"{number}-{i}.outline"))
-            for i, part in enumerate(parts(begin, end))
+            for i, part in enumerate(parts_between(begin, end))
         ]
         for number, (begin, end) in enumerate(pairwise([(0, 0), *stops]))
     ]
@@ -56,21 +56,23 @@ def write_outline(item: Outlined, step: int, reader: Reader) -> int:
 
     step: bytes of a range. reader: of the file.
     """
-    data = outline(reader, item.part, min(step // SHARE, LARGEST))
+    data = make_outline(reader, item.part, min(step // SHARE, LARGEST))
     os.makedirs(os.path.dirname(item.name), mode=0o700, exist_ok=True)
     if data is None:
         with suppress(FileNotFoundError):
             os.unlink(item.name)
         return 0
     key = key_of()
-    write_whole(item.name, seal(data, key, key is not None))
+    write_atomically(item.name, seal(data, key, key is not None))
     return len(data)
 
 
-def follow_outlines(items: Sequence[Outlined], open_there: Callable[[], Reader]) -> Reader | None:
+def follow_outlines(
+    items: Sequence[Outlined], open_at_start: Callable[[], Reader]
+) -> Reader | None:
     """The reader of a chain after these parts; None: they have to be read.
 
-    open_there: gives it where they begin. The outlines are removed.
+    open_at_start: gives it where they begin. The outlines are removed.
     """
     outlines = []
     for item in items:
@@ -80,5 +82,5 @@ def follow_outlines(items: Sequence[Outlined], open_there: Callable[[], Reader])
             os.unlink(item.name)
     if not items or len(outlines) < len(items):
         return None
-    reader = open_there()
-    return reader if follow(reader, outlines) else None
+    reader = open_at_start()
+    return reader if apply_outlines(reader, outlines) else None

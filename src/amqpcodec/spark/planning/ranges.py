@@ -20,7 +20,7 @@ from ...capture.planning import Storage, is_remote, local_path, locate, open_sou
 from .file_listing import Listed, refuse_changed
 from .files import StoredFile
 from .prescan import FEW, Outlined, follow_outlines, outlined
-from .state_files import key_of, write_whole
+from .state_files import key_of, write_atomically
 from .versions import InputPartition
 
 __all__ = [
@@ -183,7 +183,7 @@ def _pass(to_cut: ToCut, folder: str) -> tuple[list[str], list[tuple[int, int]]]
     """
     state: bytes | None = None
 
-    def open_there() -> Reader:
+    def open_at_start() -> Reader:
         reader = to_cut.open_reader()
         if state is not None:
             reader.resume(state, key_of())
@@ -195,20 +195,20 @@ def _pass(to_cut: ToCut, folder: str) -> tuple[list[str], list[tuple[int, int]]]
     positions = []
     stale = False  # the reader is behind
     for number, (stop, items) in enumerate(zip(stops, outlined(folder, order, stops), strict=True)):
-        followed = follow_outlines(items, open_there)
+        followed = follow_outlines(items, open_at_start)
         if followed is None:
-            reader = open_there() if stale else reader
+            reader = open_at_start() if stale else reader
             for _ in reader.read(stop):
                 pass
         stale = followed is not None
         state = _state_at(followed or reader)
         if state is None:
             break  # damage, or a file of which no place is known: what is left is one range
-        write_whole(os.path.join(folder, f"{number}.state"), state)
+        write_atomically(os.path.join(folder, f"{number}.state"), state)
         positions.append(stop)
     refuse_changed(to_cut.files, to_cut.storage)
     contents = {"files": order, "cuts": positions}
-    write_whole(os.path.join(folder, "index.json"), json.dumps(contents).encode())
+    write_atomically(os.path.join(folder, "index.json"), json.dumps(contents).encode())
     return order, positions
 
 

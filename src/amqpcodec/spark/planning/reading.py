@@ -23,14 +23,14 @@ from .ranges import Range, state_of
 from .rows import (
     BATCH_ROWS,
     ROWS,
-    Wanted,
+    RowFilter,
     by_mode,
     capture_columns,
     small_columns,
-    tell_left_out,
     tell_midstream,
     tell_no_frames,
     unread_link_types,
+    warn_of_skipped,
     with_error,
 )
 from .state_files import key_of
@@ -84,7 +84,7 @@ class ReadOptions:
     mode: str
     ignore_corrupt: bool
     ignore_missing: bool
-    row_filter: Wanted
+    row_filter: RowFilter
     joined: bool
     keylog: KeyLogSource | None = field(default=None, repr=False)
     limits: Limits = LIMITS
@@ -126,7 +126,7 @@ class ReadOptions:
             mode,
             ignore_corrupt,
             options.flag("ignoreMissingFiles", False),
-            Wanted.of(options),
+            RowFilter.of(options),
             arrangement == "taps",
             keylog_of(options),
             limits_of(options, Limits),
@@ -225,7 +225,7 @@ def read_file(
                 f"{_path_text(path)}: {_NOT_REACHED % (reader.offset, part.stop[1])}"
             )
         _judge(reader, path, read_options)
-        tell_left_out(reader, _path_text(path), read_options.mode, before)
+        warn_of_skipped(reader, _path_text(path), read_options.mode, before)
         if part is None:
             tell_no_frames(reader, _path_text(path), read_options.ports)
         if part is None and isinstance(path, str):

@@ -14,9 +14,9 @@ from ...capture.planning import (
     Storage,
     Unpacking,
     endpoints_of,
-    link_ends,
+    group_by_rotation,
     locate,
-    told_alone,
+    separate_file_warning,
 )
 from .files import StoredFile
 
@@ -60,14 +60,14 @@ def chains(
     if arrangement == "separate" or len(files) < 2:
         return [[file] for file in files]
     endpoints = look_at(files, ports, storage, unpacking)
-    by_found = {
+    by_file = {
         id(ends.file): (file, ends)
         for file, ends in zip(files, endpoints, strict=True)
         if isinstance(ends, Endpoints)
     }
-    groups, reasons = link_ends(ends for _, ends in by_found.values())
-    _tell(reasons, {ends.file.name: ends for _, ends in by_found.values()})
-    linked = [[by_found[id(member)][0] for member in group] for group in groups if len(group) > 1]
+    groups, reasons = group_by_rotation(ends for _, ends in by_file.values())
+    _tell(reasons, {ends.file.name: ends for _, ends in by_file.values()})
+    linked = [[by_file[id(member)][0] for member in group] for group in groups if len(group) > 1]
     linked_paths = {file.path for group in linked for file in group}
     return [*linked, *([file] for file in files if file.path not in linked_paths)]
 
@@ -82,5 +82,5 @@ def _tell(reasons: dict[str, str], ends: dict[str, Endpoints]) -> None:
     name, reason = next(iter(reasons.items()))
     _log.warning(
         "%s; option files: rotation reads all as one rotation, separate each by itself",
-        told_alone(name, midstream, reason, len(reasons) - 1),
+        separate_file_warning(name, midstream, reason, len(reasons) - 1),
     )

@@ -12,7 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ... import capture
-from ...capture.planning import difference, no_frames, told_alone, unread_links
+from ...capture.planning import (
+    increase,
+    no_frames_warning,
+    separate_file_warning,
+    unread_links_warning,
+)
 from .columns import Plan
 from .files import moment
 from .options import Options
@@ -20,14 +25,14 @@ from .options import Options
 __all__ = [
     "BATCH_ROWS",
     "ROWS",
-    "Wanted",
+    "RowFilter",
     "by_mode",
     "capture_columns",
     "small_columns",
-    "tell_left_out",
     "tell_midstream",
     "tell_no_frames",
     "unread_link_types",
+    "warn_of_skipped",
     "with_error",
 ]
 
@@ -79,7 +84,7 @@ def with_error(column_plan: Plan, mode: str) -> Plan:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RowFilter:
     """Which rows are wanted; the others do not go to the JVM, which costs more than reading them.
 
     names: of columns of text, what they may be. start, end: µs since 1970 UTC of a row's first
@@ -91,7 +96,7 @@ class Wanted:
     end: int | None = None
 
     @classmethod
-    def of(cls, options: Options) -> Wanted:
+    def of(cls, options: Options) -> RowFilter:
         """What the options ask for."""
         conditions = []
         for option, column in zip(ROWS, ("method", "direction", "connection"), strict=False):
@@ -167,7 +172,7 @@ def unread_link_types(reader: capture.Reader) -> dict[str, int]:
     return links
 
 
-def tell_left_out(
+def warn_of_skipped(
     reader: capture.Reader, name: str, mode: str, before: Mapping[str, int] | None = None
 ) -> None:
     """Warn of packets whose link type is not read.
@@ -177,7 +182,7 @@ def tell_left_out(
     Raises:
         CaptureError: there are some, and the mode is FAILFAST.
     """
-    unread = unread_links(difference(unread_link_types(reader), dict(before or {})))
+    unread = unread_links_warning(increase(unread_link_types(reader), dict(before or {})))
     if unread and mode == "FAILFAST":
         raise capture.CaptureError(f"{name or 'a capture'}: {unread}", name)
     if unread:
@@ -186,7 +191,7 @@ def tell_left_out(
 
 def tell_no_frames(reader: capture.Reader, name: str, ports: Collection[int]) -> None:
     """Warn of a capture that was read to its end, none of whose packets has AMQP."""
-    if nothing := no_frames(reader.stats(), ports):
+    if nothing := no_frames_warning(reader.stats(), ports):
         _log.warning("%s: %s", name or "a capture", nothing)
 
 
@@ -194,4 +199,4 @@ def tell_midstream(reader: capture.Reader, name: str) -> None:
     """Warn of a capture that was read alone and begins after some of its connections did."""
     midstream = reader.stats()["midstream"]
     if midstream:
-        _log.warning("%s", told_alone(name or "a capture", midstream))
+        _log.warning("%s", separate_file_warning(name or "a capture", midstream))

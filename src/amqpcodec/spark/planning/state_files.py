@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["KEY", "key_of", "write_whole"]
+__all__ = ["KEY", "key_of", "write_atomically"]
 
 #: The environment variable with the key of the states.
 KEY = "AMQPCODEC_STATE_KEY"
@@ -16,7 +16,7 @@ def key_of() -> bytes | None:
     return None if not text else text.encode()
 
 
-def write_whole(path: str, data: bytes) -> None:
+def write_atomically(path: str, data: bytes) -> None:
     """Whole or not at all, for nobody but its owner."""
     # Processes of several machines write here, whose numbers may be the same.
     partial = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.partial"

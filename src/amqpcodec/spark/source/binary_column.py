@@ -16,7 +16,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from ... import capture
 from ..._facade.scalars import as_ints
 from ...capture.planning import LimitOptions, Limits
-from ..functions.frames import check_binary, wanted_fields
+from ..functions.frames import check_binary, requested_fields
 from ..functions.pieces import row_of_task
 from ..planning.columns import Plan, arrow_schema, conform, plan
 from ..planning.options import mode_of
@@ -25,9 +25,9 @@ from ..planning.rows import (
     by_mode,
     capture_columns,
     small_columns,
-    tell_left_out,
     tell_midstream,
     tell_no_frames,
+    warn_of_skipped,
     with_error,
 )
 
@@ -93,7 +93,9 @@ def decode_captures(
     level, mode = level.lower(), mode_of(mode)
 
     schema_of_names = capture_columns(level, protocol)
-    requested_columns = small_columns(schema_of_names) if fields is None else wanted_fields(fields)
+    requested_columns = (
+        small_columns(schema_of_names) if fields is None else requested_fields(fields)
+    )
     decoded = plan(schema_of_names, requested_columns, None, field_tables)
     keep_names = [keep] if isinstance(keep, str) else list(keep)
     values = sf.col(col) if isinstance(col, str) else col
@@ -121,7 +123,7 @@ def decode_captures(
     return selection.mapInArrow(job.run, schema)
 
 
-class _Named(io.BytesIO):
+class _NamedBytes(io.BytesIO):
     """A file in memory with a name."""
 
     def __init__(self, data: bytes, name: str) -> None:
@@ -177,7 +179,7 @@ class _Job:
     ) -> Iterator[pa.RecordBatch]:
         """The rows of one value. place: what says where it is, where the job ends."""
         reader = capture.read(
-            _Named(data, name),
+            _NamedBytes(data, name),
             level=self.level,
             fields=list(self.plan.fields),
             ports=self.ports,
@@ -191,7 +193,7 @@ class _Job:
         try:
             for rows in reader:
                 yield by_mode(pa.record_batch(rows), self.plan, self.mode)
-            tell_left_out(reader, name, self.mode)
+            warn_of_skipped(reader, name, self.mode)
             if data:
                 tell_no_frames(reader, name, self.ports)
             tell_midstream(reader, name)

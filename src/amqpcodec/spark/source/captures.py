@@ -14,7 +14,7 @@ from .data_source import CaptureRows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["each_by_a_task", "read_captures"]
+__all__ = ["read_captures", "task_for_each"]
 
 
 def read_captures(
@@ -49,10 +49,10 @@ def read_captures(
     if not isinstance(requested_schema, StructType | None):
         raise ValueError(f"schema is a struct, not {requested_schema}")
     reader = CaptureRows.of(path, options, requested_schema, filesystem)
-    return each_by_a_task(spark, reader.partitions(), reader.read, reader.read_options.plan.schema)
+    return task_for_each(spark, reader.partitions(), reader.read, reader.read_options.plan.schema)
 
 
-def each_by_a_task(
+def task_for_each(
     spark: SparkSession,
     items: Iterable[Any],
     rows: Callable[[Any], Iterator[pa.RecordBatch]],

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from ...capture.planning import Limits
-from ..planning.catalog import given_in_sql, recall, remember
+from ..planning.catalog import recall, remember, with_sql_options
 from ..planning.columns import arrow_schema
 from ..planning.file_listing import listed, refuse_changed
 from ..planning.files import Selection, StoredFile, check_paths, group, list_files
@@ -83,7 +83,7 @@ class AmqpCapture(DataSource):
     def schema(self) -> StructType:
         """The columns that the options ask for; no file is opened, but all options are checked."""
         settings = Options(self.options)
-        options = given_in_sql(settings)
+        options = with_sql_options(settings)
         schema = ReadOptions.of(options, None).plan.schema
         Selection.of(options)
         options.octets("maxPartitionBytes", TASK_BYTES)
@@ -168,7 +168,7 @@ class CaptureRows(CaptureFiles):
     def __init__(self, options: Options, schema: StructType | None, filesystem: Any = None) -> None:
         super().__init__(options, filesystem)
         self.read_options = ReadOptions.of(options, schema)
-        self._told = False  # that a large file is one task
+        self._has_warned = False  # that a large file is one task
 
     @classmethod
     def of(
@@ -206,9 +206,9 @@ class CaptureRows(CaptureFiles):
         """What ranges() is given; None where the files stay one task."""
         location = self.options.optional("stateLocation")
         if not location:
-            if not self._told:
+            if not self._has_warned:
                 _log.warning(_ONE_TASK, files[0].path)
-                self._told = True
+                self._has_warned = True
             return None
         if self.read_options.joined:
             _log.warning("files that are joined are read by one task: %s", files[0].path)

@@ -16,7 +16,7 @@ from ..planning.columns import arrow_schema
 from ..planning.files import StoredFile
 from ..planning.prescan import Outlined
 from ..planning.reading import TASK_BYTES
-from .captures import each_by_a_task
+from .captures import task_for_each
 from .data_source import CaptureRows
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def index_captures(
         yield pa.RecordBatch.from_arrays([pa.array([size])], names=_OUTLINED.names)
 
     outlined = [item for chain in large for item in reader.to_outline(chain, raw)]
-    each_by_a_task(spark, outlined, outline, _OUTLINED).collect()
+    task_for_each(spark, outlined, outline, _OUTLINED).collect()
 
     def count_ranges(chain: list[StoredFile]) -> Iterator[pa.RecordBatch]:
         columns = [chain[0].path], [len(chain)], [max(1, len(reader.split_chain(chain, raw)))]
@@ -87,5 +87,5 @@ def index_captures(
         )
 
     return spark.createDataFrame(
-        each_by_a_task(spark, large, count_ranges, _SCHEMA).collect(), _SCHEMA
+        task_for_each(spark, large, count_ranges, _SCHEMA).collect(), _SCHEMA
     )

@@ -16,7 +16,7 @@ from ..planning.files import SELECTION
 from ..planning.options import Options, limit_names, limits_of
 from ..planning.reading import Files, arrangement_of, keylog_of, ports_of
 from ..planning.versions import DataSource, DataSourceReader, InputPartition, needs_sources
-from .captures import each_by_a_task
+from .captures import task_for_each
 from .data_source import CaptureFiles, with_paths
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def capture_stats(
         settings.refuse_unknown(_OPTIONS, ("fs.",))
         reader = _Reader(settings, _schema(), filesystem)
         reader.check()
-        return each_by_a_task(spark, reader.partitions(), reader.read, reader.columns)
+        return task_for_each(spark, reader.partitions(), reader.read, reader.columns)
     needs_sources("capture_stats")
     spark.dataSource.register(AmqpCaptureStats)
     paths: Any = path if isinstance(path, str) else list(path)

@@ -15,7 +15,7 @@ from ..planning.columns import Plan, arrow_schema, conform, plan
 from ..planning.files import SELECTION, Selection, group, list_files
 from ..planning.options import Options, limit_names, limits_of
 from ..planning.reading import TASK_BYTES, storage_of
-from .captures import each_by_a_task
+from .captures import task_for_each
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -85,7 +85,7 @@ def read_traces(
                     raise
                 _log.warning("left out %s: %s", log_path, problem)
 
-    return each_by_a_task(spark, group(files, TASK_BYTES), rows, decoded.schema)
+    return task_for_each(spark, group(files, TASK_BYTES), rows, decoded.schema)
 
 
 def decode_traces(df: DataFrame, fields: Iterable[str] | None = None) -> DataFrame:

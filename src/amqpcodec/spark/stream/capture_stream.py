@@ -81,7 +81,7 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
         self.journal = Journal(location, self.read_options.depends())
         self._position = Position()
-        self._given: dict[str, Any] | None = None
+        self._last_offset: dict[str, Any] | None = None
         self._present: set[StoredFile] | None = None
         self._first: dict[StoredFile, tuple[str, CaptureFile]] = {}
 
@@ -105,12 +105,12 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self, start: Mapping[str, Any] | None = None, limit: Any = None
     ) -> dict[str, Any]:
         """The step after `start`, made where there are files for one; before Spark 4.2 no start."""
-        start = dict(start or self._given or self.initialOffset())
+        start = dict(start or self._last_offset or self.initialOffset())
         if self._position.offset() != start:
             self._position = self.journal.at(start)
         chosen, known_files = self._candidates()
         chosen = self._admitted(chosen, limit)
-        self._given = start
+        self._last_offset = start
         if chosen:
             log = self._position.log or self.journal.new_log()
             planner = Planner(
@@ -120,14 +120,14 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if position is not None:
                 self.journal.append(self._position, position, tasks)
                 self._position = position
-                self._given = position.offset()
-        return self._given
+                self._last_offset = position.offset()
+        return self._last_offset
 
     def partitions(
         self, start: Mapping[str, Any], end: Mapping[str, Any]
     ) -> Sequence[InputPartition]:
         """The tasks of the steps between; also called with where a query goes on from."""
-        self._given = dict(end)
+        self._last_offset = dict(end)
         return self.journal.tasks(start, end)
 
     def commit(self, end: Mapping[str, Any]) -> None:

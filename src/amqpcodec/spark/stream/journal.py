@@ -15,11 +15,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...capture.planning import CaptureFile, Direction, Link
+from ...capture.planning import CaptureFile, Direction, Rotation
 from ..planning.file_listing import Fingerprint
 from ..planning.files import StoredFile
 from ..planning.ranges import Range, state_folder
-from ..planning.state_files import write_whole
+from ..planning.state_files import write_atomically
 from ..planning.versions import InputPartition
 
 __all__ = ["Journal", "OpenChain", "Position", "Task"]
@@ -27,7 +27,7 @@ __all__ = ["Journal", "OpenChain", "Position", "Task"]
 #: The form of a step, raised where it changes; docs/versions.md says which are read.
 VERSION = 1
 #: All files that were read are told in every so manieth step; the others tell of new ones.
-WHOLE = 64
+FULL_STATE_STEPS = 64
 #: Directions of a chain whose last sequence numbers are known, at most.
 DIRECTIONS = 8192
 
@@ -51,10 +51,10 @@ class OpenChain:
     last_time: int
     tail: Mapping[bytes, Direction]
 
-    def link(self) -> Link:
+    def rotation(self) -> Rotation:
         """As capture.read's own detection takes it."""
         file = CaptureFile(self.path, self.path, self.first_time, False)
-        return Link([(self.first_time, self.last_time, file)], dict(self.tail))
+        return Rotation([(self.first_time, self.last_time, file)], dict(self.tail))
 
     def followed(self, newer: OpenChain) -> OpenChain:
         """The chain after a file that goes on; directions that were seen last stand last."""
@@ -115,7 +115,7 @@ class Journal:
             return Position()
         known_files: dict[str, tuple[StoredFile, str]] = {}
         entry: dict[str, Any] = {}
-        for number in range(step - (step - 1) % WHOLE, step + 1):
+        for number in range(step - (step - 1) % FULL_STATE_STEPS, step + 1):
             entry = self._read(log, number)
             for path in entry["gone"]:
                 known_files.pop(path, None)
@@ -141,7 +141,7 @@ class Journal:
 
     def append(self, before: Position, after: Position, tasks: Iterable[Task]) -> None:
         """Keep a step; states that it names are here."""
-        is_complete = (after.step - 1) % WHOLE == 0
+        is_complete = (after.step - 1) % FULL_STATE_STEPS == 0
         earlier_files = {} if is_complete else before.known_files
         entry = {
             "version": VERSION,
@@ -164,7 +164,7 @@ class Journal:
             ],
             "gone": [path for path in earlier_files if path not in after.known_files],
         }
-        write_whole(self._step(after.log, after.step), json.dumps(entry).encode())
+        write_atomically(self._step(after.log, after.step), json.dumps(entry).encode())
 
     def new_log(self) -> str:
         """A folder for the steps of a query that begins."""
@@ -174,7 +174,7 @@ class Journal:
 
     def keep(self, log: str, name: str, state: bytes) -> str:
         """Write a state; the name of its file."""
-        write_whole(os.path.join(self.location, log, name), state)
+        write_atomically(os.path.join(self.location, log, name), state)
         return name
 
     def state(self, log: str, name: str) -> bytes:
@@ -189,7 +189,7 @@ class Journal:
             return
         chains = self.at(end).chains
         state_names = {name for chain in chains for name in (chain.after, chain.within)}
-        first = step - (step - 1) % WHOLE
+        first = step - (step - 1) % FULL_STATE_STEPS
         with os.scandir(os.path.join(self.location, log)) as entries:
             for entry in entries:
                 number, _, kind = entry.name.partition(".")

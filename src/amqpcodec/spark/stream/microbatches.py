@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 from ...capture import CaptureError
 from ...capture.planning import (
-    NOT,
+    UNRELATED,
     Arrangement,
     CaptureFile,
     Endpoints,
     Storage,
+    continuation,
     endpoints_of,
-    goes_on,
     locate,
-    reason,
-    told_alone,
+    separate_file_warning,
+    separation_reason,
 )
 from ..planning.file_listing import Fingerprint, changed
 from ..planning.files import StoredFile
@@ -173,10 +173,12 @@ class Planner:
             return same[0]
         matches = [chain for chain in self.chains if chain.first_time <= time]
         if self.arrangement == "auto":
-            certain = [goes_on(chain.link(), ends) for chain in matches]
-            best = max(certain, default=NOT)
+            certain = [continuation(chain.rotation(), ends) for chain in matches]
+            best = max(certain, default=UNRELATED)
             matches = [
-                chain for chain, how in zip(matches, certain, strict=True) if how == best > NOT
+                chain
+                for chain, how in zip(matches, certain, strict=True)
+                if how == best > UNRELATED
             ] or [
                 chain
                 for chain in matches
@@ -185,9 +187,10 @@ class Planner:
         if matches:
             return max(matches, key=lambda chain: chain.last_time)
         if self.chains:
-            links = [chain.link() for chain in self.chains]
+            rotations = [chain.rotation() for chain in self.chains]
+            reason = separation_reason(rotations, ends)
             midstream = sum(not begins for _first, _after, begins in ends.head.values())
-            _log.warning("%s", told_alone(path, midstream, reason(links, ends)))
+            _log.warning("%s", separate_file_warning(path, midstream, reason))
         return None
 
     def _go_on(self, file: Candidate, ends: Endpoints, chain: OpenChain | None) -> None:
