@@ -143,9 +143,7 @@ def mixed() -> bytes:
     return b"".join(blocks)
 
 
-TEXT = (
-    r"4 packets were left out, of link types that are not read \(IEEE802_11_RADIOTAP \(127\): 4\)"
-)
+TEXT = r"4 packets were skipped: their link types are not read \(IEEE802_11_RADIOTAP \(127\): 4\)"
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -15,7 +15,7 @@ COMMANDS = [
     *("dissect", "messages", "stats", "connections", "topology", "errors", "latency", "unacked"),
     *("top", "report", "show"),
 ]
-TEXT = "9 packets were left out, of link types that are not read (IEEE802_11_RADIOTAP (127): 9)"
+TEXT = "9 packets were skipped: their link types are not read (IEEE802_11_RADIOTAP (127): 9)"
 
 
 def mixed() -> bytes:
@@ -71,7 +71,7 @@ def test_a_file_that_is_not_read_to_the_end(run, tmp_path, words, reason):
         file.write_bytes(mixed())
     result = run(*words, path)
     assert f"amqpcodec: {path}: not read to the end ({reason} was reached)\n" in result.err
-    assert f"{path}: 9 packets were left out, of link types that are not read" in result.err
+    assert f"{path}: 9 packets were skipped: their link types are not read" in result.err
     assert result.status == 0
     result = run(*words, path, other, "--files", "separate")
     assert f"({reason} was reached), and 1 more of the files not at all\n" in result.err

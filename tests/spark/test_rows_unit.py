@@ -114,7 +114,7 @@ def mixed(tmp_path: Path) -> Path:
     return path
 
 
-TEXT = "3 packets were left out, of link types that are not read (IEEE802_11_RADIOTAP (127): 3)"
+TEXT = "3 packets were skipped: their link types are not read (IEEE802_11_RADIOTAP (127): 3)"
 
 
 @pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")

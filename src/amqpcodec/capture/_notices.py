@@ -1,4 +1,4 @@
-"""Texts about packets that were left out: for warnings, logs and stderr."""
+"""Texts about packets that the reader skipped: for warnings, logs and stderr."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["no_frames_warning", "other_protocols", "unread_links_warning"]
 
 
 def unread_links_warning(links: Mapping[str, int]) -> str:
-    """That packets of link types that are not read were left out, or "" where there are none.
+    """That the reader skipped packets of link types that it does not read; "" where it did not.
 
     links: packets by the type's name, as stats() has them.
     """
@@ -18,11 +18,11 @@ def unread_links_warning(links: Mapping[str, int]) -> str:
         return ""
     types = ", ".join(f"{name}: {n:,}" for name, n in sorted(links.items()))
     were = "packet was" if packets == 1 else "packets were"
-    return f"{packets:,} {were} left out, of link types that are not read ({types})"
+    return f"{packets:,} {were} skipped: their link types are not read ({types})"
 
 
 def other_protocols(counted: Mapping[str, Any]) -> list[str]:
-    """What connections speak that were left out, and how many of each.
+    """What the connections speak that the reader skipped, and how many of each.
 
     counted: as stats() has it.
     """

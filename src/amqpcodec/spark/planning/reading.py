@@ -192,7 +192,7 @@ def read_chain(
     if read_options.ignore_missing:
         present_paths = [path for path in paths if storage.holds(path) or os.path.exists(path)]
         for path in sorted(set(paths) - set(present_paths)):
-            _log.warning("left out %s: it went away", path)
+            _log.warning("skipped %s: it went away", path)
         paths = present_paths
     if paths:
         yield from read_file(paths, read_options, target, storage)
@@ -234,14 +234,14 @@ def read_file(
         # It was there when the job was planned.
         if not read_options.ignore_missing:
             raise
-        _log.warning("left out %s: %s", _path_text(path), problem)
+        _log.warning("skipped %s: %s", _path_text(path), problem)
     except (capture.CaptureError, OSError) as problem:
         if not read_options.ignore_corrupt:
             problem.add_note(
                 f"while reading {_path_text(path)} (ignoreCorruptFiles keeps what came before)"
             )
             raise
-        _log.warning("left out the rest of %s: %s", _path_text(path), problem)
+        _log.warning("skipped the rest of %s: %s", _path_text(path), problem)
 
 
 #: The pass that planned a range got that far.

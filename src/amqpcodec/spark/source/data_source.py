@@ -252,7 +252,7 @@ class CaptureRows(CaptureFiles):
         except (FileNotFoundError, ValueError) as problem:
             if not self.read_options.ignore_missing:
                 raise
-            _log.warning("left out a range: %s", problem)
+            _log.warning("skipped a range: %s", problem)
             return
         yield from read_file(part.paths, self.read_options, target, self.storage, part)
         refuse_changed(part.planned, self.storage)

@@ -83,7 +83,7 @@ def read_traces(
             except ValueError as problem:
                 if not tolerant:
                     raise
-                _log.warning("left out %s: %s", log_path, problem)
+                _log.warning("skipped %s: %s", log_path, problem)
 
     return task_for_each(spark, group(files, TASK_BYTES), rows, decoded.schema)
 

@@ -157,12 +157,12 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         except FileNotFoundError as problem:
             if not self.read_options.ignore_missing:
                 raise
-            _log.warning("left out a task's files: %s", problem)
+            _log.warning("skipped a task's files: %s", problem)
             return False
         if others and not self.read_options.ignore_missing:
             raise ValueError(_OVERWRITTEN % others[0])
         if others:
-            _log.warning("left out: " + _OVERWRITTEN, others[0])
+            _log.warning("skipped: " + _OVERWRITTEN, others[0])
         return not others
 
     # ---- which files ----

@@ -130,7 +130,7 @@ class Planner:
             except (CaptureError, OSError) as problem:
                 if not self.read_options.ignore_corrupt:
                     raise
-                _log.warning("left out %s: %s", file.file.path, problem)
+                _log.warning("skipped %s: %s", file.file.path, problem)
             known_files[file.file.path] = file.file, file.head
             is_empty = False
         if is_empty:
