@@ -58,12 +58,12 @@ def constant(path: str, name: str) -> int:
     It stands alone or in a tuple: `NAME = 1 << 16`, `OTHER, NAME = 50, 100_000`.
     """
     for line in (SOURCES / path).read_text().splitlines():
-        left, equals, right = line.partition("#")[0].rpartition(" = ")
+        target, equals, expression = line.partition("#")[0].rpartition(" = ")
         names = (
             left.removeprefix("cdef uint64_t ").removeprefix("cdef int64_t ").strip().split(", ")
         )
         if equals and name in names:
-            return value(right.strip().split(", ")[names.index(name)])
+            return value(expression.strip().split(", ")[names.index(name)])
     raise AssertionError(f"{path} has no constant {name}")
 
 
@@ -329,8 +329,10 @@ def test_the_core_has_the_defaults_of_captures() -> None:
     }.items():
         match = re.search(rf"\b{name}=({NUMBER}|[A-Z_]+)[,)]", text)
         assert match, name
-        found = match[1]
-        assert (constant(CORE_HOMES[found], found) if found.isupper() else value(found)) == number
+        default = match[1]
+        assert (
+            constant(CORE_HOMES[default], default) if default.isupper() else value(default)
+        ) == number
 
 
 def test_the_docstring_has_the_defaults_of_captures() -> None:
