@@ -60,7 +60,7 @@ def constant(path: str, name: str) -> int:
     for line in (SOURCES / path).read_text().splitlines():
         target, equals, expression = line.partition("#")[0].rpartition(" = ")
         names = (
-            left.removeprefix("cdef uint64_t ").removeprefix("cdef int64_t ").strip().split(", ")
+            target.removeprefix("cdef uint64_t ").removeprefix("cdef int64_t ").strip().split(", ")
         )
         if equals and name in names:
             return value(expression.strip().split(", ")[names.index(name)])
