@@ -18,6 +18,8 @@ SECONDS ?= 60
 ARGS ?=
 
 PY := $(VENV)/bin/python
+# A process that keeps no bytecode compiles what it imports each time, and tests start thousands of processes.
+unexport PYTHONDONTWRITEBYTECODE
 # Python compiles what it imports: a small part of what pip installs here.
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet --no-compile
 DONE := $(VENV)/done
@@ -112,8 +114,9 @@ ROOMS_NEEDS := $(addprefix $(DONE)/with-,$(if $(filter-out $(SMALL_ROOMS),$(ROOM
 QUICK := $(wildcard $(foreach room,$(SMALL_ROOMS) tests/columns tests/session,\
 	$(room)/test_*_unit.py $(room)/test_*_vectors.py))
 
-# Processes share the tests, a file at a time: what a file sets up is set up once.
-PARALLEL = -n $(WORKERS) --dist loadfile
+# Processes share the tests, a file at a time: what a file sets up is set up once. Files of tests/slow.toml
+# come first (tests/conftest.py), so that no process waits for another one at the end.
+PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # make test COVERAGE=1 and make broker-test COVERAGE=1 record which lines of the package's Python the tests
 # reach, the second one in addition to the first: make python-coverage-report

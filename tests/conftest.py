@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +35,20 @@ else:
         phases=(Phase.explicit, Phase.generate),
     )
     settings.load_profile(os.environ.get("AMQPCODEC_HYPOTHESIS", "amqpcodec"))
+
+
+# For each JVM that Spark starts here. It runs for seconds: to optimise its code takes longer than
+# the code itself.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where processes share the tests, the slowest files first."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        tests = Path(__file__).resolve().parent
+        seconds = tomllib.loads((tests / "slow.toml").read_text(encoding="utf-8"))["seconds"]
+        costs = {tests / name: cost for name, cost in seconds.items()}
+        items.sort(key=lambda item: -costs.get(item.path, 0))
 
 
 @pytest.fixture(scope="session")

@@ -77,6 +77,8 @@ def on_cluster(archive: Path) -> Any:
     os.environ["PYSPARK_PYTHON"] = PYTHON
     builder = SparkSession.builder.master("local-cluster[1,2,1024]")
     builder = builder.config("spark.archives", f"{archive}#env")
+    java_options = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    builder = builder.config("spark.executor.extraJavaOptions", java_options)
     builder = builder.config("spark.driver.host", "127.0.0.1")
     return builder.config("spark.ui.enabled", "false").getOrCreate()
 

@@ -46,6 +46,7 @@ def main(master: str, place: Path, levels: list[str]) -> None:
     builder = SparkSession.builder.master(master).appName("tried twice")
     settings = {
         "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
+        "spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", ""),
         "spark.driver.host": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
