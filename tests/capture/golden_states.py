@@ -15,11 +15,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from amqpcodec import capture
 from tests.paths import REPO
 from tests.spark.frames import rotated
+from tests.support.batches import rows_of
 
 STATES = REPO / "tests" / "vectors" / "states"
 #: Of states that are sealed with a key or encrypted.
@@ -93,11 +92,6 @@ WANTED = (
     Golden("tls", f"{TLS}.pcap.gz", "frame", 20_000, keylog=f"{TLS}_keys.log"),
     Golden("websocket", f"{WEBSOCKET}.pcap.gz", "frame", 12_000, keylog=f"{WEBSOCKET}_keys.log"),
 )
-
-
-def rows_of(batches: Any) -> list[dict[str, Any]]:
-    """Rows of batches."""
-    return [row for batch in batches for row in pa.record_batch(batch).to_pylist()]
 
 
 def begin(golden: Golden, reader: Any) -> list[dict[str, Any]]:

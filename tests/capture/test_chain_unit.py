@@ -6,7 +6,6 @@ import gzip
 import io
 import random
 from collections import Counter
-from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,16 +15,13 @@ from amqpcodec import capture
 from tests.capture import mangle
 from tests.capture import recording as make
 from tests.paths import REPO
+from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
 
 PARTS = mangle.parts(REPO / "demo" / "kombu_celery.pcap.gz")
 # What does not depend on where the files are cut.
 SAME = ["connection_index", "direction", "timestamp_ns", "src", "flags", "frame", "error"]
-
-
-def table(batches: Iterable) -> list[dict]:
-    return [row for batch in batches for row in pa.record_batch(batch).to_pylist()]
 
 
 def split_records(records: list[make.Record], pieces: int) -> list[list[make.Record]]:
@@ -62,13 +58,13 @@ def write(folder: Path, pieces: list[list[make.Record]], seed: int = 0) -> list[
 @pytest.mark.parametrize("count", [2, 10, 50, 250])
 def test_pieces_are_as_the_whole(tmp_path: Path, count: int, kind: str):
     packets = records(list(mangle.split(PARTS, 120)) if kind == "whole" else lossy(count))
-    expected = table(capture.read(io.BytesIO(make.pcap(packets, nano=True)), fields=SAME))
+    expected = rows_of(capture.read(io.BytesIO(make.pcap(packets, nano=True)), fields=SAME))
     paths = write(tmp_path, split_records(packets, count), count)
     reader = capture.read(sorted(paths), fields=[*SAME, "file", "connection", "packet_offset"])
-    rows = table(reader)
+    rows = rows_of(reader)
     assert reader.files == [str(path) for path in paths]
     assert [{name: row[name] for name in SAME} for row in rows] == expected
-    alone = table(capture.read(paths, fields=["error"], files="separate"))
+    alone = rows_of(capture.read(paths, fields=["error"], files="separate"))
     rows_without_error = sum(row["error"] is None for row in expected)
     assert sum(row["error"] is None for row in alone) < rows_without_error or count == 2
     # One connection has one name, in every run and in any order of the arguments.
@@ -76,7 +72,7 @@ def test_pieces_are_as_the_whole(tmp_path: Path, count: int, kind: str):
     assert len(names) == len({index for index, _ in names}) == len({name for _, name in names})
     random.Random(count).shuffle(paths)
     again = capture.read(paths, fields=[*SAME, "file", "connection", "packet_offset"])
-    assert table(again) == rows
+    assert rows_of(again) == rows
 
 
 def test_rows_say_where_they_began(tmp_path: Path):
@@ -84,7 +80,7 @@ def test_rows_say_where_they_began(tmp_path: Path):
     pieces = split_records(packets, 20)
     paths = write(tmp_path, pieces)
     where = ["file", "file_index", "packet", "packet_offset", "position", "timestamp_ns"]
-    rows = table(capture.read(paths, fields=[*where, "connection_index", "direction"]))
+    rows = rows_of(capture.read(paths, fields=[*where, "connection_index", "direction"]))
     for row in rows:
         piece = pieces[row["file_index"]]
         assert row["file"] == str(paths[row["file_index"]])
@@ -105,10 +101,10 @@ def test_rows_say_where_they_began(tmp_path: Path):
 def test_alone_is_each_file_by_itself(tmp_path: Path):
     paths = write(tmp_path, split_records(records(PARTS), 5))[::-1]
     fields = ["file", "connection", "frame", "flags", "packet_offset"]
-    expected = [row for path in paths for row in table(capture.read(path, fields=fields))]
+    expected = [row for path in paths for row in rows_of(capture.read(path, fields=fields))]
     reader = capture.read(paths, fields=[*fields, "connection_index"], files="separate")
     with pytest.warns(capture.CaptureWarning, match=r"^[1-9]\d* directions begin in the middle of"):
-        rows = table(reader)
+        rows = rows_of(reader)
     indexes = [row.pop("connection_index") for row in rows]
     assert rows == expected
     assert reader.files == [str(path) for path in paths]
@@ -120,7 +116,7 @@ def test_alone_is_each_file_by_itself(tmp_path: Path):
 
 def test_files_of_all_kinds_in_one_chain(tmp_path: Path):
     """pcap of both orders, pcapng, gzip, with other link types; and files without a packet."""
-    expected = table(capture.read(io.BytesIO(make.pcap(records(PARTS))), fields=SAME[3:]))
+    expected = rows_of(capture.read(io.BytesIO(make.pcap(records(PARTS))), fields=SAME[3:]))
     pieces = split_records(records(PARTS), 6)
     raw = [make.Record(r.data[14:], r.time_ns) for r in pieces[1]]
     sll = [make.Record(bytes(14) + r.data[12:], r.time_ns) for r in pieces[3]]
@@ -141,7 +137,7 @@ def test_files_of_all_kinds_in_one_chain(tmp_path: Path):
     for path, content in zip(empty, (b"", make.pcap([]), make.pcap([])[:10]), strict=True):
         path.write_bytes(content)
     reader = capture.read([*empty, *paths], fields=SAME[3:])
-    assert table(reader) == expected
+    assert rows_of(reader) == expected
     assert reader.files[:6] == [str(path) for path in paths]
     assert set(reader.files[6:]) == {str(path) for path in empty}
     damaged = {
@@ -154,7 +150,7 @@ def test_cut_last_record_in_the_middle_of_a_chain(tmp_path: Path):
     paths = write(tmp_path, split_records(records(PARTS), 3))
     paths[1].write_bytes(paths[1].read_bytes()[:-1])
     reader = capture.read(paths, fields=["flags", "error"])
-    rows = table(reader)
+    rows = rows_of(reader)
     assert reader.damaged.startswith(f"{paths[1]}: the last record is cut")
     # The packet's bytes are missed, and behind them all goes on.
     assert 0 < sum(row["flags"] == ["gap"] for row in rows) <= 2
@@ -166,18 +162,18 @@ def test_no_capture_among_them(tmp_path: Path):
     text = tmp_path / "notes.txt"
     text.write_text("no recording at all, but long enough to be one of them")
     with pytest.raises(capture.CaptureError, match="notes") as caught:
-        table(capture.read([*paths, text]))
+        rows_of(capture.read([*paths, text]))
     assert caught.value.file == str(text)
     with pytest.raises(FileNotFoundError):
-        table(capture.read([*paths, tmp_path / "missing"]))
+        rows_of(capture.read([*paths, tmp_path / "missing"]))
     with pytest.raises(TypeError, match="names of files"):
         capture.read([paths[0], 5])
 
 
 def test_open_files(tmp_path: Path):
     pieces = [io.BytesIO(make.pcap(piece)) for piece in split_records(records(PARTS), 4)]
-    expected = table(capture.read(io.BytesIO(make.pcap(records(PARTS))), fields=["frame"]))
-    assert table(capture.read(pieces[::-1], fields=["frame"])) == expected
+    expected = rows_of(capture.read(io.BytesIO(make.pcap(records(PARTS))), fields=["frame"]))
+    assert rows_of(capture.read(pieces[::-1], fields=["frame"])) == expected
 
 
 @pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")  # what is read alone
@@ -204,7 +200,7 @@ def test_counts_of_each_file(tmp_path: Path):
 def test_state_within_a_chain(tmp_path: Path):
     paths = write(tmp_path, split_records(records(lossy(4)), 6))
     fields = [*SAME, "connection", "file", "file_index", "packet_offset", "position"]
-    expected = table(capture.read(paths, fields=fields, order="none"))
+    expected = rows_of(capture.read(paths, fields=fields, order="none"))
     rng = random.Random(4)
     stops = sorted(
         (i, rng.randrange(path.stat().st_size)) for i, path in enumerate(paths) for _ in range(2)
@@ -214,7 +210,7 @@ def test_state_within_a_chain(tmp_path: Path):
         reader = capture.Reader(paths[::-1], fields=fields, order="none")
         if state is not None:
             reader.resume(state)
-        rows += table(reader.read(stop))
+        rows += rows_of(reader.read(stop))
         state = reader.state() if stop is not None else None
     assert rows == expected
 
@@ -225,13 +221,13 @@ def test_state_from_file_to_file(tmp_path: Path, count: int):
     items = lossy(5) if count == 3 else list(mangle.split(PARTS, 120))
     paths = write(tmp_path, split_records(records(items), count))
     fields = [*SAME, "connection", "file", "file_index", "packet_offset", "position"]
-    expected = table(capture.read(paths, fields=fields, order="none"))
+    expected = rows_of(capture.read(paths, fields=fields, order="none"))
     rows, state, sizes = [], None, []
     for path in paths:
         reader = capture.Reader(path, fields=fields, order="none")
         if state is not None:
             reader.resume(state)
-        rows += table(reader.read(end=path == paths[-1]))
+        rows += rows_of(reader.read(end=path == paths[-1]))
         if path != paths[-1]:
             state = reader.state()
             again = capture.Reader(path)
@@ -261,5 +257,5 @@ def test_files_that_overlap_are_told(tmp_path: Path, before: int, overlaps: bool
     paths = write(tmp_path, [first, second])
     reader = capture.read(paths, fields=["error"], files="rotation")
     assert not reader.overlaps
-    table(reader)
+    rows_of(reader)
     assert reader.overlaps == [str(path) for path in paths[1:] if overlaps]

@@ -13,6 +13,7 @@ from amqpcodec import capture
 from amqpcodec.capture import CaptureError
 from tests.capture.v1_talk import both_families
 from tests.paths import REPO
+from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
 
@@ -28,10 +29,6 @@ CHOICES: dict[str, tuple[str, Predicate]] = {
     "every third": ("packet_offset", lambda values: [i % 3 == 0 for i in range(len(values))]),
     "client": ("direction", lambda values: [value == "client" for value in values]),
 }
-
-
-def rows_of(reader: capture.Reader) -> list[dict[str, Any]]:
-    return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
 
 
 def chosen(field: str, predicate: Predicate, *paths: Path, **options: Any) -> list[dict[str, Any]]:

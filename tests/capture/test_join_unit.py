@@ -15,12 +15,9 @@ import pyarrow as pa
 from amqpcodec import capture
 from tests.capture import mangle
 from tests.capture import recording as make
+from tests.support.batches import rows_of
 
 NAMES = ["direction", "src", "dst", "frame", "error", "flags"]
-
-
-def rows(reader: capture.Reader) -> list[dict]:
-    return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
 
 
 def written(path: Path, items: list[mangle.Part], seed: int | None = None) -> str:
@@ -32,7 +29,7 @@ def written(path: Path, items: list[mangle.Part], seed: int | None = None) -> st
 
 @pytest.fixture
 def expected_rows(parts, tmp_path) -> list[dict]:
-    return rows(capture.read(written(tmp_path / "whole.pcap", parts), fields=NAMES))
+    return rows_of(capture.read(written(tmp_path / "whole.pcap", parts), fields=NAMES))
 
 
 def test_a_tap_of_each_direction(parts, expected_rows, tmp_path):
@@ -40,13 +37,13 @@ def test_a_tap_of_each_direction(parts, expected_rows, tmp_path):
         written(tmp_path / f"{side}.pcap", [p for p in parts if p.from_client == side])
         for side in (False, True)
     ]
-    assert rows(capture.read(taps, fields=NAMES, files="taps")) == expected_rows
+    assert rows_of(capture.read(taps, fields=NAMES, files="taps")) == expected_rows
 
 
 def test_two_taps_of_both_directions(parts, expected_rows, tmp_path):
     taps = [written(tmp_path / f"tap{i}.pcap", parts) for i in range(2)]
     reader = capture.read(taps, fields=NAMES, files="taps")
-    assert rows(reader) == expected_rows
+    assert rows_of(reader) == expected_rows
     (counts,) = reader.file_stats()
     assert counts["retransmitted_bytes"] == sum(len(part.data) for part in parts)
     assert counts["file"] == ", ".join(taps)
@@ -64,7 +61,7 @@ def test_what_one_tap_lost_the_other_has(parts, expected_rows, tmp_path, seed):
         )
         for i in range(2)
     ]
-    assert rows(capture.read(taps, fields=NAMES, files="taps")) == expected_rows
+    assert rows_of(capture.read(taps, fields=NAMES, files="taps")) == expected_rows
 
 
 @pytest.mark.parametrize("skew_us", [-20_000, -300, 70, 5_000, 300_000])
@@ -86,7 +83,7 @@ def test_clocks_that_differ(parts, expected_rows, tmp_path, skew_us):
             streams.setdefault(key, []).append((row["frame"], row["error"]))
         return streams
 
-    joined_rows = rows(capture.read(taps, fields=NAMES, files="taps"))
+    joined_rows = rows_of(capture.read(taps, fields=NAMES, files="taps"))
     assert by_direction(joined_rows) == by_direction(expected_rows)
 
 
@@ -119,7 +116,7 @@ def test_rotations_of_two_taps(parts, expected_rows, tmp_path):
     random.Random(1).shuffle(paths)
     reader = capture.read(paths, fields=["file", *NAMES], files="taps")
     reader.watch(Counted)
-    joined_rows = rows(reader)
+    joined_rows = rows_of(reader)
     files = {row.pop("file") for row in joined_rows}
     key = [(row["src"], row["dst"], row["frame"]) for row in joined_rows]
     assert sorted(key) == sorted((row["src"], row["dst"], row["frame"]) for row in expected_rows)
@@ -134,9 +131,9 @@ def test_batches_are_bounded_and_go_on(parts, expected_rows, tmp_path):
     reader = capture.read(taps, fields=NAMES, files="taps", batch_rows=10)
     first = next(iter(reader))
     assert len(first) == 10
-    assert pa.record_batch(first).to_pylist() + rows(reader) == expected_rows
+    assert pa.record_batch(first).to_pylist() + rows_of(reader) == expected_rows
     with pytest.raises(capture.ReaderExhausted):
-        rows(reader)
+        rows_of(reader)
 
 
 def test_not_in_pieces(parts, tmp_path):
@@ -146,7 +143,7 @@ def test_not_in_pieces(parts, tmp_path):
         next(reader.read(stop=100))
     with pytest.raises(ValueError, match="read to their ends at once"):
         reader.resume(capture.Reader(taps[0]).state())
-    rows(reader)
+    rows_of(reader)
     with pytest.raises(ValueError, match="have no state"):
         reader.state()
 
@@ -158,10 +155,10 @@ def test_damage_is_told_by_file(parts, expected_rows, tmp_path):
     empty = tmp_path / "empty.pcap"
     empty.write_bytes(b"")
     reader = capture.read([good, truncated_path, empty], fields=NAMES, files="taps")
-    assert rows(reader) == expected_rows
+    assert rows_of(reader) == expected_rows
     assert f"{truncated_path}: the last record is cut" in reader.damaged
     with pytest.raises(capture.CaptureError):
-        rows(capture.read([good, __file__], files="taps"))
+        rows_of(capture.read([good, __file__], files="taps"))
 
 
 def test_stats(parts, tmp_path):

@@ -25,6 +25,7 @@ from amqpcodec.capture._order import CaptureFile
 from tests.capture import mangle
 from tests.capture import recording as make
 from tests.paths import REPO
+from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
 
@@ -66,7 +67,7 @@ def test_a_rotation_is_one_chain_whatever_its_names(tmp_path: Path, count: int, 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         reader = capture.read(paths[::-1], fields=FIELDS)
-        rows = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+        rows = rows_of(reader)
     assert reader.not_in_rotation == {}
     assert rows == table(paths, files="rotation")
     assert reader.files == [str(path) for path in paths]

@@ -18,6 +18,7 @@ from tests.capture import recording as make
 from tests.capture.recording import client, opening
 from tests.capture.rows import rows, streams
 from tests.paths import REPO, shared_dir
+from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
 
@@ -269,7 +270,7 @@ def test_state_holds_open_messages(tmp_path: Path, seed: int):
     fields = [*FIELDS, "packet_offset", "position", "timestamp", "timestamp_last", "connection"]
 
     def table(batches) -> list[dict]:
-        return [row for batch in batches for row in pa.record_batch(batch).to_pylist()]
+        return rows_of(batches)
 
     expected_rows = table(capture.read(path, level="message", fields=fields, order="none"))
     stops = sorted(rng.randrange(path.stat().st_size) for _ in range(30))

@@ -17,6 +17,7 @@ from amqpcodec import v0_9_1 as amqp
 from tests.capture import mangle
 from tests.capture import recording as make
 from tests.paths import REPO
+from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
 
@@ -28,7 +29,7 @@ FIELDS = [*KEY, "connection", "direction", "flags", "frame", "error", "file"]
 def table(source, **options) -> list[dict]:
     options.setdefault("fields", FIELDS)
     reader = capture.read(source, **options)
-    return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+    return rows_of(reader)
 
 
 def key(row: dict) -> tuple:

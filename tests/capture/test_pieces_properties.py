@@ -18,6 +18,7 @@ from tests.capture import recording as make
 from tests.fuzz import packets
 from tests.fuzz.targets import captures
 from tests.paths import REPO
+from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
 
@@ -34,10 +35,6 @@ def _lossy(seed: int) -> list[mangle.Part]:
     return mangle.shuffled(items, seed)
 
 
-def _table(batches) -> list[dict]:
-    return [row for batch in batches for row in pa.record_batch(batch).to_pylist()]
-
-
 @pytest.mark.parametrize("kind", ["pcap", "pcapng"])
 @pytest.mark.parametrize("seed", range(3))
 def test_state_and_resume_are_as_one_reading(tmp_path: Path, kind: str, seed: int):
@@ -48,7 +45,7 @@ def test_state_and_resume_are_as_one_reading(tmp_path: Path, kind: str, seed: in
         octets = mangle.mixed_pcapng(items, seed)
     path = tmp_path / "x.pcap"
     path.write_bytes(octets)
-    expected = _table(capture.read(path, fields=FIELDS, order="none"))
+    expected = rows_of(capture.read(path, fields=FIELDS, order="none"))
     rng = random.Random(seed)
     stops = sorted(rng.randrange(len(octets)) for _ in range(12))
     rows, state, last = [], None, None
@@ -56,7 +53,7 @@ def test_state_and_resume_are_as_one_reading(tmp_path: Path, kind: str, seed: in
         last = capture.Reader(path, fields=FIELDS, order="none")
         if state is not None:
             last.resume(state)
-        rows += _table(last.read(stop))
+        rows += rows_of(last.read(stop))
         if stop is not None:
             state = last.state()
             again = capture.Reader(path, fields=FIELDS, order="none")
@@ -84,8 +81,8 @@ def test_one_reader_in_pieces(tmp_path: Path):
     path = tmp_path / "x.pcap"
     path.write_bytes(make.pcap(mangle.records(PARTS)))
     reader = capture.Reader(path, fields=FIELDS, order="none")
-    rows = _table(reader.read(stop=20_000)) + _table(reader.read(stop=50_000)) + _table(reader)
-    assert rows == _table(capture.read(path, fields=FIELDS, order="none"))
+    rows = rows_of(reader.read(stop=20_000)) + rows_of(reader.read(stop=50_000)) + rows_of(reader)
+    assert rows == rows_of(capture.read(path, fields=FIELDS, order="none"))
 
 
 def _short_connection(port: int) -> list[bytes]:
@@ -113,19 +110,19 @@ def test_resume_after_a_stop_behind_damage(tmp_path: Path, where: str, packed: b
     path = tmp_path / "x.pcap"
     path.write_bytes(gzip.compress(octets) if packed else octets)
     full_reader = capture.read(path, fields=FIELDS, order="none")
-    expected = _table(full_reader)
+    expected = rows_of(full_reader)
     assert "no record" in full_reader.damaged
     stop = at // 2 if where == "first half" else at + 500
     reader = capture.Reader(path, fields=FIELDS, order="none")
-    rows = _table(reader.read(stop))
+    rows = rows_of(reader.read(stop))
     again = capture.Reader(path, fields=FIELDS, order="none")
     again.resume(reader.state())
-    rows += _table(again)
+    rows += rows_of(again)
     assert len(rows) == len(expected) == 600
     assert rows == expected
     assert again.stats() == full_reader.stats()
     with pytest.raises(capture.ReaderExhausted):
-        _table(again.read(stop=len(octets)))
+        rows_of(again.read(stop=len(octets)))
 
 
 def test_a_chain_goes_on_behind_a_damaged_file(tmp_path: Path):
@@ -139,13 +136,13 @@ def test_a_chain_goes_on_behind_a_damaged_file(tmp_path: Path):
             octets[-200:] = b"\xff" * 200
         paths.append(tmp_path / f"{i}.pcap")
         paths[-1].write_bytes(octets)
-    expected = _table(capture.read(paths, fields=FIELDS, order="none", files="rotation"))
+    expected = rows_of(capture.read(paths, fields=FIELDS, order="none", files="rotation"))
     for stop in ((0, 10**6), (1, 3000), (2, 3000), (2, 10**6)):
         reader = capture.Reader(paths, fields=FIELDS, order="none", files="rotation")
-        rows = _table(reader.read(stop))
+        rows = rows_of(reader.read(stop))
         again = capture.Reader(paths, fields=FIELDS, order="none", files="rotation")
         again.resume(reader.state())
-        assert rows + _table(again) == expected
+        assert rows + rows_of(again) == expected
 
 
 @pytest.mark.parametrize("kind", ["pcap", "pcapng"])

@@ -10,6 +10,7 @@ import pytest
 from amqpcodec import _capture, capture
 from amqpcodec import v0_9_1 as amqp
 from tests.capture import recording as make
+from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
 
@@ -87,7 +88,7 @@ def test_128k_shuffled_segments_behind_a_hole():
 def test_what_exceeds_the_bound_is_a_gap(options: dict, exceeded: bool):
     octets = shuffled(2000)
     reader = capture.read(io.BytesIO(octets), fields=["flags", "error", "frame"], **options)
-    rows = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+    rows = rows_of(reader)
     counts = reader.stats()
     gaps = [row for row in rows if row["flags"] == ["gap"] and row["frame"] == b""]
     assert bool(counts["reorder_overflows"]) == exceeded
@@ -109,8 +110,8 @@ def test_the_first_copy_of_equal_segments_counts():
     octets = make.pcap([*make.opening(), *packets])
     for stop in range(24, len(octets), 30):
         reader = capture.Reader(io.BytesIO(octets), fields=["frame"])
-        rows = [row for b in reader.read(stop) for row in pa.record_batch(b).to_pylist()]
+        rows = rows_of(reader.read(stop))
         again = capture.Reader(io.BytesIO(octets), fields=["frame"])
         again.resume(reader.state())
-        rows += [row for b in again for row in pa.record_batch(b).to_pylist()]
+        rows += rows_of(again)
         assert [row["frame"] for row in rows] == [FRAME] * 4

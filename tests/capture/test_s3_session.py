@@ -17,6 +17,7 @@ from amqpcodec.capture import _files  # noqa: E402
 from amqpcodec.capture._storage import Storage, locate  # noqa: E402
 from tests.capture import s3_server  # noqa: E402
 from tests.paths import REPO  # noqa: E402
+from tests.support.batches import rows_of  # noqa: E402
 
 RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
 
@@ -49,7 +50,7 @@ def options() -> Iterator[dict[str, str]]:
 
 def rows(source: Any, **more: Any) -> list[dict[str, Any]]:
     reader = capture.read(source, fields=["method", "packet_offset", "frame"], **more)
-    return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+    return rows_of(reader)
 
 
 @pytest.mark.parametrize("name", ["s3://bucket/day/a.pcap.gz", "s3a://bucket/day/b.pcap"])

@@ -18,6 +18,7 @@ from amqpcodec.capture._seekable import seek_table  # noqa: E402
 from tests.capture.mangle import unpacked  # noqa: E402
 from tests.capture.seekable import in_frames, lying, seekable  # noqa: E402
 from tests.capture.variants import DEMO  # noqa: E402
+from tests.support.batches import rows_of  # noqa: E402
 
 
 @pytest.mark.parametrize("checksums", [False, True])
@@ -76,7 +77,7 @@ def test_a_reader_goes_on_from_a_state(tmp_path: Path, table: str) -> None:
     path.write_bytes(packed)
 
     def rows(reader: Any) -> list[dict[str, Any]]:
-        return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+        return rows_of(reader)
 
     first = capture.Reader(path, order="none")
     first_rows = rows(first.read(stop=50_001))
@@ -96,9 +97,9 @@ def test_a_table_that_is_wrong_is_told(tmp_path: Path, column: int, size: int, f
     good = tmp_path / "y.pcap"
     good.write_bytes(data)
     reader = capture.Reader(path, fields=["packet_offset", "frame"])
-    rows = [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+    rows = rows_of(reader)
     plain_reader = capture.Reader(good, fields=["packet_offset", "frame"])
-    assert rows == [row for batch in plain_reader for row in pa.record_batch(batch).to_pylist()]
+    assert rows == rows_of(plain_reader)
     assert "wrong about the frame at byte" in (reader.damaged or "")
     reader = capture.Reader(path)
     for _ in reader.read(stop=10_000):

@@ -13,15 +13,12 @@ from amqpcodec import capture
 from tests.capture import mangle
 from tests.capture import recording as make
 from tests.paths import REPO
+from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
 
 PARTS = mangle.parts(REPO / "demo" / "kombu_celery.pcap.gz")[:300]
 KEY, OTHER = b"k" * 32, b"l" * 32
-
-
-def table(batches) -> list[dict]:
-    return [row for batch in batches for row in pa.record_batch(batch).to_pylist()]
 
 
 @pytest.fixture
@@ -53,7 +50,7 @@ def test_sealed_states_go_on(path: Path, key: bytes | None, encrypt: bool):
     again = capture.Reader(path)
     again.resume(state, key)
     assert again.state(key, encrypt=encrypt) == state
-    assert table(again) == table(reader)
+    assert rows_of(again) == rows_of(reader)
 
 
 @pytest.mark.parametrize("far", [2**31 - 1, -(2**31)])
@@ -66,15 +63,15 @@ def test_numbers_that_are_as_far_apart_as_they_can_be(far: int):
     packets += [make.client((first - far) % 2**32, b"", make.SYN)]
     octets = make.pcap(packets)
     full_reader = capture.read(io.BytesIO(octets), order="none")
-    expected = table(full_reader)
+    expected = rows_of(full_reader)
     at = 24
     for packet in packets:
         at += 16 + len(packet)
         reader = capture.Reader(io.BytesIO(octets), order="none")
-        first_rows = table(reader.read(at))
+        first_rows = rows_of(reader.read(at))
         again = capture.Reader(io.BytesIO(octets), order="none")
         again.resume(reader.state())
-        assert first_rows + table(again) == expected
+        assert first_rows + rows_of(again) == expected
         assert again.stats() == full_reader.stats()
 
 
@@ -178,7 +175,7 @@ def test_states_of_other_readers(path: Path, writer_options: dict, resume_option
     with pytest.raises(capture.StateError, match="another level or other protocols"):
         fresh.resume(reader.state())
     # What was refused leaves nothing behind.
-    assert table(fresh) == table(capture.Reader(path, **resume_options))
+    assert rows_of(fresh) == rows_of(capture.Reader(path, **resume_options))
 
 
 def test_a_reader_that_has_begun_takes_none(path: Path):

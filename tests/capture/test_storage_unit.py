@@ -17,6 +17,7 @@ from pyarrow import fs  # noqa: E402
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.capture import _files, _ranges, _storage, _uris  # noqa: E402
 from tests.paths import REPO  # noqa: E402
+from tests.support.batches import rows_of  # noqa: E402
 from tests.support.ranges import asked_ranges  # noqa: E402
 
 RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
@@ -24,7 +25,7 @@ RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
 
 def rows(source: Any, **options: Any) -> list[dict[str, Any]]:
     reader = capture.read(source, fields=["method", "packet_offset", "frame"], **options)
-    return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+    return rows_of(reader)
 
 
 @pytest.fixture(scope="module")

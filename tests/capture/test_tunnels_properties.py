@@ -9,12 +9,12 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-import pyarrow as pa
 
 from amqpcodec import capture
 from tests.capture import mangle, wrap
 from tests.capture import recording as make
 from tests.capture.rows import rows, streams
+from tests.support.batches import rows_of
 
 
 def comparable_rows(octets: bytes) -> list[tuple]:
@@ -91,7 +91,7 @@ def test_a_state_at_any_packet(parts, seed, tmp_path):
     names = ["frame", "error", "flags", "packet_offset", "position", "timestamp_ns"]
 
     def table(reader):
-        return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
+        return rows_of(reader)
 
     once = table(capture.Reader(path, fields=names, order="none"))
     cuts = sorted(rng.sample(range(24, path.stat().st_size), 12))

@@ -20,6 +20,7 @@ from amqpcodec.capture._limits import Unpacking  # noqa: E402
 from tests.capture.mangle import unpacked  # noqa: E402
 from tests.capture.seekable import in_frames  # noqa: E402
 from tests.paths import REPO  # noqa: E402
+from tests.support.batches import rows_of  # noqa: E402
 
 DATA = unpacked(REPO / "demo" / "kombu_celery.pcap.gz")
 
@@ -31,10 +32,6 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "lz4": lambda data: pa.compress(data, "lz4", asbytes=True),
 }
 packers = pytest.mark.parametrize("pack", PACKERS.values(), ids=PACKERS)
-
-
-def rows(reader: Any) -> list[dict[str, Any]]:
-    return [row for batch in reader for row in pa.record_batch(batch).to_pylist()]
 
 
 def without_name(source: bytes, **how: Any) -> capture.Reader:
@@ -50,8 +47,8 @@ def test_bytes(pack: Callable[[bytes], bytes], workers: int) -> None:
     for most in (100, 30_000, len(DATA) - 1):
         reader = without_name(packed, max_decompressed_bytes=most, workers=workers)
         with pytest.warns(capture.CaptureWarning, match="a capture: the compressed file becomes"):
-            frame_rows = rows(reader)
-        assert frame_rows == rows(without_name(DATA[:most]))
+            frame_rows = rows_of(reader)
+        assert frame_rows == rows_of(without_name(DATA[:most]))
         at = reader.offset
         assert reader.damaged == (
             f"the compressed file becomes larger than max_decompressed_bytes={most} allows,"
@@ -61,7 +58,7 @@ def test_bytes(pack: Callable[[bytes], bytes], workers: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         reader = without_name(packed, max_decompressed_bytes=len(DATA), workers=workers)
-        assert rows(reader) == rows(without_name(DATA))
+        assert rows_of(reader) == rows_of(without_name(DATA))
         assert reader.damaged is None
 
 
@@ -145,9 +142,9 @@ def test_a_reader_goes_on_to_the_same_limit(tmp_path: Path, pack: str) -> None:
     truncated_reader = without_name(DATA[:70_000], order="none")
     limits = {"fields": ["packet_offset", "position", "frame", "error"], "order": "none"}
     first = capture.Reader(path, max_decompressed_bytes=70_000, **limits)  # type: ignore[arg-type]
-    frame_rows = rows(first.read(stop=45_000))
+    frame_rows = rows_of(first.read(stop=45_000))
     second = capture.Reader(path, max_decompressed_bytes=70_000, **limits)  # type: ignore[arg-type]
     second.resume(first.state())
     with pytest.warns(capture.CaptureWarning):
-        assert frame_rows + rows(second) == rows(truncated_reader)
+        assert frame_rows + rows_of(second) == rows_of(truncated_reader)
     assert "max_decompressed_bytes=70000" in (second.damaged or "")

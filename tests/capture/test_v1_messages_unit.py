@@ -31,6 +31,7 @@ from tests.capture.v1_talk import (
     talk,
     transfer,
 )
+from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
 
@@ -178,7 +179,7 @@ def test_reading_in_pieces_and_a_chain(tmp_path: Path, parts) -> None:
     path.write_bytes(octets)
 
     def table(reader: Any, stop: int | None = None) -> list[Any]:
-        return [row for b in reader.read(stop) for row in pa.record_batch(b).to_pylist()]
+        return rows_of(reader.read(stop))
 
     # At a stop, rows that wait for earlier packets go out.
     options = {"level": "message", "protocol": "1.0", "order": "none"}

@@ -37,6 +37,7 @@ from tests.capture.v1_talk import (
     transfer,
 )
 from tests.paths import shared_dir
+from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
 
@@ -141,7 +142,7 @@ def test_reading_in_pieces(tmp_path: Path, parts, seed) -> None:
     path.write_bytes(octets)
 
     def read(reader: Any, stop: int | None = None) -> list[Any]:
-        return [row for b in reader.read(stop) for row in pa.record_batch(b).to_pylist()]
+        return rows_of(reader.read(stop))
 
     for protocol in (None, "1.0"):
         expected = read(capture.Reader(path, protocol=protocol, order="none"))

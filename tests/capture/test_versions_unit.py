@@ -14,6 +14,7 @@ from tests.capture import recording as make
 from tests.capture import v1_talk
 from tests.capture.recording import SYN, opening
 from tests.capture.rows import rows
+from tests.support.batches import rows_of
 
 HEADERS = {
     "0-9-1": b"AMQP\x00\x00\x09\x01",
@@ -304,10 +305,9 @@ def test_cluster_id_has_the_column_of_its_successor() -> None:
 def test_reading_on_knows_the_versions(tmp_path: Path) -> None:
     path = tmp_path / "mixed.pcap"
     path.write_bytes(mixed())
-    import pyarrow as pa
 
     def read(reader: Any, stop: int | None = None) -> list[Any]:
-        return [row for b in reader.read(stop) for row in pa.record_batch(b).to_pylist()]
+        return rows_of(reader.read(stop))
 
     for level in ("frame", "message"):
         expected = read(capture.Reader(path, level=level, order="none"))
