@@ -15,7 +15,7 @@ from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
 from tests.capture import mangle
 from tests.capture import recording as make
-from tests.capture.recording import client, opening
+from tests.capture.recording import opening, talk
 from tests.capture.rows import rows, streams
 from tests.paths import REPO, shared_dir
 from tests.support.batches import rows_of
@@ -38,14 +38,6 @@ FIELDS = ["src", "dst", "direction", "channel", "method", "body", "error", "fram
 
 def message(body: bytes, channel: int = 1, frame_max: int = 131072) -> bytes:
     return amqp.encode_message(channel, PUBLISH, PROPERTIES, body, frame_max)
-
-
-def talk(*octets: bytes, first: int = 1001) -> list[bytes]:
-    out = []
-    for piece in octets:
-        out.append(client(first, piece))
-        first += len(piece)
-    return out
 
 
 def expected(octets: bytes) -> list[tuple]:

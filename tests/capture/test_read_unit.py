@@ -13,7 +13,18 @@ import pytest
 from amqpcodec import capture, types
 from amqpcodec import v0_9_1 as amqp
 from tests.capture import recording as make
-from tests.capture.recording import ACK, CLIENT6, FIN, RST, SERVER6, SYN, client, opening, server
+from tests.capture.recording import (
+    ACK,
+    CLIENT6,
+    FIN,
+    RST,
+    SERVER6,
+    SYN,
+    client,
+    opening,
+    server,
+    talk,
+)
 from tests.capture.rows import rows
 
 pa = pytest.importorskip("pyarrow")
@@ -24,15 +35,6 @@ START_OK = amqp.encode(0, amqp.Connection.StartOk(mechanism="PLAIN", response=PA
 TUNE_OK = amqp.encode(0, amqp.Connection.TuneOk(frame_max=4096))
 BODY = amqp.encode(1, amqp.Body(bytes(range(256)) * 8))
 HELLO = amqp.PROTOCOL_HEADER
-
-
-def talk(*octets: bytes, first: int = 1001) -> list[bytes]:
-    """Segments of the client."""
-    out = []
-    for piece in octets:
-        out.append(client(first, piece))
-        first += len(piece)
-    return out
 
 
 def test_columns():

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import io
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -25,6 +23,7 @@ from amqp.transport import TCPTransport
 from amqpcodec.compat import CompatWarning
 from amqpcodec.compat import amqp as drop_in
 from tests.dropins.amqp_pipe import OctetPipe
+from tests.support.growth import block_growth
 
 
 @pytest.fixture(autouse=True)
@@ -318,14 +317,7 @@ def test_nothing_leaks() -> None:
         except FrameSyntaxError:
             pass
 
-    for _ in range(50):
-        once()
-    gc.collect()
-    before = sys.getallocatedblocks()
-    for _ in range(1000):
-        once()
-    gc.collect()
-    assert sys.getallocatedblocks() - before < 200
+    assert block_growth(once, 1000) < 200
 
 
 def test_spec_is_what_the_tests_take_it_for() -> None:

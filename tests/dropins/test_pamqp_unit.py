@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import logging
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from string import ascii_letters, digits
@@ -19,6 +17,7 @@ pytest.importorskip("pamqp")
 from pamqp import body, commands, decode, encode, exceptions, frame, header, heartbeat
 
 from amqpcodec.compat import pamqp as drop_in
+from tests.support.growth import block_growth
 
 Basic = commands.Basic
 
@@ -206,11 +205,4 @@ def test_nothing_leaks() -> None:
         except TypeError:
             pass
 
-    for _ in range(50):
-        once()
-    gc.collect()
-    before = sys.getallocatedblocks()
-    for _ in range(2000):
-        once()
-    gc.collect()
-    assert sys.getallocatedblocks() - before < 200
+    assert block_growth(once, 2000) < 200

@@ -8,18 +8,7 @@ import pytest
 
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import LocalProtocolError, v1
-from tests.session.v1_pair import Pair, Peer, kinds
-
-
-def quiet(event: Any) -> None:
-    """A server that settles nothing."""
-    match event:
-        case v1.SessionRequested(session):
-            session.accept()
-        case v1.LinkRequested(link):
-            link.accept()
-            if isinstance(link, v1.Receiver):
-                link.flow(100)
+from tests.session.v1_pair import Pair, Peer, kinds, quiet
 
 
 def test_a_message_and_its_outcome() -> None:

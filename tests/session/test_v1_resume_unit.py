@@ -10,7 +10,7 @@ from amqpcodec import DecodeError
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import LocalProtocolError, v1
 from amqpcodec.session._v1.resumption import is_gap, offset_of, position_after
-from tests.session.v1_pair import Pair, Peer, attach, kinds
+from tests.session.v1_pair import Pair, Peer, attach, kinds, quiet
 
 R, A = amqp.Received, amqp.Accepted()
 ACTION = v1.ResumptionAction
@@ -39,17 +39,6 @@ CASES: dict[bytes, tuple[Any, Any, v1.Resumption]] = {
 }
 SENDER_MAP = {tag: sender for tag, (sender, _, _) in CASES.items()}
 RECEIVER_MAP = {tag: state for tag, (_, state, _) in CASES.items() if state is not UNKNOWN}
-
-
-def quiet(event: Any) -> None:
-    """A server that answers sessions and links, and settles nothing."""
-    match event:
-        case v1.SessionRequested(session):
-            session.accept()
-        case v1.LinkRequested(link):
-            link.accept()
-            if isinstance(link, v1.Receiver):
-                link.flow(100)
 
 
 def attached(

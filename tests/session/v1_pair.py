@@ -160,3 +160,14 @@ def attach(name: str = "link", handle: int = 0, *, sends: bool = True, **fields:
 def kinds(events: list[Any]) -> list[type]:
     """What events came, in order."""
     return [type(event) for event in events]
+
+
+def quiet(event: Any) -> None:
+    """A server that answers sessions and links, and settles nothing."""
+    match event:
+        case v1.SessionRequested(session):
+            session.accept()
+        case v1.LinkRequested(link):
+            link.accept()
+            if isinstance(link, v1.Receiver):
+                link.flow(100)
