@@ -2,7 +2,8 @@
 
     python scripts/figures.py                 # write the marked tables and figures into the pages
     python scripts/figures.py --check         # exit status 1 where a page has others
-    python scripts/figures.py --take FILE...  # take what `python -m bench --json FILE` measured
+    python scripts/figures.py --take FILE...  # take what `python -m bench --json FILE` measured,
+                                              # or `python -m bench.live --json FILE`
 
 A page marks a table by `<!-- figures: NAME -->` and `<!-- end of figures -->` around it, and a
 figure in a sentence by `<!-- figure: NAME -->64<!-- end -->`.
@@ -20,7 +21,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "bench" / "figures.json"
+#: Pages with rows of `python -m bench`, and with them the one with what bench.live measured.
 PAGES = ("README.md", "docs/performance.md", "docs/comparison.md")
+ALL_PAGES = (*PAGES, "docs/guide/drop-ins.md")
 TABLE = re.compile(r"(<!-- figures: ([\w.-]+) -->\n).*?(<!-- end of figures -->)", re.S)
 FIGURE = re.compile(r"(<!-- figure: ([\w.-]+) -->)[^<]*(<!-- end -->)")
 
@@ -29,6 +32,9 @@ VIEWS, FULL = "batch decode to views", "batch decode to a full Arrow table"
 CAPTURE = "capture file to all columns, one core, vs tshark with out-of-order reassembly"
 THREADS = "two threads on pre-split input, full table, wall time, vs one"
 SPARK = "Spark: decode of 20 columns vs identity mapInArrow writing the same columns"
+#: The part of what a free codec saves that a drop-in has to save: bench/live.
+PROGRAMS_GATE = 0.8
+PROGRAMS_HEAD = ("client", "direction", "stock, µs", "drop-in, µs", "faster", "at most", "share")
 #: Rows that the documents show as one.
 SAME = {"construct + encode, W4, the others": "construct + encode, W4"}
 
@@ -106,6 +112,22 @@ def against(figures: dict[str, Any], row: str, *peers: str) -> str:
     return ", ".join(texts)
 
 
+def programs(cells: dict[str, dict[str, float]]) -> str:
+    """Clients against a live broker; nothing before the first measurement."""
+    rows = [
+        [
+            *name.rsplit(" ", 1),
+            figure(cell["stock_us"]),
+            figure(cell["dropin_us"]),
+            f"{cell['gain']:.2f}×",
+            f"{cell['most']:.2f}×",
+            f"{100 * cell['share']:.0f} %" + ", missed" * (cell["share"] < PROGRAMS_GATE),
+        ]
+        for name, cell in cells.items()
+    ]
+    return table(PROGRAMS_HEAD, rows) if rows else ""
+
+
 def tables(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The tables, by their names."""
     rows = figures["rows"]
@@ -124,6 +146,7 @@ def tables(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
         for what, row in {"decode one frame a call": DECODE, "encode": ENCODE}.items()
     ]
     yield "compared", table(["CPU time", "amqpcodec", *PEERS[:3]], compared)
+    yield "programs", programs(figures.get("programs", {}))
     for name, cells in figures["tables"].items():
         yield name, table(cells[0], cells[1:])
 
@@ -149,7 +172,16 @@ def written(page: str, figures: dict[str, Any]) -> str:
 
 
 def take(figures: dict[str, Any], measurement: dict[str, Any]) -> None:
-    """Put what `python -m bench --json` wrote into the rows that are there."""
+    """Put what `python -m bench --json` wrote into the rows that are there.
+
+    What `python -m bench.live --json` wrote replaces its rows, and is added where there are none.
+    """
+    if "programs" in measurement:
+        shown = ("stock_us", "dropin_us", "gain", "most", "share")
+        for name, cell in measurement["programs"].items():
+            rounded = {key: round(cell[key], 3) for key in shown}
+            figures.setdefault("programs", {})[name] = rounded
+        return
     python = measurement["environment"]["python"]
     rows = figures["rows_3_11" if python.startswith("3.11.") else "rows"]
     for line in measurement["rows"]:
@@ -177,7 +209,7 @@ def main() -> int:
         text = json.dumps(figures, indent=1, ensure_ascii=False)
         FILE.write_text(text + "\n", encoding="utf-8")
     stale = 0
-    for name in PAGES:
+    for name in ALL_PAGES:
         page = (ROOT / name).read_text(encoding="utf-8")
         text = written(page, figures)
         if text == page:

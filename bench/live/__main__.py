@@ -62,6 +62,18 @@ def share(measured: Measured) -> float:
     return (1 - 1 / measured.gain.median) / (1 - 1 / measured.most.median)
 
 
+def details(measured: Measured) -> dict[str, Any]:
+    """Everything measured, and what is shown of it: microseconds a message, ratios."""
+    return {
+        **vars(measured),
+        "stock_us": 1e6 * statistics.median(map(typical, measured.stock)),
+        "dropin_us": 1e6 * statistics.median(map(typical, measured.dropin)),
+        "gain": measured.gain.median,
+        "most": measured.most.median,
+        "share": share(measured),
+    }
+
+
 def once(where: tuple[str, int], cell: Cell, options: argparse.Namespace) -> Any:
     """Some measurements in a process of their own."""
     command = [sys.executable, "-m", "bench.live.worker", where[0], str(where[1]), *cell]
@@ -187,7 +199,7 @@ def main() -> int:
     results = measure((host, int(port)), cells, options)
     show(results, options, time.monotonic() - begin)
     if options.json:
-        report = {" ".join(cell): vars(measured) for cell, measured in results.items()}
+        report = {"programs": {" ".join(cell): details(one) for cell, one in results.items()}}
         options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     idle = [" ".join(cell) for cell, measured in results.items() if not measured.calls]
     if idle:

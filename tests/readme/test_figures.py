@@ -16,7 +16,7 @@ FIGURES = json.loads(figures.FILE.read_text(encoding="utf-8"))
 PAGES = (*figures.PAGES, "docs/index.md", "docs/guide/drop-ins.md", "CHANGELOG.md")
 
 
-@pytest.mark.parametrize("name", figures.PAGES)
+@pytest.mark.parametrize("name", figures.ALL_PAGES)
 def test_pages_have_the_figures_of_the_file(name: str) -> None:
     page = (REPO / name).read_text(encoding="utf-8")
     assert figures.written(page, FIGURES) == page
@@ -77,3 +77,16 @@ def test_rows_are_those_of_the_benchmark() -> None:
     names = {row.what for row in targets.ROWS}
     assert set(FIGURES["rows"]) <= names
     assert set(figures.SAME) <= names
+
+
+def test_what_a_measurement_of_programs_changes() -> None:
+    changed = copy.deepcopy(FIGURES)
+    cell = {"stock_us": 50.04, "dropin_us": 25.0, "gain": 2.0, "most": 2.5, "share": 0.8333}
+    low = {**cell, "gain": 1.1, "share": 0.151}
+    figures.take(changed, {"programs": {"pika Blocking confirm": cell, "Celery publish": low}})
+    table = dict(figures.tables(changed))["programs"]
+    assert "| pika Blocking | confirm | 50.0 | 25.0 | 2.00× | 2.50× | 83 % |" in table
+    assert "| Celery | publish | 50.0 | 25.0 | 1.10× | 2.50× | 15 %, missed |" in table
+    assert {**changed, "programs": {}} == {**FIGURES, "programs": {}}
+    page = "<!-- figures: programs -->\n<!-- end of figures -->"
+    assert table in figures.written(page, changed)
