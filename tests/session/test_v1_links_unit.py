@@ -8,7 +8,7 @@ import pytest
 
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import LocalProtocolError, v1
-from tests.session.v1_pair import CREDIT, Pair, Peer, attach, kinds
+from tests.session.v1_pair import CREDIT, Pair, Peer, accept_all, attach, kinds
 
 
 def test_a_session_of_either_side() -> None:
@@ -68,6 +68,45 @@ def test_a_link_is_refused() -> None:
         assert pair.pump() == [v1.LinkClosed(link, True, error, closed_by="remote")]
         assert link.state == "DETACHED"
     assert session.links == []
+
+
+@pytest.mark.parametrize("sends", [True, False])
+def test_the_settle_mode_that_the_peer_chose(sends: bool) -> None:
+    """Of the receiver rcv-settle-mode, of the sender snd-settle-mode (Part 2 §2.7.3)."""
+    sender_modes, receiver_modes = amqp.SenderSettleMode, amqp.ReceiverSettleMode
+    peer = Peer()
+    session = peer.mapped()
+    attach_one = session.attach_sender if sends else session.attach_receiver
+    modes = {
+        "snd_settle_mode": sender_modes.UNSETTLED,
+        "rcv_settle_mode": receiver_modes.FIRST,
+    }
+    link = attach_one("link", "q", **modes)
+    peer.take()
+    chosen = {
+        "snd_settle_mode": sender_modes.SETTLED,
+        "rcv_settle_mode": receiver_modes.SECOND,
+    }
+    assert kinds(peer.give(attach(sends=not sends, **chosen))) == [v1.LinkOpened]
+    mine, others = "snd_settle_mode", "rcv_settle_mode"
+    if not sends:
+        mine, others = others, mine
+    assert getattr(link, mine) == modes[mine]
+    assert getattr(link, others) == chosen[others]
+
+
+def test_a_link_that_ended_leaves_none_of_its_deliveries_in_the_session() -> None:
+    pair = Pair(handler=lambda e: None if isinstance(e, v1.DeliveryReceived) else accept_all(e))
+    session = pair.opened().session()
+    ended, _ = pair.sender(session)
+    other = session.attach_sender("other", "queue")
+    pair.pump()
+    ended.send(b"unsettled")
+    kept = other.send(b"unsettled")
+    pair.pump()
+    ended.detach()
+    pair.pump()
+    assert list(session._sent.by_id.values()) == [kept]
 
 
 @pytest.mark.parametrize("closed", [True, False])

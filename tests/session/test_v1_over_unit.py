@@ -108,7 +108,7 @@ def test_an_answer_to_what_is_over_does_nothing(end: str, answer: str) -> None:
 @pytest.mark.parametrize("end", ENDS)
 def test_new_work_on_what_is_over_is_refused(end: str) -> None:
     situation = Situation(ENDS[end])
-    assert situation.sender.credit == 0
+    assert situation.sender.credit == situation.receiver.credit == 0
     for call in (
         lambda: situation.sender.send(b"x"),
         lambda: situation.sender.begin_delivery(),

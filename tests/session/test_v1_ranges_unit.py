@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqpcodec import v1_0 as amqp
-from amqpcodec.session import v1
+from amqpcodec.session import LocalProtocolError, v1
 from amqpcodec.session._v1.serial import FreeNumbers
 from amqpcodec.session._v1.unsettled import Unsettled
 from tests.session.v1_pair import Pair, Peer, attach, kinds
@@ -382,6 +382,46 @@ def test_a_handle_and_a_channel_are_not_lost_where_a_call_fails() -> None:
         with pytest.raises(Exception, match="frames 512"):
             session.attach_sender("x" * 600, "q")
     assert session.attach_sender("x", "q").handle == 0
+
+
+def test_a_frame_of_the_size_that_the_peer_takes() -> None:
+    """Of 512 bytes, and not of 513."""
+    peer = Peer()
+    peer.opened(max_frame_size=512)
+    name = amqp.Symbol("x")
+
+    def size(length: int) -> int:
+        session = Peer()
+        session.opened()
+        session.engine.begin(properties={name: "y" * length})
+        return len(session.engine.data_to_send())
+
+    length = 400 + 512 - size(400)
+    assert size(length) == 512
+    with pytest.raises(LocalProtocolError, match="takes 513 bytes"):
+        peer.engine.begin(properties={name: "y" * (length + 1)})
+    peer.engine.begin(properties={name: "y" * length})
+    assert len(peer.engine.data_to_send()) == 512
+
+
+@pytest.mark.parametrize("sends", [False, True])
+def test_the_longest_name_that_is_answered(sends: bool) -> None:
+    """An answer may use all bytes of the peer's frames, where it has settle modes, too."""
+
+    def is_answered(length: int) -> bool:
+        peer = Peer()
+        peer.opened(max_frame_size=512)
+        peer.mapped()
+        fields = {"source": amqp.Source(), "target": amqp.Target()}
+        return v1.LinkRequested in kinds(peer.give(attach("x" * length, sends=sends, **fields)))
+
+    longest = max(filter(is_answered, range(400, 512)))
+    role = amqp.Role.RECEIVER if sends else amqp.Role.SENDER
+    options = (
+        {"max_message_size": v1.Limits().message_size} if sends else {"initial_delivery_count": 0}
+    )
+    answer = amqp.Attach("x" * longest, 0, role, **options)
+    assert len(amqp.encode(0, answer)) + 16 == 512
 
 
 @pytest.mark.parametrize("sends", [False, True])
