@@ -3,8 +3,8 @@
 Fetches the clients (pinned) and their sdists from the package registry into .cache/compat, starts
 private brokers, runs every suite twice and compares what came of every single test. `--all` does so
 for each version of tests/dropins/versions.toml, `--ends` for the oldest and the newest of each
-client, `pika==1.3.2` for one; `--record` writes the counts into tests/dropins/versions.json and the
-guide. A test whose
+client; both for the oldest and the newest of what stands on these. `pika==1.3.2` is one version;
+`--record` writes the counts into tests/dropins/versions.json and the guide. A test whose
 outcome differs is run again alone, up to three times each way; only a difference that stays counts.
 For each suite it prints both counts and how often the compiled codec was entered, and how many of
 these calls it left to the client's own code.
@@ -27,7 +27,7 @@ from pathlib import Path
 from scripts.broker import BrokerError
 from scripts.compat import environment, run
 from scripts.compat.run import Run
-from scripts.compat.suites import SUITES, Suite
+from scripts.compat.suites import STACK_SUITES, SUITES, Suite
 from tests.dropins import versions
 
 RERUNS = 3
@@ -83,6 +83,8 @@ def settle(verdict: Verdict, variables: dict[str, str]) -> None:
                 second = run.once(suite, suite.dropins, variables, [name]).outcomes
                 if name in first and first.get(name) == second.get(name):
                     same = True
+                    # What it gave twice counts, not what a busy machine made of it.
+                    without.outcomes[name], with_.outcomes[name] = first[name], second[name]
                     break
         text = f"{name}: without {before[0]}, with {before[1]}"
         (verdict.flaky if same else verdict.different).append(text)
@@ -149,17 +151,27 @@ def table(verdicts: Sequence[Verdict]) -> None:
             print(f"{label}: the same when run again: {text}")
 
 
+def below(client: str, version: str) -> tuple[str, ...]:
+    """What a version of a client stood on."""
+    stack = versions.STACKS[client]
+    if version in stack:
+        return stack[version]
+    names = (pin.partition("==")[0] for pin in next(iter(stack.values())))
+    return tuple(f"{name}=={environment.CLIENTS[name]}" for name in names)
+
+
 def record(verdicts: Sequence[Verdict]) -> None:
     """Write the counts of versions of the matrix where the guide's table is made from."""
     results = versions.read_results()
     for verdict in verdicts:
         suite, other = verdict.suite, verdict.with_
         version = suite.version or environment.CLIENTS[suite.client]
-        if other is None or suite.client not in versions.MATRIX:
+        if other is None or suite.client not in (*versions.MATRIX, *versions.STACKS):
             continue
-        suites = (
-            results.setdefault(suite.client, {}).setdefault(version, {}).setdefault("suites", {})
-        )
+        entry = results.setdefault(suite.client, {}).setdefault(version, {})
+        if suite.client in versions.STACKS:
+            entry["on"] = ", ".join(one.replace("==", " ") for one in below(suite.client, version))
+        suites = entry.setdefault("suites", {})
         suites[suite.name] = {"without": verdict.without.counts, "with": other.counts}
     versions.write_results(results)
 
@@ -187,7 +199,8 @@ def arguments() -> argparse.Namespace:
         "--logs", type=Path, default=environment.HOME / "logs", help="where outputs are kept"
     )
     options = parser.parse_args()
-    known = {*names, *(f"{client}=={version}" for client, version in versions.all_versions())}
+    pairs = [*versions.all_versions(), *((one.client, one.version) for one in STACK_SUITES)]
+    known = {*names, *(f"{client}=={version}" for client, version in pairs)}
     unknown = set(options.suites) - known
     if unknown:
         parser.error(f"no such suite: {', '.join(sorted(unknown))}")
@@ -204,8 +217,12 @@ def choose(names: Sequence[str], every: bool, ends: bool) -> list[Suite]:
         for suite in by_name
         if suite.client == client
     ]
-    if not pairs:
+    if pairs:
+        suites += [one for one in by_name if one.client in versions.STACKS]
+        suites += [one for one in STACK_SUITES if not names or one.name in names]
+    else:
         suites = by_name
+    suites += [one for one in STACK_SUITES if f"{one.client}=={one.version}" in names]
     for client, version in versions.all_versions():
         if f"{client}=={version}" in names:
             suites += [one.of_version(version) for one in SUITES if one.client == client]

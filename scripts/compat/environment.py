@@ -17,7 +17,7 @@ import tarfile
 from pathlib import Path
 
 from scripts.broker import REPO
-from tests.dropins.versions import MATRIX, fetch, folder, tag_of_tests
+from tests.dropins.versions import MATRIX, STACKS, fetch, folder, tag_of_tests
 
 HOME = REPO / ".cache" / "compat"
 PIP_SECONDS = 900
@@ -52,6 +52,16 @@ TOOLS = (
     "tornado",
     "twisted",
     "setuptools",
+)
+
+# pytest and plugins that suites of 2022 run with: fixtures and `setup` as they were then.
+OLD_TOOLS = (
+    "pytest==7.4.4",
+    "pluggy==1.6.0",
+    "pytest-timeout==2.2.0",
+    "pytest-rerunfailures==13.0",
+    "pytest-freezer==0.4.8",
+    "aiomisc==16.3.15",
 )
 
 
@@ -128,7 +138,7 @@ def sources(name: str, version: str = "") -> Path:
     target = HOME / "sources" / f"{name}-{version}"
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
-        place = tag_of_tests(name, version) if name in MATRIX else None
+        place = tag_of_tests(name, version)
         if place is None:
             _unpack_sdist(name, version, target)
         else:
@@ -143,9 +153,21 @@ def sources(name: str, version: str = "") -> Path:
 
 
 def version_folder(client: str, version: str) -> Path:
-    """Where a version of a client is installed; it is installed on first use."""
-    fetch([(client, version)])
-    return folder(client, version)
+    """Where a version of a client is installed; it is installed on first use.
+
+    What stands on another client has that, and the tools of its time, in the same folder.
+    """
+    if client not in STACKS:
+        fetch([(client, version)])
+        return folder(client, version)
+    place = HOME / "stacks" / f"{client}-{version}"
+    if not place.is_dir():
+        partial = place.with_name(f".{place.name}.{os.getpid()}")
+        pins = (f"{client}=={version}", *STACKS[client][version], *OLD_TOOLS)
+        options = ("--quiet", "--no-deps", "--no-compile", "--target", partial)
+        call(python(), "-m", "pip", "install", *options, *pins)
+        partial.rename(place)
+    return place
 
 
 def installed(name: str) -> Path:

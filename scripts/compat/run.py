@@ -122,6 +122,7 @@ def broker(kind: str) -> Iterator[dict[str, str]]:
                 "RABBITMQ_HOST": HOST,
                 "RABBITMQ_5672_TCP": str(one.amqp_port),
                 "STREAM_PORT": str(one.state["stream_port"]),
+                "AMQP_URL": f"amqp://guest:guest@{HOST}:{one.amqp_port}/",
             }
     else:
         yield {}

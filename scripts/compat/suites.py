@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from scripts.compat import environment
 from tests.dropins.versions import PACKAGES
@@ -174,4 +175,25 @@ SUITES: tuple[Suite, ...] = (
         options=(*NO_SETTINGS, "--rmq-host=127.0.0.1", "--rmq-port={STREAM_PORT}"),
         plugins=("pytest_asyncio.plugin",),
     ),
+)
+
+
+def _old(name: str, version: str, **changes: Any) -> Suite:
+    [suite] = (one for one in SUITES if one.name == name)
+    return replace(suite.of_version(version), **changes)
+
+
+#: The oldest versions of what stands on other clients: `STACKS` in tests/dropins/versions.py.
+STACK_SUITES: tuple[Suite, ...] = (
+    # Its tests know one broker, without TLS, and the plugin of 2022.
+    _old(
+        "aiormq",
+        "6.7.0",
+        broker="node",
+        tests=("tests", "-k", "not amqps and not ssl"),
+        options=NO_SETTINGS,
+        plugins=("aiomisc_pytest.pytest_plugin",),
+    ),
+    _old("kombu", "5.2.0"),
+    _old("kombu-broker", "5.2.0"),
 )

@@ -13,6 +13,7 @@ import pytest
 from tests.dropins.versions import (
     MATRIX,
     PACKAGES,
+    STACKS,
     V1_CODECS,
     all_versions,
     ends,
@@ -21,6 +22,7 @@ from tests.dropins.versions import (
     read_results,
     table,
     table_of_results,
+    table_of_stacks,
 )
 from tests.paths import REPO
 
@@ -78,6 +80,7 @@ def test_the_guide_has_the_versions() -> None:
     text = (REPO / "docs" / "guide" / "drop-ins.md").read_text(encoding="utf-8")
     assert table() in text
     assert table_of_results() in text
+    assert table_of_stacks() in text
 
 
 @pytest.mark.parametrize(("client", "version"), all_versions())
@@ -93,3 +96,15 @@ def test_what_is_recorded_of_a_version_is_the_same_with_its_drop_in(
     for counts in entry["suites"].values():
         assert " passed" in counts["without"]
         assert counts["with"] == counts["without"]
+
+
+@pytest.mark.parametrize("client", STACKS)
+def test_what_stands_on_a_client_has_the_same_counts_with_its_drop_in(client: str) -> None:
+    results = read_results()[client]
+    assert STACKS[client].keys() <= results.keys()
+    for version, entry in results.items():
+        for pin in STACKS[client].get(version, ()):
+            assert pin.replace("==", " ") in entry["on"]
+        for counts in entry["suites"].values():
+            assert " passed" in counts["without"]
+            assert counts["with"] == counts["without"]

@@ -23,9 +23,15 @@ from typing import Any
 from tests.paths import REPO
 
 _ENTRIES = tomllib.loads(Path(__file__).with_name("versions.toml").read_text(encoding="utf-8"))
+_STACKS: dict[str, dict[str, Any]] = _ENTRIES.pop("stacks")
 #: Client -> its versions, the oldest first.
 MATRIX: dict[str, tuple[str, ...]] = {
     client: tuple(entry["versions"]) for client, entry in _ENTRIES.items()
+}
+#: Client that stands on one of these -> its version -> the versions below it.
+STACKS: dict[str, dict[str, tuple[str, ...]]] = {
+    client: {version: tuple(below) for version, below in entry["versions"].items()}
+    for client, entry in _STACKS.items()
 }
 KNOWN = REPO / "src" / "amqpcodec" / "compat" / "_known.py"
 GUIDE = REPO / "docs" / "guide" / "drop-ins.md"
@@ -81,13 +87,18 @@ def read_results() -> dict[str, dict[str, dict[str, Any]]]:
 
 def write_results(results: dict[str, dict[str, dict[str, Any]]]) -> None:
     """Keep what is recorded of versions of the matrix, and write the guide's tables anew."""
-    ordered = {
+    ordered: dict[str, dict[str, dict[str, Any]]] = {
         client: {
             version: results[client][version] for version in versions if version in results[client]
         }
         for client, versions in MATRIX.items()
         if client in results
     }
+    for client in STACKS:
+        if client in results:
+            ordered[client] = dict(
+                sorted(results[client].items(), key=lambda item: _order(item[0]))
+            )
     RESULTS.write_text(json.dumps(ordered, indent=1, sort_keys=False) + "\n", encoding="utf-8")
     write_tables()
 
@@ -122,11 +133,28 @@ def table_of_results() -> str:
     return "\n".join(lines)
 
 
+def _order(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
+
+
+def table_of_stacks() -> str:
+    """The guide's table of clients that stand on others."""
+    lines = ["| client | version | on | its own tests |", "|---|---|---|---|"]
+    results = read_results()
+    for client in STACKS:
+        for version, entry in results.get(client, {}).items():
+            cells = [client, version, entry["on"], _counts_of_suites(entry["suites"])]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def write_tables() -> None:
-    """Write both into the guide."""
+    """Write them into the guide."""
     text = GUIDE.read_text(encoding="utf-8")
-    for new in (table(), table_of_results()):
+    for new in (table(), table_of_results(), table_of_stacks()):
         head = new.partition("\n")[0]
+        if head not in text:
+            raise ValueError(f"{GUIDE.name} has no table with the head {head}")
         before, _, after = text.partition(head)
         end = after.find("\n\n")
         text = before + new + (after[end:] if end >= 0 else "\n")
@@ -135,7 +163,7 @@ def write_tables() -> None:
 
 def tag_of_tests(client: str, version: str) -> tuple[str, str] | None:
     """(repository, tag) of a version's own tests; None where its sdist has them."""
-    entry = _ENTRIES[client]
+    entry = _ENTRIES.get(client) or _STACKS.get(client, {})
     tag = entry.get("tags", {}).get(version)
     return (entry["repository"], tag) if tag else None
 
