@@ -192,6 +192,18 @@ def test_body_above_the_limit_closes_its_channel():
     assert names(pair.take("server")) == ["ChannelOpened", "Published"]
 
 
+def test_the_largest_body_that_is_taken_without_an_option():
+    """128 MiB, by what the content header says."""
+    largest = 128 << 20
+    for size, expected in ((largest, []), (largest + 1, ["ChannelClosed"])):
+        pair = opened()
+        pair.channel()
+        pair.take("server")
+        header = amqp.Header(size, amqp.Basic.Properties())
+        frames = amqp.encode(1, amqp.Basic.Publish()) + amqp.encode(1, header)
+        assert names(pair.server.receive_data(frames)) == expected
+
+
 def test_a_large_body_on_a_channel_that_is_not_open():
     pair = opened(server={"max_body_size": 10})
     with pytest.raises(RemoteProtocolError) as caught:

@@ -95,6 +95,27 @@ def test_the_settle_mode_that_the_peer_chose(sends: bool) -> None:
     assert getattr(link, others) == chosen[others]
 
 
+def test_a_link_that_nobody_drains() -> None:
+    pair = Pair().opened()
+    for link in (*pair.sender(), *pair.receiver()):
+        assert link.drain is False
+
+
+def test_tags_of_a_sender_count_from_1() -> None:
+    sender, _ = Pair().opened().sender()
+    tags = [sender.send(b"x").tag for _ in range(3)]
+    assert tags == [number.to_bytes(4, "big") for number in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 5])
+def test_a_peer_that_claims_transfers_which_were_never_sent(ahead: int) -> None:
+    """It gets no larger window by it (Part 2 §2.5.6)."""
+    peer = Peer()
+    link = peer.attached(sends=False)
+    peer.give(amqp.Flow(ahead, 2, 0, 100, 0, delivery_count=0, link_credit=9))
+    assert link.session.window == 2
+
+
 def test_a_link_that_ended_leaves_none_of_its_deliveries_in_the_session() -> None:
     pair = Pair(handler=lambda e: None if isinstance(e, v1.DeliveryReceived) else accept_all(e))
     session = pair.opened().session()
