@@ -538,7 +538,7 @@ cdef int v1_put_composite(Buffer* b, const V1Desc* d, MessageObject* o, int mode
     return v1_close(b, start, V1_LIST, <uint64_t>n, at)
 
 
-cdef uint8_t* v1_store_field(uint8_t* w, const V1Op* op, object v, Place* at) except NULL:
+cdef inline uint8_t* v1_store_field(uint8_t* w, const V1Op* op, object v, Place* at) except NULL:
     """A field of fixed width by its declared type, of at most V1_NUMBER_BYTES. Where it ends."""
     cdef uint8_t wire_type = op.wire_type
     cdef uint64_t u = 0
@@ -546,18 +546,29 @@ cdef uint8_t* v1_store_field(uint8_t* w, const V1Op* op, object v, Place* at) ex
         if v is True or v is False:
             w[0] = CTOR_TRUE if v is True else CTOR_FALSE
             return w + 1
-        if not isinstance(v, int):
-            v = from_numpy(v, V1_NUMPY_CLASSES)
-        if not isinstance(v, int):
-            table_error(at, f"boolean takes bool, not {type(v).__name__}")
-        u = 1 if v else 0
+        v1_take_bool(v, &u, at)
     elif wire_type == V1_TIMESTAMP:
         v1_take_moment(v, &u, at)
     elif not exact_u64(<PyObject*>v, &u) or u > INT_LIMITS[wire_type - 1]:
         v1_take_int(v, wire_type, &u, at)
     if op.choices and (u >= <uint64_t>op.choices or op.choice[u] == NULL):
-        table_error(at, f"has no choice {u}")
+        v1_refuse_choice(u, at)
     return v1_store_number(w, wire_type, u)
+
+
+cdef int v1_take_bool(object v, uint64_t* out, Place* at) except -1:
+    """A boolean that is another number, or NumPy's."""
+    if not isinstance(v, int):
+        v = from_numpy(v, V1_NUMPY_CLASSES)
+    if not isinstance(v, int):
+        table_error(at, f"boolean takes bool, not {type(v).__name__}")
+    out[0] = 1 if v else 0
+    return 0
+
+
+cdef int v1_refuse_choice(uint64_t u, Place* at) except -1:
+    table_error(at, f"has no choice {u}")
+    return 0
 
 
 cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, Place* at) except -1:
