@@ -1,6 +1,7 @@
 """A Celery worker for one measurement: `python -m bench.live.celery_worker HOST PORT SIDE COUNT`.
 
-SIDE is "stock", "dropin" or "free". Prints CPU seconds a task of the worker's main process, last.
+SIDE is "stock", "dropin" or "free". Prints CPU seconds a task of the worker's main process once it
+took so many, and works until it is killed.
 """
 
 import sys
@@ -12,12 +13,12 @@ from bench.live.free import free
 
 
 def main() -> None:
-    """Work until so many tasks have come."""
+    """Take tasks."""
     host, port, side, count = sys.argv[1:]
     if side == "dropin":
         drop_in(Celery.dropin).install()
     with free(Celery.dropin) if side == "free" else nullcontext():
-        print(Celery(host, int(port)).work(int(count)), flush=True)
+        Celery(host, int(port)).work(int(count))
 
 
 if __name__ == "__main__":
