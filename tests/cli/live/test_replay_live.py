@@ -23,8 +23,6 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("rich")
 
-SHARED_OPTIONS = ("--fast", "--to-recorded-broker")
-
 
 @pytest.fixture
 def channel() -> Any:
@@ -49,8 +47,10 @@ def target(login: str = "guest:guest@", path: str = "/") -> str:
     return f"amqp://{login}{host}:{port}{path}"
 
 
-def replay(*words: object, **more: Any) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "amqpcodec", "replay", *map(str, words), *SHARED_OPTIONS]
+def replay(*words: object, rate: int = 0, **more: Any) -> subprocess.Popen[str]:
+    """rate: messages a second; 0: as fast as the broker takes them."""
+    command = [sys.executable, "-m", "amqpcodec", "replay", *map(str, words)]
+    command += ["--to-recorded-broker", *(["--rate", str(rate)] if rate else ["--fast"])]
     return subprocess.Popen(command, env=environment(), text=True, stdout=-1, stderr=-1, **more)
 
 
@@ -269,7 +269,8 @@ def test_a_broker_that_restarts_in_the_middle(tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), table)
     journal = tmp_path / "journal"
     words = (table, "--to", target(), "--journal", journal, "--window", window)
-    process = replay(*words)
+    # Rabbitmqctl takes seconds to start: without a rate all were sent before the broker stopped.
+    process = replay(*words, rate=500)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         if journal.exists() and journal.stat().st_size > 2000:
