@@ -95,6 +95,7 @@ def test_the_input_is_kept_alive() -> None:
 
 def test_arrays_are_copied_and_released() -> None:
     """Another thread or process may change their memory, so that views are of a copy."""
+    gc.collect()  # what other tests left
     before = pa.total_allocated_bytes()
     array = pa.array([DATA, None] * 40, pa.binary())
     result = batch.decode(array, level="message", layout="view")
