@@ -75,6 +75,8 @@ class Client:
     #: "stock", "dropin" or "free": what the next run is to measure, which is installed already.
     side = "stock"
     directions: tuple[str, ...] = DIRECTIONS
+    #: Directions in which the client sleeps for a hundredth of a second a message.
+    slow: tuple[str, ...] = ()
 
     def __init__(self, host: str, port: int) -> None:
         self.host, self.port = host, port
@@ -417,6 +419,7 @@ class AmqpStorm(Client):
     """amqpstorm.Connection: a thread reads, another one works."""
 
     name, dropin = "amqpstorm", "pamqp"
+    slow = ("confirm",)
 
     def connect(self) -> Any:
         """An open connection."""

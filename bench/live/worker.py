@@ -39,6 +39,7 @@ def main() -> int:
     [kind] = [client for client in ALL if client.name == options.client]
     module = importlib.import_module(f"amqpcodec.compat.{kind.dropin}")
     client = kind(options.host, options.port)
+    count = options.count // (10 if options.way in client.slow else 1)
 
     def run(count: int) -> float:
         return client.run(options.way, count)
@@ -51,16 +52,16 @@ def main() -> int:
 
     costs: dict[str, list[float]] = {way: [] for way in WAYS}
     # Some more: what was on its way when a connection ended is not ready again at once.
-    client.fill(options.count + 2000)
+    client.fill(count + 2000)
     run(200)  # what is imported late is imported now
     for number in range(options.pairs):
         for way in WAYS if number % 2 else reversed(WAYS):
-            fill(options.count)
+            fill(count)
             (module.install if way == "dropin" else module.uninstall)()
             client.side = way
             gc.collect()  # what one run left is not charged to the next
             with free(kind.dropin) if way == "free" else nullcontext():
-                costs[way].append(run(options.count))
+                costs[way].append(run(count))
     print(json.dumps({**costs, "calls": module.calls()}))
     return 0
 
