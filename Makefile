@@ -24,8 +24,12 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet --no-compile
 DONE := $(VENV)/done
 
-SOURCES := setup.py $(wildcard $(addprefix src/amqpcodec/,*.pyx *.pxd _core/*/*.h _core/*/*.pxi \
-	_core/*/*.pxd _gen/*.h _gen/*.pxi _gen/*.pxd))
+# Stubs that the build writes; the others are committed.
+STUBS := src/amqpcodec/v0_8.pyi src/amqpcodec/v0_9.pyi
+SOURCES := setup.py spec/stubs.py $(wildcard spec/emitters/stub*.py $(addprefix src/amqpcodec/,*.pyx *.pxd \
+	_core/*/*.h _core/*/*.pxi _core/*/*.pxd _gen/*.h _gen/*.pxi _gen/*.pxd _gen/v0_8.py _gen/v0_9.py))
+# A prerequisite that is never there, where what was built was removed: it is built anew.
+MISSING := $(if $(and $(wildcard src/amqpcodec/_dropins_v1*.so),$(filter 2,$(words $(wildcard $(STUBS))))),,no-module)
 
 # Empty where a Python can build the extension, otherwise one line that says what it lacks.
 problem = $(shell $(1) scripts/setup_check.py 2>/dev/null || echo "$(1) does not run:" \
@@ -61,8 +65,7 @@ $(DONE)/installed: $(DONE)/with-build pyproject.toml
 	@AMQPCODEC_METADATA_ONLY=1 $(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
 
-# Built anew also where the module was removed: a prerequisite that is never there.
-$(DONE)/built: $(SOURCES) $(if $(wildcard src/amqpcodec/_dropins_v1*.so),,no-module) | $(DONE)/installed
+$(DONE)/built: $(SOURCES) $(MISSING) | $(DONE)/installed
 	@$(call check,$(PY))
 	@echo "building the extension"
 	@$(PY) setup.py --quiet build_ext --inplace --parallel $(JOBS) $$(test ! -e $(DONE)/unoptimized || echo --force)
@@ -70,7 +73,7 @@ $(DONE)/built: $(SOURCES) $(if $(wildcard src/amqpcodec/_dropins_v1*.so),,no-mod
 	@touch $@
 
 # The same without optimisation, unless the optimised modules are those of the sources as they are.
-$(DONE)/quick-built: $(SOURCES) $(if $(wildcard src/amqpcodec/_dropins_v1*.so),,no-module) | $(DONE)/installed
+$(DONE)/quick-built: $(SOURCES) $(MISSING) | $(DONE)/installed
 	@$(MAKE) --no-print-directory --question $(DONE)/built 2>/dev/null || { \
 	    $(call check,$(PY)) \
 	    echo "building the extension without optimisation"; touch $(DONE)/unoptimized; \
@@ -217,6 +220,7 @@ python-coverage-report: $(DONE)/with-test  ## of make test COVERAGE=1, without r
 	$(PY) -m tests.coverage.python report
 
 docs: $(DONE)/with-docs  ## build the site into .cache/site; a broken link, a warning or a public name without an entry ends it
+	@$(PY) spec/stubs.py
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --quiet
 	$(PY) scripts/site_check.py .cache/site
 
@@ -232,10 +236,10 @@ types: $(DONE)/built $(addprefix $(DONE)/with-,lint test arrow cli spark)  ## my
 imports: $(DONE)/venv  ## draw who imports whom into docs/pictures/imports.svg, and print it
 	$(PY) -m scripts.import_graph $(ARGS)
 
-generate: $(DONE)/with-spec  ## write src/amqpcodec/_gen out of spec/
+generate: $(DONE)/with-spec  ## write src/amqpcodec/_gen and the committed stubs out of spec/
 	$(PY) spec/generate.py
 
-check-generated: $(DONE)/with-spec  ## is src/amqpcodec/_gen what spec/ gives?
+check-generated: $(DONE)/with-spec  ## are src/amqpcodec/_gen and the committed stubs what spec/ gives?
 	$(PY) spec/generate.py --check
 
 wheel-check: $(DONE)/venv  ## sdist, wheel out of it, installed and tried in a bare environment
@@ -262,7 +266,7 @@ bench-session: $(DONE)/built $(DONE)/with-bench $(DONE)/with-clients  ## clients
 	$(PY) scripts/broker.py run -- $(PY) -m bench.session $(ARGS)
 
 clean:  ## remove what was built
-	rm -rf build dist .cache src/*.egg-info src/amqpcodec/_*.c src/amqpcodec/_*.so
+	rm -rf build dist .cache src/*.egg-info src/amqpcodec/_*.c src/amqpcodec/_*.so $(STUBS)
 	rm -f .venv*/done/built $(DONE)/built $(DONE)/installed
 
 distclean: clean  ## and the environment

@@ -1,6 +1,7 @@
 """The extension modules and their compiler flags; metadata is in pyproject.toml."""
 
 import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -74,6 +75,11 @@ extensions = [
 BARE = bool(os.environ.get("AMQPCODEC_METADATA_ONLY"))
 
 
+def write_stubs() -> None:
+    """Write the stubs that are not committed, before setup() looks for the package's files."""
+    subprocess.run([sys.executable, "spec/stubs.py"], check=True)
+
+
 def translate() -> list[Extension]:
     """The extensions with C files in place of Cython's."""
     return cythonize(
@@ -111,6 +117,7 @@ def translate_without_warnings() -> list[Extension]:
 
 # A worker that Cython starts by `forkserver` or `spawn` imports this file: it must build nothing.
 if __name__ == "__main__":
+    write_stubs()
     setup(
         ext_modules=[] if BARE else (translate_without_warnings if STRICT else translate)(),
         options={"build_ext": {"parallel": True}},

@@ -144,10 +144,10 @@ def build(commit: str) -> Path:
     if not list(folder.glob("src/amqpcodec/_dropins_v1*.so")):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
+        sources = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "spec", "src")
         archive = subprocess.run(
-            ["git", "archive", name, "setup.py", "pyproject.toml", "README.md", "LICENSE", "src"],
-            cwd=REPO, capture_output=True, check=True,
-        )  # fmt: skip
+            ["git", "archive", name, *sources], cwd=REPO, capture_output=True, check=True
+        )
         subprocess.run(["tar", "-x"], cwd=folder, input=archive.stdout, check=True)
         subprocess.run(
             [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"],

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
-SOURCES = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "src")
+SOURCES = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "spec", "src")
 BUILT = shutil.ignore_patterns("__pycache__", "*.so", "*.pyd", "*.c", "*.egg-info")
 
 

@@ -35,7 +35,7 @@ def check_installation() -> None:
         metadata.version("amqpcodec") == amqpcodec.__version__,
         f"metadata says {metadata.version('amqpcodec')}, the package {amqpcodec.__version__}",
     )
-    for name in ("py.typed", "_codec.pyi", "v0_9_1.pyi"):
+    for name in ("py.typed", "_codec.pyi", "v0_8.pyi", "v0_9_1.pyi"):
         check((here / name).is_file(), f"{name} is not in {here}")
 
 

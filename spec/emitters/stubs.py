@@ -6,8 +6,7 @@ import re
 import textwrap
 from typing import Any
 
-from amqpcodec.spec.lower import FIELD_RESERVED, WIRE_NUMBERS, lower
-from amqpcodec.spec.model import Protocol
+from amqpcodec.spec.lower import FIELD_RESERVED, WIRE_NUMBERS
 
 from .stub_template import DECODER_INIT, FRAMES, HEAD
 
@@ -40,9 +39,8 @@ _ALIASES = {"reserved": "cluster_id"}
 _RAW_DOC = "Bytes that {} came in, without their length; None if made or assigned here."
 
 
-def emit_stubs(protocol: Protocol, module: str) -> str:
-    """Source of ``<version>.pyi``."""
-    table = lower(protocol, f"amqpcodec.{module}")
+def emit_stubs(table: dict[str, Any]) -> str:
+    """Source of ``<version>.pyi``. table: what ``lower`` returns, or a TABLE of ``_gen``."""
     contents = [cls for cls in table["classes"] if cls["properties"] is not None]
     carriers = [
         f"{cls['python']}.{method['python']}"

@@ -1,6 +1,6 @@
 """AMQP 0-8: classes, one-shot functions and decoders.
 
-What is here is said in v0_8.pyi, which is generated with the table.
+v0_8.pyi declares what is here; the build writes it from the table (spec/stubs.py).
 """
 
 from ._facade.namespace import namespace

@@ -1,6 +1,6 @@
 """AMQP 0-9: classes, one-shot functions and decoders.
 
-What is here is said in v0_9.pyi, which is generated with the table.
+v0_9.pyi declares what is here; the build writes it from the table (spec/stubs.py).
 """
 
 from ._facade.namespace import namespace

@@ -1,6 +1,6 @@
 """AMQP 0-9-1 with RabbitMQ's extensions: classes, one-shot functions and decoders.
 
-What is here is said in v0_9_1.pyi, which is generated with the table.
+v0_9_1.pyi declares what is here; it is generated with the table (spec/generate.py).
 """
 
 from ._facade.namespace import namespace

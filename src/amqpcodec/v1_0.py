@@ -1,6 +1,6 @@
 """AMQP 1.0: values, a class for each described type, frames, messages and decoders.
 
-What is here is said in v1_0.pyi, which is generated with the table.
+v1_0.pyi declares what is here; it is generated with the table (spec/generate.py).
 """
 
 from ._facade.v1_namespace import namespace

@@ -106,7 +106,6 @@ def test_line_ends_of_the_checkout_do_not_matter(copy: Path) -> None:
 def test_the_files_are_known() -> None:
     """A generated file that lost its banner would escape the tests below."""
     assert {path.relative_to(REPO / "src/amqpcodec").as_posix() for path in GENERATED} == {
-        *(f"{module}.pyi" for module in SOURCES),
         "_gen/columns.pxi",
         "_gen/constants.pxd",
         "_gen/fast.pxi",
@@ -116,6 +115,7 @@ def test_the_files_are_known() -> None:
         "_gen/v1_compact.h",
         "_gen/v1_constants.h",
         "_gen/v1_constants.pxd",
+        "v0_9_1.pyi",
         "v1_0.pyi",
     }
     file_names = {path.name for path in (REPO / "src/amqpcodec/_gen").iterdir() if path.is_file()}

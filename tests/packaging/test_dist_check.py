@@ -32,6 +32,8 @@ WHEEL = {
     "amqpcodec/_codec.cpython-313-x86_64-linux-gnu.so",
     "amqpcodec/_codec.pyi",
     "amqpcodec/py.typed",
+    "amqpcodec/v0_8.pyi",  # which the build writes
+    "amqpcodec/v0_9.pyi",
     *(f"{INFO}/{name}" for name in ("METADATA", "RECORD", "entry_points.txt", "licenses/LICENSE")),
 }
 
@@ -47,7 +49,8 @@ def test_file_missing_in_sdist(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["amqpcodec/__init__.py", "amqpcodec/_codec.pyi", "amqpcodec/py.typed"]
+    "name",
+    ["amqpcodec/__init__.py", "amqpcodec/_codec.pyi", "amqpcodec/v0_8.pyi", "amqpcodec/py.typed"],
 )
 def test_file_missing_in_wheel(name: str) -> None:
     assert list(dist_check.wheel_faults(WHEEL - {name}, WANTED)) == [f"{name} is missing"]

@@ -31,6 +31,8 @@ def copy_tree(folder: Path, changed: dict[str, str]) -> None:
     """
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
         write(folder / name, (REPO / name).read_bytes())
+    for path in (REPO / "spec").rglob("*.py"):  # which write the stubs
+        write(folder / path.relative_to(REPO), path.read_bytes())
     for path in (REPO / PACKAGE).rglob("*"):
         if path.is_file() and path.suffix not in BUILT:
             name = path.relative_to(REPO / PACKAGE).as_posix()

@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from amqpcodec.spec import Class, Constant, Field, Method, Protocol
-from spec.emitters.stubs import emit_stubs
+from amqpcodec.spec.lower import lower
+from spec.emitters import stubs
 
 ODD_TEXTS = [
     'says "yes"',
@@ -32,6 +33,10 @@ def protocol(label: str = "", *fields: Field) -> Protocol:
     basic = Class("basic", 60, label=label, methods=(publish,), fields=fields)
     constants = (Constant("frame-end", 206, label=label),)
     return Protocol("0-9-1", 0, 9, 1, 5672, constants=constants, classes=(basic,))
+
+
+def emit_stubs(protocol: Protocol, module: str) -> str:
+    return stubs.emit_stubs(lower(protocol, f"amqpcodec.{module}"))
 
 
 def docstrings(stub: str) -> list[str]:
