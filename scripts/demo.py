@@ -44,7 +44,7 @@ def read_frames(path: Path) -> pa.Table:
     stats = reader.stats()
     step(
         f"{table.num_rows} frames of {stats['connections']} connections"
-        f" in {stats['packets']} packets, {sum(stats['skipped'].values())} left out"
+        f" in {stats['packets']} packets, {sum(stats['skipped'].values())} skipped"
         + (f"; {reader.damaged}" if reader.damaged else "")
     )
     names = ["timestamp", "conn", "from", "frame"]

@@ -4,7 +4,7 @@ A broker confirms messages by number: the n-th basic.publish of a channel since 
 basic.ack or basic.nack tells of one number, or with `multiple` of all up to it that were not told
 of before. So each side is numbered in its own order, by packet_offset and position, never by time.
 A channel that is opened again starts anew. After bytes that were not captured nobody knows the
-numbers: publishes from there on are left out, as are channels without a captured confirm.select.
+numbers: publishes from there on are not counted, and no channels without a captured confirm.select.
 """
 
 from __future__ import annotations

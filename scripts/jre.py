@@ -20,7 +20,8 @@ OLDEST = 17
 HOME = Path(__file__).resolve().parent.parent / ".cache" / "java-home"
 
 # Spark's launcher always asks for a module that small runtimes lack, and a Java without it does
-# not start at all. One that has it warns at every start. Nothing here needs it: it is left out.
+# not start at all. One that has it warns at every start. Nothing here needs the module, so the
+# wrapper removes the argument.
 WRAPPER = """\
 #!/bin/sh
 for argument do

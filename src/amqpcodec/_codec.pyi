@@ -276,7 +276,7 @@ class MessageDecoder(Stream[_ItemT_co]):
         """Contents that may be open at once, or None for no limit."""
 
     def discard(self, channel: int) -> bool:
-        """Give up what is open on a channel; the rest of its content is passed over in silence.
+        """Discard what is open on a channel; the decoder skips the rest of its content in silence.
 
         Returns:
             True if something was open.

@@ -27,7 +27,7 @@ class ClientProfile:
         bytes_names: whether names may be bytes. in_order: names sorted, not as the table has them.
         bytes_text: text may be bytes. none_text: or None, which is empty.
         any_bits: a bit may be None or any int, else bool, 0 or 1. empty_absent: properties that
-            are empty text are left out.
+            are empty text are written as absent.
     """
 
     def __init__(

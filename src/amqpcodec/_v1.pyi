@@ -127,7 +127,7 @@ class V1MessageDecoder(V1Decoder):
         """Deliveries that may be open at once, or None for no limit."""
 
     def discard(self, channel: int, handle: int) -> bool:
-        """Give up the delivery that is open on a link; the rest of it is passed over in silence.
+        """Discard the delivery that is open on a link; the decoder skips the rest of it in silence.
 
         Returns:
             True if something was open.

@@ -145,8 +145,8 @@ def decode(
             all; message level: offset, frame_type, arguments, body_size, frame and error_offset
             can be asked for). Only what they need is decoded; an error is looked for in all of a
             frame where ``error`` or ``error_offset`` is asked for, or mode is not "PERMISSIVE".
-        mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are left
-            out) or "FAILFAST" (the first one raises).
+        mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are
+            dropped) or "FAILFAST" (the first one raises).
         layout: "plain" or "view". Plain: utf8 and binary; the column frame may borrow the bytes
             of data where it is bytes (or a memoryview of bytes), and then keeps them alive; all
             else is copied. View: string_view and binary_view, which point into data as far as they
@@ -211,7 +211,7 @@ def decode_held(
     Returns:
         The columns; of each message that is open at the end the row of its first frame, the bytes
         of its frames, which the next call takes as a value, and its link; and the links (AMQP 1.0)
-        of deliveries that were given up, which the next call must know.
+        of deliveries that were discarded, which the next call must know.
     """
     columns = _columns.decode_columns(
         _protocol(protocol), data, fields, mode, "rabbitmq", level="message",
@@ -243,7 +243,8 @@ def encode(
     - ``properties``: a struct of any of them, or columns ``properties.message_id``, or
       ``properties_json``. Null: the property is absent.
     - Headers, as ``properties.headers`` or, one by one, ``headers.x-tenant``: JSON text of an
-      object as decode writes it (with ``$`` forms), a map, or a struct, whose nulls are left out.
+      object as decode writes it (with ``$`` forms), a map, or a struct, whose nulls are not
+      written.
     - ``body``: binary or text.
     - ``error``: a row with one is not encoded, but an error here, too. ``row``, ``offset``,
       ``frame``, ``frame_type``, ``body_size`` and ``error_offset`` are ignored. Thus what decode
@@ -272,7 +273,7 @@ def encode(
       digits, "AMQP_VALUE:" and JSON text), and "AMQP_STRING:" stands in front of a string that
       begins with one of these. Integers are a ulong, binary is a binary.
     - ``delivery_annotations``, ``message_annotations``, ``footer`` and ``application_properties``:
-      JSON text, a map or a struct (nulls left out); the latter also one by one,
+      JSON text, a map or a struct, whose nulls are not written; the latter also one by one,
       ``application_properties.x``. Keys are symbols (or ulongs), those of the latter strings.
     - ``body`` (binary or text: a data section), or ``value``: JSON text, or any other type.
       ``body_kind``: "data", "value" or "sequence" (a list of lists, one for each section); a null

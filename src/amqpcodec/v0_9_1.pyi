@@ -466,8 +466,8 @@ class MessageDecoder(_codec.MessageDecoder[_EventT_co]):
     ``for channel, event in decoder.feed(chunk)``: event is a method without content,
     Message(method, properties, body), Heartbeat or ProtocolHeader.
     Frames out of order give UnexpectedFrameError (505), a body over max_body_size
-    ContentTooLargeError (311), a content over max_open ResourceLimitError (506); the rest of that
-    content is passed over. Spec: 0-9-1 §4.2.6.
+    ContentTooLargeError (311), a content over max_open ResourceLimitError (506); the decoder
+    skips the rest of that content. Spec: 0-9-1 §4.2.6.
     """
 
     @overload

@@ -1,11 +1,15 @@
-"""Pages for users have no words of our own making, and short paragraphs."""
+"""Pages and docstrings for users have no words of our own making, and pages short paragraphs."""
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
+from collections.abc import Iterator
 
 import pytest
 
+from amqpcodec._facade.public import MODULES
 from tests.paths import REPO
 
 NAMES = ["README.md", "SECURITY.md", "CHANGELOG.md", "docs/**/*.md"]
@@ -14,8 +18,8 @@ PAGES = {
 }
 #: Words with a plainer one, docs/english of the project; in code and in names they may stand.
 WORDS = re.compile(
-    r"\b(houses?|rooms?|doors?|faces?|sinks?|pass(?:ed|es)? over|left out|told|tells of|are named"
-    r"|chains?)\b",
+    r"\b(houses?|rooms?|doors?|faces?|sinks?|pass(?:ed|es)?\s+over|left\s+out|told|tells of"
+    r"|are named|chains?)\b",
     re.IGNORECASE,
 )
 #: Apache Spark's word for what a query writes to.
@@ -42,6 +46,31 @@ def paragraphs(text: str) -> list[str]:
         else:
             lines.append(line)
     return [part for part in re.split(r"\n\s*\n", "\n".join(lines)) if part.strip()]
+
+
+def docstrings(module_name: str) -> Iterator[tuple[str, str]]:
+    """The docstrings of a public module, of its names, and of the members of its classes."""
+    module = importlib.import_module(module_name)
+    yield module_name, module.__doc__ or ""
+    for name in module.__all__:
+        item = getattr(module, name)
+        if callable(item):
+            yield name, item.__doc__ or ""
+        if inspect.isclass(item):
+            for member in dir(item):
+                if not member.startswith("_"):
+                    yield f"{name}.{member}", getattr(item, member).__doc__ or ""
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_words_of_docstrings(module: str) -> None:
+    try:
+        texts = list(docstrings(module))
+    except ImportError as error:
+        pytest.skip(str(error))
+    assert len(texts) > 1
+    words = [(name, word) for name, text in texts for word in WORDS.findall(prose(text))]
+    assert words == []
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))

@@ -326,7 +326,7 @@ def test_chains_that_are_silent_are_given_up(
     query = Query(tmp_path, tmp_path / "states")
     with caplog.at_level(logging.WARNING):
         query.go()
-    assert caplog.text.count("is given up: it is silent") == max(4 - most, 0)
+    assert caplog.text.count("is closed: it is silent") == max(4 - most, 0)
     assert len(query.reader.journal.at(query.committed).chains) == min(4, most)
 
 

@@ -49,8 +49,8 @@ _MESSAGE_DECODER_DOC = """Bytes of one stream in, methods and whole messages out
     ``for channel, event in decoder.feed(chunk)``: event is a method without content,
     Message(method, properties, body), Heartbeat or ProtocolHeader.
     Frames out of order give UnexpectedFrameError (505), a body over max_body_size
-    ContentTooLargeError (311), a content over max_open ResourceLimitError (506); the rest of that
-    content is passed over. Spec: 0-9-1 §4.2.6.
+    ContentTooLargeError (311), a content over max_open ResourceLimitError (506); the decoder
+    skips the rest of that content. Spec: 0-9-1 §4.2.6.
     """
 
 

@@ -52,7 +52,7 @@ _MESSAGE_DECODER_DOC = """Bytes of one stream in, whole deliveries and all other
         max_message_size: bytes a delivery may have, None for no limit. Memory grows with the
             bytes that came.
         max_open: deliveries that may be open at once, on as many links, None for no limit; one
-            more is a ResourceLimitError, and is passed over.
+            more is a ResourceLimitError, and the decoder skips it.
         eager: read all sections of a message at once; else each on first use.
         frame_max, errors, types, copy, opened: as for Decoder.
 

@@ -34,11 +34,11 @@ class CaptureDataset(pads.Dataset):  # type: ignore[misc]  # pyarrow has no type
     ) -> pads.Scanner:
         """A scanner that reads the files once and decodes the columns it needs alone.
 
-        Of rows that the filter leaves out, only the columns that it names are decoded.
+        Of rows that the filter drops, only the columns that it names are decoded.
 
         Args:
             columns: names, or expressions by name; None for all.
-            filter: an expression of pyarrow.dataset; other rows are left out.
+            filter: an expression of pyarrow.dataset; rows that do not match are dropped.
             options: the others of pyarrow's Scanner, such as batch_size.
         """
         expressions = columns if isinstance(columns, dict) else None

@@ -136,7 +136,7 @@ class Pieces:
 
     ``fault``: why the unpacking stopped before the end; what came before that was given. Where it
     is a limit, a CaptureWarning says so, too. ``unpacked``: bytes that came out of a compressed
-    file, those passed over included. ``empty``: the file has no byte at all, or none when unpacked.
+    file, skipped ones included. ``empty``: the file has no byte at all, or none when unpacked.
     ``packed``: it is unpacked, as its first piece says. ``mistake``: what its table of frames has
     wrong.
     """
@@ -148,7 +148,7 @@ class Pieces:
         watch: Watch | None = None,
         unpacking: Unpacking = LIMITS,
     ) -> None:
-        """offset: bytes, unpacked, to pass over. watch: what is to be read instead of the file."""
+        """offset: bytes, unpacked, to skip. watch: what is to be read instead of the file."""
         self.source = source
         self.watch = watch
         self.offset = offset

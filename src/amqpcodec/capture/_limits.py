@@ -1,4 +1,4 @@
-"""Limits of what a recording may make its reader do: names, defaults and ranges, for every face."""
+"""Limits of what a recording may make its reader do: names, defaults and ranges of the options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNPACKED_START = 1 << 26
 
 
 class LimitOptions(TypedDict, total=False):
-    """Limits of what a recording may make a reader do, as keyword arguments; all may be left out.
+    """Limits of what a recording may make a reader do, as keyword arguments; each has a default.
 
     Spark spells them as options (``reorderBytes``), the command line so (``--reorder-bytes``).
     What a reader does at each is in docs/limits.md.
@@ -40,7 +40,7 @@ class LimitOptions(TypedDict, total=False):
             more, the oldest are given up: what is there before the first hole is read, and stats()
             counts the fragments of which nothing was, as skipped ("IP fragment"). 8 MiB.
         websocket_bytes: of a compressed message of WebSocket, as it was sent, from 1 to 32 MiB. A
-            direction with a larger one is left out from there on, and stats() counts it under
+            direction with a larger one is not read from there on; stats() counts it under
             tls_reasons. 16 MiB.
         websocket_ratio: how many times their bytes the compressed messages of a direction may
             become together, and 1 MiB more, from 1 to 1,032, which is all that they can; the same.

@@ -611,7 +611,7 @@ def read(
     error, and a column with protocol="0-9" or "0-8".
 
     TLS, from the first byte on or after AMQP 1.0's header for it, is read with the secrets of
-    keylog; without them it is left out and counted: see stats(). WebSocket, with or without TLS, is
+    keylog; without them it is skipped and counted: see stats(). WebSocket, with or without TLS, is
     read as what it carries; name its port in ports. A row of either has the packet that completed
     the TLS record, or the WebSocket frame, with its bytes.
 
@@ -705,8 +705,8 @@ def read(
 
     A path or a URI may be a glob as Hadoop writes it (``s3://bucket/day/*.{pcap,pcap.gz}``), in
     which ``**`` stands for any number of folders, or a folder: the files that it stands for now
-    are read as if they were named. Files in a folder whose names begin with ``.`` or ``_`` are left
-    out, as Spark leaves them out. A name with such characters that is there is no glob.
+    are read as if they were named. In a folder files whose names begin with ``.`` or ``_`` are
+    skipped, as Spark skips them. A name with such characters that is there is no glob.
     """
     return Reader(
         path_or_file,
@@ -809,7 +809,7 @@ def _read_separately(reasons: dict[str, str], midstream: int) -> str:
 
 
 def _sums(dicts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Numbers added up, also in the dicts inside; what is no number is left out."""
+    """Numbers added up, also in the dicts inside; what is no number is dropped."""
     out: dict[str, Any] = {}
     for one in dicts:
         for key, value in one.items():

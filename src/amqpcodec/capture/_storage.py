@@ -104,8 +104,8 @@ class Storage:
     def find(self, uri: str, recursive: bool) -> Iterator[Stored]:
         """What a URI stands for: a file, the files of a folder, or those that a glob matches.
 
-        A file whose name is the glob itself comes first. Of folders names that begin with ``.`` or
-        ``_`` are left out.
+        A file whose name is the glob itself comes first. In folders it skips names that begin
+        with ``.`` or ``_``.
 
         Raises:
             FileNotFoundError: nothing is there.
@@ -330,7 +330,7 @@ _S3_IGNORED = {"fs.s3a.path.style.access", "fs.s3a.impl", "fs.s3a.aws.credential
 
 
 def _arguments(scheme: str, options: Mapping[str, str]) -> dict[str, Any]:
-    """Options as arguments of a file system's class; those of other schemes are left out."""
+    """Options as arguments of a file system's class; those of other schemes are ignored."""
     out: dict[str, Any] = {}
     for name, text in options.items():
         if name in _S3 or name in _S3_IGNORED or name == "fs.s3a.connection.ssl.enabled":

@@ -2,7 +2,7 @@
 
 Bytes are base64, as DuckDB's from_base64, Spark's unbase64 and others read them. Columns that are
 JSON text already stand there as they are, so that their long integers stay whole. Timestamps are
-ISO 8601 in UTC. What is absent inside of a struct is left out, a column never is.
+ISO 8601 in UTC. A null inside of a struct has no key; a column always has one.
 """
 
 from __future__ import annotations

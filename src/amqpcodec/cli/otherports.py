@@ -26,7 +26,7 @@ def header_ports(
 
     A header counts where a TCP header stands right before it. Of two ports that sent one to each
     other, as in 1.0, the server's is the one that got the first. Files that cannot be read are
-    passed over: what is wrong with them was said.
+    skipped: the command has reported them.
     """
     counts: Counter[int] = Counter()
     header_directions: set[tuple[int, int]] = set()  # (from, to)

@@ -66,8 +66,8 @@ class Table:
     ) -> None:
         """wrap: on a terminal, the last column goes on below. styles: of values and of columns.
 
-        limits: how wide columns may be, where not as wide as others. optional: columns that are
-        left out of a terminal that has no room for all, in this order; it is said which.
+        limits: how wide columns may be, where not as wide as others. optional: columns that a
+        terminal too narrow for all does not show, in this order; a line below names them.
         """
         self.console = Console(file=out, highlight=False, markup=False, emoji=False)
         self.fits = self.console.is_terminal

@@ -80,7 +80,7 @@ class Model:
     def make(self, name: str, **arguments: Any) -> Any:
         """A method by name; what a version spells otherwise is translated.
 
-        Arguments that the version lacks are left out while they ask for nothing.
+        Arguments that the version lacks are dropped where they are false or None.
 
         Raises:
             LocalProtocolError: the version has not this method, or not an argument that is set.

@@ -210,7 +210,7 @@ class Receiver:
             self._on_request(channel, method, events)
 
     def _usable(self, number: int, method: Any) -> State | None:
-        """The channel of a method; None where the method is to be passed over."""
+        """The channel of a method; None where the method is to be ignored."""
         connection = self._connection
         if connection.stage != "opened":
             due = " or ".join(self._handshake.expected) or "the end of the handshake"
@@ -228,7 +228,7 @@ class Receiver:
                 number,
             )
         # A client that closes is still told what was confirmed and answered. A server has no use
-        # for more: what it passed over before may be what this rests on.
+        # for more: this may rest on what it ignored before.
         closing = channel.phase == CLOSING or not connection.is_open
         if channel.discarding or (closing and self._peer == "client"):
             return None

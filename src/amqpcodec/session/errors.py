@@ -50,7 +50,7 @@ class RemoteProtocolError(ProtocolError):
         self.events: list[Event] = list(events)
 
     def again(self) -> RemoteProtocolError:
-        """The same error for a later call: without the events, which were told once."""
+        """The same error for a later call: without the events, which are returned once."""
         return type(self)(
             str(self),
             reply_code=self.reply_code,

@@ -199,7 +199,7 @@ class Method:
 
     @property
     def sent_by(self) -> tuple[str, ...]:
-        """The peers that send this method: those that face one that takes it."""
+        """The peers that send this method: each one whose peer receives it."""
         receivers = self.received_by
         faces = {"client": "server", "server": "client"}
         return tuple(peer for peer in ("client", "server") if faces[peer] in receivers)

@@ -22,7 +22,7 @@ __all__ = ["BATCH_ROWS", "Reader", "is_trace", "read", "unwrap"]
 #: Rows of a batch, at most, and bytes of their records.
 BATCH_ROWS = 8192
 BATCH_BYTES = 1 << 23
-#: Bytes of a record; more of it are passed over.
+#: Bytes of a record that are read; the rest of a longer one is skipped.
 RECORD_LIMIT = 1 << 27
 #: The exchange of the firehose.
 EXCHANGE = "amq.rabbitmq.trace"
@@ -228,7 +228,7 @@ def read(
     bytes of a record with an error).
 
     The JSON log has lost the types of headers: a timestamp is a number there. A payload that was
-    cut by the plugin's max_payload_bytes cannot be told from a whole one, and one that holds what
+    cut by the plugin's max_payload_bytes looks like a complete one, and one that holds what
     the text log writes between records is read as two.
 
     Args:
@@ -255,10 +255,10 @@ def read(
 
 
 def unwrap(batches: Iterable[Any]) -> Iterator[pa.RecordBatch]:
-    """What messages of the firehose tell of, as read() has it; other messages are left out.
+    """Rows of traces, as read() gives them, of messages that the firehose published.
 
-    For captures of a client that consumed from amq.rabbitmq.trace. file, timestamp and offset
-    (packet_offset) are of the message that told of it.
+    For captures of a client that consumed from amq.rabbitmq.trace. Messages of other exchanges give
+    no row. file, timestamp and offset (packet_offset) are those of the firehose's message.
 
     Args:
         batches: of capture.read(level="message"), or the like, with the columns exchange,

@@ -9,7 +9,7 @@ cdef enum:
 cdef enum:
     FILE_MORE               # bytes are missing
     FILE_PACKET
-    FILE_SKIPPED            # something else was passed over
+    FILE_SKIPPED            # something else was skipped
     FILE_SECRETS            # a key log of TLS: `data` and `have` of the packet
     FILE_BAD = -3           # what is here is no record
     FILE_FOREIGN = -4       # the file is no capture
@@ -38,7 +38,7 @@ cdef struct CapFile:
     int room
     uint32_t limit          # bytes of a packet or block, 0 for RECORD_LIMIT
     uint64_t at             # offset in the file of the next byte to look at
-    uint64_t skip           # bytes to pass over yet
+    uint64_t skip           # bytes to skip yet
     uint64_t packets
 
 cdef struct CapPacket:

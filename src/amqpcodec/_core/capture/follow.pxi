@@ -188,7 +188,7 @@ cdef int follow_all(StateIO* io, Reading* r, const Outline* base, size_t n, size
 
 
 cdef void add_left_out(Reading* r, const Outline* o) noexcept nogil:
-    """Count what was left out."""
+    """Add the counts of the records that the outline left out."""
     cdef uint64_t* count = <uint64_t*>&r.count
     cdef const uint64_t* left = <const uint64_t*>&o.left
     cdef size_t i

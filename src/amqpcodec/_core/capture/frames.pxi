@@ -114,7 +114,7 @@ cdef int look_for_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
 
 
 cdef int look_for_foreign(Reading* r, Conn* c, const uint8_t* p, size_t n, bint final) noexcept nogil:
-    """Whether a connection begins as one of another protocol, which is left out then; CHAIN_WAIT: too few bytes."""
+    """Whether a connection begins as one of another protocol, which is skipped then; CHAIN_WAIT: too few bytes."""
     cdef const char* name
     if p[0] < FOREIGN_LEAST or c.spoke or c.resolved:
         return CHAIN_NO

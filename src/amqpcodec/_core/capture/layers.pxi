@@ -163,7 +163,7 @@ cdef int seal_half(Reading* r, Conn* c, Half* h) noexcept nogil:
     if c.over == OVER_HTTP and not (c.read or c.left_out):
         leave_out(r, c, FOREIGN_HTTP)
     if h.layer == LAYER_NONE and c.left_out:
-        return 0        # left out without a layer: a server may answer with its protocol header
+        return 0        # skipped without a layer: a server may answer with its protocol header
     h.layer = LAYER_SEALED
     r.count.left_out += h.covered
     h.covered = 0
@@ -171,7 +171,7 @@ cdef int seal_half(Reading* r, Conn* c, Half* h) noexcept nogil:
 
 
 cdef void end_half_layer(Reading* r, Half* h) noexcept nogil:
-    """What went into a layer that gave nothing counts as left out."""
+    """What went into a layer that gave nothing counts as skipped."""
     r.count.left_out += h.covered
     h.covered = 0
 

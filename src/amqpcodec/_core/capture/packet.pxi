@@ -1,6 +1,6 @@
 # Packets to TCP segments: link layers, IPv4 and IPv6 with extension headers, and tunnels.
 
-# Why a packet is left out. The order is that of SKIP_NAMES.
+# Why a packet is skipped. The order is that of SKIP_NAMES.
 cdef enum:
     SKIP_NONE
     SKIP_LINK               # a link type that is not read: w.link

@@ -18,7 +18,7 @@ cdef enum:
     OVER_TLS = 1
     OVER_HTTP = 2
 
-# What connections speak that are left out. The order is that of FOREIGN_NAMES.
+# What connections speak that are not read. The order is that of FOREIGN_NAMES.
 cdef enum:
     FOREIGN_HTTP
     FOREIGN_TLS
@@ -158,7 +158,7 @@ cdef struct CaptureCounts:
     uint64_t decrypted      # of these, with a direction that was read
     uint64_t others         # connections of protocols that are not read
     uint64_t[N_FOREIGN] foreign         # these by what they speak
-    uint64_t left_out       # bytes of connections left out
+    uint64_t left_out       # bytes of connections that are not read
     uint64_t repeated       # bytes of retransmissions
     uint64_t conflicting    # of these, bytes that are others than before
     uint64_t fragments      # of IP packets

@@ -8,7 +8,7 @@ cdef void plan_op(FieldPlan* f, const Op* op) noexcept:
     cdef int wire_type = op.wire_type
     f.op = FAST_NEVER
     if f.reserved:
-        # By default they are empty, and left out.
+        # Empty by default, and then not in the JSON text.
         f.zeros = 1 if wire_type == W_SHORTSTR or wire_type == W_OCTET else 2 if wire_type == W_SHORT else 0
         if f.zeros:
             f.op = FAST_ZEROS

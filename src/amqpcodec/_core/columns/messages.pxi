@@ -558,7 +558,7 @@ cdef int flush_pending(Sink* s) noexcept nogil:
 
 
 cdef int put_bad_pending(Sink* s, Pending* m, int64_t row) noexcept nogil:
-    """0, 1 where the row is left out, or a status below 0."""
+    """0, 1 where the row is dropped, or a status below 0."""
     cdef int status
     if not m.method.broken and not s.fault.in_frame:
         s.fault.in_frame = True

@@ -1,6 +1,6 @@
 # Deliveries of AMQP 1.0 as rows: their transfers put together, and where and when these came.
 #
-# Transfers are put together as MessageDecoder does (v1/assemble.pxi). What it passes over in silence, the
+# Transfers are put together as MessageDecoder does (v1/assemble.pxi). What it skips in silence, the
 # rest of a delivery in which another one began, is a row with an error here: bytes are not lost.
 
 cdef enum:

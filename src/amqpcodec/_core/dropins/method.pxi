@@ -104,7 +104,7 @@ cdef enum:
 
 cdef uint64_t bound_flags(const uint8_t** at, const uint8_t* end) except? 0:
     """Which properties are there: the first one is the highest bit. Words after the fourth are
-    passed over."""
+    skipped."""
     cdef uint64_t found = 0
     cdef uint16_t word
     cdef int count = 0

@@ -2,7 +2,7 @@
 #
 # int: I where the value fits 32 bits, else the dialect's 64 bits; float64: d, smaller floats: f; bool: t;
 # text: S; binary: x (S by the letter of 0-9-1); timestamp: T; decimal: D; list: A; struct and map: F.
-# A null is void in a list or map, and left out of a struct, which has all its fields in every row.
+# A null is void in a list or map; in a struct, which has all its fields in every row, it is not written.
 
 
 cdef int put_table_bytes(Buffer* b, const Source* s, int64_t i, uintptr_t mode, Refusal* r) noexcept nogil:

@@ -2,8 +2,8 @@
 #
 # Integers keep their width and sign, float64 is a double, smaller floats a float, bool a boolean, text a
 # string, binary a binary, timestamp a timestamp (floored to ms; without a zone it is taken for UTC), decimal
-# a decimal128, list a list, struct and map a map. A null is null in a list or map, and left out of a struct,
-# which has all its fields in every row.
+# a decimal128, list a list, struct and map a map. A null is null in a list or map; in a struct, which
+# has all its fields in every row, it is not written.
 
 # Type of each IN_BOOL to IN_UINT64.
 cdef uint8_t* V1E_INTEGERS = [

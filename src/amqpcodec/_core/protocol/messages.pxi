@@ -90,7 +90,7 @@ cdef class MessageDecoder(Stream):
 
     cdef dict contents          # channel -> Content
     cdef Content last           # of the channel that was read last
-    cdef int n_open             # channels with something open or passed over
+    cdef int n_open             # channels with something open or skipped
     cdef uint64_t n_contents    # those with a content that is open
     cdef uint64_t open_limit
     cdef Content filling        # the content of a body frame that is being read, or None
@@ -129,7 +129,7 @@ cdef class MessageDecoder(Stream):
         return told_open_limit(self.open_limit)
 
     def discard(self, int channel):
-        """Give up what is open on a channel; the rest of its content is passed over in silence.
+        """Discard what is open on a channel; the decoder skips the rest of its content in silence.
 
         Returns:
             True if something was open.

@@ -6,7 +6,7 @@ cdef class V1Partial:
     cdef object transfer            # the first
     cdef list pieces
     cdef uint64_t have
-    cdef bint passing               # given up: the rest of it is passed over
+    cdef bint passing               # discarded: the rest of it is skipped
     cdef bint settled
     cdef object state               # the newest
 
@@ -15,7 +15,7 @@ cdef class V1MessageDecoder(V1Decoder):
     """Deliveries and all other performatives of one stream of AMQP 1.0."""
 
     cdef dict partials              # (channel, handle) -> V1Partial
-    cdef uint64_t n_open            # of them those that are not passed over
+    cdef uint64_t n_open            # of them those that are not skipped
     cdef uint64_t open_limit
     cdef uint64_t message_limit
     cdef bint limited
@@ -52,7 +52,7 @@ cdef class V1MessageDecoder(V1Decoder):
         return 0
 
     def discard(self, int channel, handle):
-        """Give up the delivery that is open on a link; the rest of it is passed over in silence.
+        """Discard the delivery that is open on a link; the decoder skips the rest of it in silence.
 
         Returns:
             True if something was open.

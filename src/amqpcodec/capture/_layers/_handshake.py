@@ -9,7 +9,7 @@ CLIENT_HELLO, SERVER_HELLO, NEW_SESSION_TICKET, END_OF_EARLY_DATA = 1, 2, 4, 5
 ENCRYPTED_EXTENSIONS, FINISHED, KEY_UPDATE = 8, 20, 24
 #: Those whose contents are looked at.
 READ = {CLIENT_HELLO, SERVER_HELLO, NEW_SESSION_TICKET, ENCRYPTED_EXTENSIONS}
-#: Bytes of one of these; a larger one is passed over.
+#: Bytes of one of these; a larger one is skipped.
 LARGEST = 1 << 17
 
 ENCRYPT_THEN_MAC, SESSION_TICKET, EARLY_DATA, SUPPORTED_VERSIONS = 22, 35, 42, 43

@@ -30,7 +30,7 @@ from ._suites import SUITES, TLS12, TLS13
 
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
 HEAD = 5
-#: Bytes of a record, its head left out. Spec: RFC 5246 §6.2.3, RFC 8446 §5.2.
+#: Bytes of a record without its head. Spec: RFC 5246 §6.2.3, RFC 8446 §5.2.
 LARGEST_RECORD = (1 << 14) + 2048
 #: Bytes of a direction that wait for the other one's hello.
 LARGEST_WAIT = 1 << 18

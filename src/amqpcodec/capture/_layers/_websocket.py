@@ -334,7 +334,7 @@ class WebSocket:
     def _end_of_message(self, side: int, parts: list[bytes]) -> None:
         half = self.halves[side]
         start = len(half.message) // BLOCK_BYTES * BLOCK_BYTES
-        half.message += b"\0\0\xff\xff"  # which the sender left out
+        half.message += b"\0\0\xff\xff"  # which the sender removed
         parts.append(self._decompress(half, start))
         assert half.inflater is not None
         half.unpacked_left += self.limits.websocket_ratio * len(half.message) - half.inflater.size

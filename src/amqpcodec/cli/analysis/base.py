@@ -22,7 +22,7 @@ class Analyzer:
     """Takes batches of capture.read(), and gives rows as soon as they are certain.
 
     One of it reads one recording; its memory is bounded by what is open in the recording, not by
-    how long that is. What had to be left out because of a bound is reported by warnings().
+    how long that is. warnings() reports what it had to skip because of a bound.
     """
 
     NAME: ClassVar[str]

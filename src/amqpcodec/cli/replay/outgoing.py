@@ -122,7 +122,7 @@ class Preparation:
         elif isinstance(entry, bytes | bytearray):
             key = bytes(entry).decode("utf-8", "surrogateescape")
         else:
-            return entry  # brokers pass over it
+            return entry  # brokers ignore it
         if not self.mapping.covers_key(key):
             unmapped.append(key)
         new = self.mapping.key(key)

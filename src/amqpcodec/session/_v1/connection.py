@@ -51,7 +51,7 @@ class Connection(SessionEndpoint):
             client asks. Not for port 5671, where TLS is there before AMQP.
         max_frame_size: largest frame that this end takes, in bytes, 512 at least.
         idle_timeout: seconds of silence after which the peer is taken for dead; half of it is
-            what the peer is told. None for no limit.
+            sent to the peer. None for no limit.
         limits: see Limits.
         offered_capabilities, desired_capabilities, properties: of this end's open.
 

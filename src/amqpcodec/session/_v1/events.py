@@ -168,7 +168,7 @@ class SessionOpened(Event):
 
 @dataclass(frozen=True, slots=True)
 class SessionFlow(Event):
-    """The peer told its windows. window: transfers that can be sent now."""
+    """The peer sent its windows. window: transfers that can be sent now."""
 
     session: Session
     window: int
@@ -228,7 +228,7 @@ class LinkClosed(Event):
 
 @dataclass(frozen=True, slots=True)
 class CreditChanged(Event):
-    """The receiver told a sender how much it takes.
+    """The receiver sent a sender its credit.
 
     Attributes:
         credit: deliveries that could be sent at this place; ``link.credit`` is what can be now.
@@ -246,7 +246,7 @@ class CreditChanged(Event):
 
 @dataclass(frozen=True, slots=True)
 class SenderFlow(Event):
-    """The sender told a receiver its state.
+    """The sender sent a receiver its state.
 
     Attributes:
         available: deliveries that wait at the sender, None where it does not say.
@@ -313,7 +313,7 @@ class DeliveryAborted(Event):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryUpdated(Event):
-    """The peer told the state of a delivery that is not settled here.
+    """The peer sent the state of a delivery that is not settled here.
 
     Attributes:
         link: where it belongs to.
@@ -331,7 +331,7 @@ class DeliveryUpdated(Event):
 
 @dataclass(frozen=True, slots=True)
 class DeliveriesUpdated(Event):
-    """The peer told a state, which is no outcome and settles nothing, of a range of deliveries.
+    """The peer sent a state, which is no outcome and settles nothing, of a range of deliveries.
 
     Where the state is an outcome, settles, or is that of one delivery, there is a DeliveryUpdated
     for each delivery instead. The ``remote_state`` of those in the range that are unsettled and

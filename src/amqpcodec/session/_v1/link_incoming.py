@@ -62,7 +62,7 @@ def _note_attach(link: Link, handle: int, frame: amqp.Attach) -> None:
 
 
 def is_errant(link: Link) -> bool:
-    """Whether input has to be passed over, since this end has detached.
+    """Whether input has to be ignored, since this end has detached.
 
     Raises:
         SessionFault: it detached with an error, and the peer goes on.

@@ -1,8 +1,10 @@
 """What users hold of AMQP 1.0: an endpoint's sessions, links, deliveries and transactions.
 
-Each has what is known of it, and the methods of users. They refer to each other, therefore they
-stand in one module. What takes more than their own data is done by the modules above, of which they
-know the functions in `Rules`.
+Each has what is known of it, and the methods of users. They stand in one module since each names
+others in what users call (`Session.attach_sender` returns a Sender, `Sender.session` is a Session,
+`Sender.send` returns an OutgoingDelivery, whose `link` is a Sender): in several modules they would
+import each other, if only for type checkers. What takes more than their own data is done by the
+modules above, of which they know the functions in `Rules`.
 """
 
 from __future__ import annotations
@@ -638,7 +640,7 @@ class Sender(Link):
 
     Attributes:
         drain: whether the receiver wants all credit used up now.
-        available: deliveries that wait at the application, told with each flow; set it freely.
+        available: deliveries that wait at the application; each flow says it. Set it freely.
     """
 
     sends: ClassVar[bool] = True
@@ -939,7 +941,7 @@ class Delivery:
 
     @property
     def remote_state(self) -> Any:
-        """The peer's state of it; None where it has told none."""
+        """The peer's state of it; None where it has sent none."""
         own = self._remote_state
         unsettled = self._all_unsettled
         if not unsettled.has_ranges or is_outcome(own):
@@ -952,13 +954,13 @@ class Delivery:
         self._remote_clock = self._all_unsettled.clock
 
     def _keep_remote_state(self) -> None:
-        """Note the state that the peer told of a range, before the range is forgotten."""
+        """Note the state that the peer sent for a range, before the range is forgotten."""
         self._remote_state = self.remote_state
 
     def _is_over(self, state: Any = None) -> bool:
         """Whether no answer can reach the peer: it has settled, or the link is over.
 
-        state: what the answer would have told. It is kept for a link that is attached again.
+        state: that of the answer. It is kept for a link that is attached again.
         """
         if self.remote_settled:
             return True
@@ -1222,7 +1224,7 @@ class IncomingDelivery(Delivery):
         self._note(state, settled)
 
     def settle(self) -> None:
-        """Be done with it, with the state that was told last, or none."""
+        """Settle it with the state that was sent last, or none."""
         self.update(self.state, settled=True)
 
     def _note(self, state: Any, settled: bool) -> None:

@@ -196,7 +196,7 @@ def _take_up(link: Receiver, delivery: IncomingDelivery) -> None:
         raise LinkFault(
             link,
             amqp.AmqpError.INVALID_FIELD,
-            "a resumed delivery leaves out data that did not come (Part 3 §3.4.6)",
+            "a resumed delivery skips data that did not come (Part 3 §3.4.6)",
         )
     if start != amqp.Received(0, 0):
         delivery.position = start

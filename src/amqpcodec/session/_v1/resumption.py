@@ -139,7 +139,7 @@ def compare_states(
     sender_incomplete: bool = False,
     receiver_incomplete: bool = False,
 ) -> Resumption:
-    """What the states of one delivery call for; a state is left out where a map lacks the tag."""
+    """What the states of one delivery call for; a map that lacks the tag has no state of it."""
     action = ResumptionAction
     if sender is _ABSENT:
         return Resumption(tag, action.UNKNOWN if sender_incomplete else action.FORGET)
@@ -171,7 +171,7 @@ def numbers(state: Any) -> tuple[int, int]:
 
 
 def is_gap(end: Any, start: Any) -> bool:
-    """Whether data that goes on at start surely leaves out some that comes after end.
+    """Whether bytes are surely missing between end and data that goes on at start.
 
     Not where start is a section's first byte and end is inside of the section before: that may be
     the section's end.

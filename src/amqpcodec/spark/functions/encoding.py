@@ -85,7 +85,7 @@ def encode(
             a message is encoded, too; every other column of df must be part of one.
         protocol: a version, such as "0-9-1" or "1.0".
         mode: "PERMISSIVE" (a row that cannot be encoded is null, with its error),
-            "DROPMALFORMED" (it is left out) or "FAILFAST" (it ends the job); in any case.
+            "DROPMALFORMED" (it is dropped) or "FAILFAST" (it ends the job); in any case.
         frame_max: bytes of a frame, the 8 of its envelope included; 0 for no limit.
         col: name of the binary column.
         error: name of the column of errors; None for none.

@@ -48,7 +48,7 @@ def plan_of_batch(
     corrupt: str | None = None,
     field_tables: str | None = None,
 ) -> Plan:
-    """A plan for batch.decode; ``row`` is left out, since it counts within an Arrow batch only."""
+    """A plan for batch.decode; without ``row``, which counts within an Arrow batch only."""
 
     def schema_of_names(names: list[str] | None, field_tables: str) -> pa.Schema:
         options: Any = {"level": level, "field_tables": field_tables}
@@ -89,11 +89,11 @@ def decode(
         df: what has the column.
         col: a binary column, each value one or more whole frames.
         fields: names as batch.decode takes them, all but ``row``; or a schema, as StructType or
-            DDL text, whose columns are named so. None: all.
+            DDL text, whose columns have these names. None: all.
         keep: columns of df that stand in front of what is decoded.
         protocol: a version, such as "0-9-1".
-        mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are left
-            out) or "FAILFAST" (the first one ends the job); in any case.
+        mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are
+            dropped) or "FAILFAST" (the first one ends the job); in any case.
         level: "frame", or "message" for a row each message. Without ``by`` each value holds whole
             messages, and one that does not is a row with an error.
         by: with level="message", the columns that tell conversations apart, such as connection and

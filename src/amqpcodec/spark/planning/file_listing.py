@@ -81,7 +81,7 @@ def _is_same(planned: Listed, storage: Storage) -> bool:
 
 _CHANGED = (
     "%s is another file now than when its ranges were planned: plan the read anew; option "
-    "ignoreMissingFiles leaves out what was not begun, with a warning"
+    "ignoreMissingFiles skips what was not begun, with a warning"
 )
 
 

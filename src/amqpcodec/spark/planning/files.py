@@ -113,7 +113,7 @@ def list_files(
 ) -> list[StoredFile]:
     """The files that paths stand for: files, folders and globs; each once, in order of its path.
 
-    In folders names that begin with ``.`` or ``_`` are left out, as Spark leaves them out.
+    In folders it skips names that begin with ``.`` or ``_``, as Spark does.
 
     Raises:
         FileNotFoundError: a path stands for nothing at all.

@@ -97,7 +97,7 @@ class ReadOptions:
         ignore_corrupt = options.flag("ignoreCorruptFiles", False)
         if arrangement in ("rotation", "taps") and ignore_corrupt:
             raise ValueError(
-                f"option files {arrangement} needs each file: leave out ignoreCorruptFiles, or use"
+                f"option files {arrangement} needs each file: omit ignoreCorruptFiles, or use"
                 " files auto or separate"
             )
         level = options.text("level", "frame").lower()

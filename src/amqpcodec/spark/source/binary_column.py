@@ -69,13 +69,13 @@ def decode_captures(
         col: a binary column; values as capture.read takes files.
         name: a column of text that says what the column ``file`` of the rows says. None: nothing.
         fields: names as capture.read takes them; or a schema, as StructType or DDL text, whose
-            columns are named so. "*", alone or in the list, is all others. None: those of bounded
-            size, as the format ``amqp_capture`` has it.
+            columns have these names. "*", alone or in the list, is all others. None: those of
+            bounded size, as the format ``amqp_capture`` has it.
         keep: columns of df that stand in front of what is decoded.
         protocol: a version that all connections are read as; None: what each speaks.
         mode: "PERMISSIVE" (bad frames are rows with an error; a value that is no capture is one
             such row, and one that is cut or damaged ends with one), "DROPMALFORMED" (these rows
-            are left out) or "FAILFAST" (the first one ends the job); in any case.
+            are dropped) or "FAILFAST" (the first one ends the job); in any case.
         level: "frame" or "message".
         ports: the servers' ports, or the only one.
         redact: overwrite credentials.

@@ -60,16 +60,16 @@ class AmqpCapture(DataSource):
     user's prunes and orders as ``fields`` does. Options are text: read_captures takes a file
     system.
 
-    A file is read by one task, and so is a chain: with "auto" files whose packets say that they go
-    on in one another, as capture.read has it, and with "join" all files, which are taps of the same
-    traffic; small files share a task. With ``stateLocation``, a folder that driver and tasks have
-    mounted, files and chains of more than ``maxPartitionBytes`` are cut into ranges of that size:
-    the driver reads them once, counting only, and keeps there what each range goes on from, which
-    later reads of the same files use again; it holds what was sent in part, so see
-    amqpcodec.spark.planning.ranges. Packed files stay one task, but for zstd in its seekable
+    A file is read by one task. So are the files of a rotation, which "auto" finds by their packets,
+    as capture.read does, and with "taps" all files, which recorded the same traffic; small files
+    share a task. With ``stateLocation``, a folder that driver and tasks have mounted, files and
+    rotations of more than ``maxPartitionBytes`` are cut into ranges of that size. The driver reads
+    them once, counting only, and keeps there what each range goes on from, which later reads of
+    the same files use again; it holds what was sent in part, so see
+    amqpcodec.spark.planning.ranges. Compressed files stay one task, but for zstd in its seekable
     format. A capture that is cut or damaged gives what is before the damage, which mode FAILFAST
-    refuses; capture_stats tells of it. A file that is no capture ends the job, unless
-    ``ignoreCorruptFiles`` leaves it out.
+    refuses; capture_stats reports it. A file that is no capture ends the job, unless
+    ``ignoreCorruptFiles`` skips it.
 
     ``spark.readStream.format("amqp_capture")``: see amqpcodec.spark.stream; it needs
     ``stateLocation``, and takes ``closeAfter``, ``maxFilesPerTrigger``, ``maxBytesPerTrigger``.
@@ -157,7 +157,7 @@ def _together(chain: Sequence[StoredFile]) -> Files:
 
 
 _ONE_TASK = (
-    "%s is read by one task, as each file or chain of more than maxPartitionBytes is: option "
+    "%s is read by one task, as each file or rotation of more than maxPartitionBytes is: option "
     "stateLocation has them cut into ranges"
 )
 

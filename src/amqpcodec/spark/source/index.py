@@ -1,4 +1,4 @@
-"""The pass that cuts huge captures into ranges, as tasks: one a file, or chain.
+"""The pass that cuts huge captures into ranges, as tasks: one a file, or rotation.
 
 Where Spark plans a read, a source of Python's has no session and can start no job: there the pass
 is the driver's. Made before by this function, it is found there and not made again.
@@ -45,10 +45,10 @@ def index_captures(
         index_captures(spark, "/mnt/captures/", options)
         spark.read.format("amqp_capture").options(**options).load("/mnt/captures/")
 
-    It runs jobs at once. With a task for each such file or chain of files, which reads it without
+    It runs jobs at once. With a task for each such file or rotation, which reads it without
     making rows; before that, with a task for each range of those of many ranges, which outlines it:
     what has to be read of all ranges one after the other, a small part as a rule. So it takes
-    longer with more bytes in all, not with more of them in one file or chain.
+    longer with more bytes in all, not with more of them in one file.
 
     Args:
         spark: a session.
@@ -59,8 +59,8 @@ def index_captures(
         filesystem: as read_captures has it.
 
     Returns:
-        A row for each file or chain: file (the first), files (how many) and ranges (one: it cannot
-        be cut, since a file of it is packed).
+        A row for each file or rotation: file (the first), files (how many) and ranges (one: it
+        cannot be cut, since a file of it is compressed).
 
     Raises:
         ValueError: an option is wrong, or stateLocation is missing.

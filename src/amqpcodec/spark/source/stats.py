@@ -50,7 +50,7 @@ def capture_stats(
     *,
     filesystem: Any = None,
 ) -> DataFrame:
-    """What capture files hold and what was left out of them, a row a file.
+    """What capture files hold and what of them was not read, a row a file.
 
     Columns: file; damaged (text, where reading ended early or the file is no capture, else
     null); packets, octets (captured), connections, errors, gaps, lost_bytes, resyncs,
@@ -59,8 +59,8 @@ def capture_stats(
     proxied_connections, ip_fragments, ip_reassembled, resets, reorder_overflows; and maps of
     counts: versions (connections by protocol), frames (by type), methods (frames by method or
     performative), skipped (packets by reason), unread_link_types (packets by a link type that
-    is not read), other_protocol_names (connections that were left out, by what they speak),
-    tls_reasons (directions that were not read). A file, or a chain, is one task.
+    is not read), other_protocol_names (connections that were not read, by what they speak),
+    tls_reasons (directions that were not read). A file, or a rotation, is one task.
 
     Args:
         spark: a session.

@@ -50,7 +50,7 @@ def read_traces(
         spark: a session.
         path: a file, folder or glob, or some of them; URIs as for captures.
         options: ``fields``; ``format`` ("json" or "text"; "auto" as it is, by each file's first
-            bytes); ``ignoreCorruptFiles`` (leave out what is no trace, with a warning);
+            bytes); ``ignoreCorruptFiles`` (skip what is no trace, with a warning);
             ``maxDecompressedBytes``, ``maxCompressionRatio``, ``fs.*`` and those of captures that
             choose files.
         filesystem: as read_captures has it.
@@ -89,7 +89,7 @@ def read_traces(
 
 
 def decode_traces(df: DataFrame, fields: Iterable[str] | None = None) -> DataFrame:
-    """What messages of the firehose tell of: of a client that consumed from amq.rabbitmq.trace.
+    """Rows of traces, of messages that a client consumed from amq.rabbitmq.trace, the firehose.
 
     ::
 
@@ -98,7 +98,7 @@ def decode_traces(df: DataFrame, fields: Iterable[str] | None = None) -> DataFra
 
     Args:
         df: messages, with the columns exchange, routing_key, properties (headers as JSON text) and
-            body, as captures have them. Those of other exchanges are left out. ``file``,
+            body, as captures have them. Those of other exchanges give no row. ``file``,
             ``timestamp`` and ``packet_offset``, where they are there, become those of the rows.
         fields: names of the columns of amqpcodec.traces.read. None: all.
 

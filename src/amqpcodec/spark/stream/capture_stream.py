@@ -216,7 +216,7 @@ class CaptureStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
             try:
                 first = capture_file_of(source, _protocol("0-9-1"), self.read_options.limits)
             except CaptureError:
-                # It is left out, or ends the query, where it is read.
+                # Reading it skips it, or ends the query.
                 first = CaptureFile(source, file.path, 0, False)
             self._first[file] = head, first
         return self._first[file]

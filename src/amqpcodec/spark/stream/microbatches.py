@@ -31,7 +31,7 @@ __all__ = ["Candidate", "Planner"]
 
 _log = logging.getLogger(__name__)
 
-#: Chains that may go on; of more, those that are silent longest are given up.
+#: Rotations that may go on; of more, those that are silent longest are closed.
 MAX_CHAINS = 64
 #: Further than any file reaches.
 _END = 1 << 62
@@ -138,7 +138,7 @@ class Planner:
         for run in self.runs:
             self._finish(run)
         for chain in self.chains[:-MAX_CHAINS]:
-            _log.warning("the chain that ends with %s is given up: it is silent", chain.path)
+            _log.warning("the rotation that ends with %s is closed: it is silent", chain.path)
         chains = tuple(self._with_states(chain) for chain in self.chains[-MAX_CHAINS:])
         return Position(log, self.number, chains, known_files), self.tasks
 
