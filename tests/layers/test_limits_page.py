@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import limits
-from amqpcodec.capture import _limits
+from amqpcodec import batch, limits, load_xml_spec
+from amqpcodec.capture import Reader, _limits, read
 from amqpcodec.capture._layers import _derived, _handshake, _keylog, _sessions, _tls, _websocket
 from amqpcodec.capture._limits import LIMITS
 from amqpcodec.session import Connection, v1
@@ -88,6 +88,13 @@ ANALYSIS = "cli/analysis"
 
 #: Arguments that several signatures have -> their default.
 REPEATED = {"frame_max": FRAME_MAX, "max_open": 65_536}
+#: Where such a default is a constant: file and name -> which of REPEATED it is.
+CONSTANTS = {
+    ("_facade/decoder.py", "FRAME_MAX"): "frame_max",
+    ("_facade/decoder.py", "MAX_OPEN"): "max_open",
+    ("spark/functions/encoding.py", "FRAME_MAX"): "frame_max",
+    ("spark/functions/pieces.py", "MAX_OPEN"): "max_open",
+}
 #: Each row of the page, in its order -> the numbers of its default, as the code has them.
 FIGURES: list[tuple[str, list[int]]] = [
     ("bytes of a frame, 0-x, in a decoder", [FRAME_MAX]),
@@ -247,8 +254,8 @@ FIGURES: list[tuple[str, list[int]]] = [
         [constant("cli/replay/player.py", "MAX_UNCONFIRMED")],
     ),
     ("queues and exchanges of `latency`", [constant(f"{ANALYSIS}/latency.py", "MAX_KEYS")]),
-    ("bytes of a file", [document.MAX_BYTES]),
-    ("elements within each other", [document.MAX_DEPTH]),
+    ("bytes of a file", [parameter(load_xml_spec, "max_bytes")]),
+    ("elements within each other", [parameter(load_xml_spec, "max_depth")]),
     ("fields of a method", [loader.MAX_FIELDS]),
 ]
 #: Pages that name a default: what matches around it, and what it is.
@@ -261,6 +268,22 @@ IN_PAGES = [
     ("session.md", r"`frame_max` \| (\d+) \|", FRAME_MAX),
     ("session.md", r"`max_body_size` \| (\d+ MiB) \|", parameter(Connection, "max_body_size")),
     ("session.md", r"`max_requests` \| (\d+) \|", parameter(Connection, "max_requests")),
+]
+#: Docstrings that name a default or a fixed limit: likewise.
+IN_DOCSTRINGS = [
+    (limits.get_max_empty_elements, r"([\d,]+) by default", limits.get_max_empty_elements()),
+    (read, r"no more than ([\d,]+) rows", constant(ORDER, "ORDER_ROWS")),
+    (read, r"rows or (\d+ MiB) of frames", constant(ORDER, "ORDER_BYTES")),
+    (Reader.tcp_resets, r"at most ([\d,]+)", constant("_core/capture/tcp.pxi", "RESET_LIMIT")),
+    (
+        batch.limit_memory,
+        r"capture keeps (\d+ MiB)",
+        constant("_core/capture/reader.pxi", "POOL_BYTES"),
+    ),
+    (v1.Scram, r"may ask for, ([\d,]+)", scram.MIN_ITERATIONS),
+    (v1.Scram, r"may ask for, [\d,]+ to ([\d,]+)\.", scram.MAX_ITERATIONS),
+    (v1.ScramRecord, r"; ([\d,]+) to", scram.MIN_ITERATIONS),
+    (v1.ScramRecord, r"; [\d,]+ to ([\d,]+) iterations", scram.MAX_ITERATIONS),
 ]
 
 
@@ -311,6 +334,20 @@ def test_a_default_is_the_same_in_every_signature(name: str) -> None:
     of_code = {(path, number) for path, number in values if number}
     assert {number for _, number in of_code} == {REPEATED[name]}
     assert len(of_code) > 2
+    for (path, constant_name), argument in CONSTANTS.items():
+        assert constant(path, constant_name) == REPEATED[argument]
+
+
+def test_specifications_have_one_limit_in_both_signatures() -> None:
+    """`import amqpcodec` does not load the module that reads XML, whose constants these are."""
+    assert parameter(load_xml_spec, "max_bytes") == document.MAX_BYTES
+    assert parameter(load_xml_spec, "max_depth") == document.MAX_DEPTH
+
+
+@pytest.mark.parametrize(("documented", "pattern", "number"), IN_DOCSTRINGS)
+def test_docstrings_have_the_defaults(documented: Any, pattern: str, number: int) -> None:
+    matches = re.findall(pattern, " ".join((inspect.getdoc(documented) or "").split()))
+    assert [value_of_text(text) for text in matches] == [number]
 
 
 def test_the_core_has_the_defaults_of_captures() -> None:

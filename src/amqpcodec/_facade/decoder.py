@@ -11,7 +11,10 @@ from typing import Any, Literal, TypeAlias
 
 from .interpreter import _codec
 
-__all__ = ["bound_decoder", "decoder_classes"]
+__all__ = ["FRAME_MAX", "MAX_OPEN", "bound_decoder", "decoder_classes"]
+
+#: Defaults of decoders: bytes of a frame; contents or deliveries that are open at once.
+FRAME_MAX, MAX_OPEN = 131_072, 65_536
 
 Errors: TypeAlias = Literal["strict", "frame"]
 Dialect: TypeAlias = Literal["rabbitmq", "0-9-1", "0-9", "0-8"]
@@ -59,7 +62,7 @@ def decoder_classes(protocol: _codec.Protocol) -> dict[str, type]:
 
     def decoder_init(
         self: Any,
-        frame_max: int = 131072,
+        frame_max: int = FRAME_MAX,
         *,
         errors: Errors = "strict",
         dialect: Dialect = "rabbitmq",
@@ -82,10 +85,10 @@ def decoder_classes(protocol: _codec.Protocol) -> dict[str, type]:
 
     def message_decoder_init(
         self: Any,
-        frame_max: int = 131072,
+        frame_max: int = FRAME_MAX,
         max_body_size: int | None = None,
         *,
-        max_open: int | None = 65536,
+        max_open: int | None = MAX_OPEN,
         errors: Errors = "strict",
         dialect: Dialect = "rabbitmq",
         tables: Tables = "plain",

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from amqpcodec._facade.namespace import finished
 
 from .. import _v1, v1_types
-from .decoder import bound_decoder
+from .decoder import FRAME_MAX, MAX_OPEN, bound_decoder
 
 __all__ = ["namespace"]
 
@@ -88,7 +88,7 @@ def _decoder_classes(protocol: _v1.V1Protocol) -> dict[str, type]:
 
     def decoder_init(
         self: Any,
-        frame_max: int = 131072,
+        frame_max: int = FRAME_MAX,
         *,
         errors: Errors = "strict",
         types: Types = "plain",
@@ -101,10 +101,10 @@ def _decoder_classes(protocol: _v1.V1Protocol) -> dict[str, type]:
 
     def message_decoder_init(
         self: Any,
-        frame_max: int = 131072,
+        frame_max: int = FRAME_MAX,
         max_message_size: int | None = None,
         *,
-        max_open: int | None = 65536,
+        max_open: int | None = MAX_OPEN,
         errors: Errors = "strict",
         types: Types = "plain",
         copy: bool = True,

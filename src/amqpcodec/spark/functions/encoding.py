@@ -23,6 +23,9 @@ __all__ = ["encode", "to_amqp", "to_amqp_udf"]
 #: Bytes of input a call: the messages of a call must stay below 2 GiB.
 CHUNK_BYTES = 512 << 20
 
+#: Bytes of a frame, where nothing else is asked for: the default of batch.encode.
+FRAME_MAX = 131_072
+
 
 @dataclass(frozen=True)
 class _Job:
@@ -57,7 +60,7 @@ def _pieces(columns: Any, piece: int | None = None) -> Iterator[Any]:
     yield from _pieces(columns.slice(half), piece)
 
 
-def _check(schema: StructType, protocol: str, frame_max: int = 131072) -> None:
+def _check(schema: StructType, protocol: str, frame_max: int = FRAME_MAX) -> None:
     """Refuse columns that are no part of a message here, not in a worker."""
     batch.encode(arrow_schema(schema).empty_table(), protocol, frame_max)
 
@@ -68,7 +71,7 @@ def encode(
     protocol: str = "0-9-1",
     mode: str = "PERMISSIVE",
     *,
-    frame_max: int = 131072,
+    frame_max: int = FRAME_MAX,
     col: str = "frame",
     error: str | None = "error",
 ) -> DataFrame:
@@ -166,7 +169,7 @@ def to_amqp_udf(options: Mapping[str, Any] | None = None) -> Any:
     job = _Job(
         settings.text("protocol", "0-9-1"),
         mode_of(settings.text("mode", "PERMISSIVE"), ("PERMISSIVE", "FAILFAST")),
-        settings.octets("frameMax", 131072),
+        settings.octets("frameMax", FRAME_MAX),
     )
     _check(StructType([]), job.protocol, job.frame_max)
 
