@@ -198,8 +198,10 @@ class Chain:
     def _take_all(self) -> Iterator[CaptureBatch | list[CaptureRows]]:
         while self._bare and (rows := self.core.take_rows(True)):
             yield rows
+            del rows
         while (batch := self.core.take(True)) is not None:
             yield batch
+            del batch  # so that the next one can have its memory
 
     def state(self) -> bytes:
         """See Reader.state; without the seal."""

@@ -100,5 +100,4 @@ def _judge(rows: pa.RecordBatch, filter: Any) -> pa.Buffer:
 
 
 def _batches(reader: Reader) -> Iterator[pa.RecordBatch]:
-    for batch in reader:
-        yield pa.record_batch(batch)
+    return map(pa.record_batch, reader)

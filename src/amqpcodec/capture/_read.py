@@ -273,8 +273,7 @@ class Reader:
         def batches() -> Iterator[pa.RecordBatch]:
             self._check(None)
             self._stream = taker = object()
-            for batch in self._batches(taker):
-                yield pa.record_batch(batch)
+            yield from map(pa.record_batch, self._batches(taker))
 
         stream = pa.RecordBatchReader.from_batches(pa.schema(self._schema), batches())
         return stream.__arrow_c_stream__(requested_schema)
@@ -312,6 +311,7 @@ class Reader:
         self._process = os.getpid()
         for batch in self._unchecked(stop, end):
             yield batch
+            del batch  # so that the next one can have its memory
             self._check_process()
         if stop is None and end:
             self._exhausted = "all rows of this reader were read"

@@ -111,6 +111,7 @@ class Reading:
                 self.rows += batch.num_rows
                 counts.errors += batch.num_rows - batch.column("error").null_count
                 yield batch
+                del core_batch, batch  # so that the next ones can have their memory
         except ReadError as fault:
             if self.stop.pressed:
                 return
@@ -185,6 +186,7 @@ class Reading:
             self.resets = []
             for batch in reader:
                 yield batch
+                del batch
                 if len(self.resets) < MAX_RESETS:
                     self.resets += reader.tcp_resets()
             self.resets += reader.tcp_resets()

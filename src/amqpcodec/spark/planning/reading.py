@@ -220,6 +220,8 @@ def read_file(
             if len(rows):
                 batch = by_mode(pa.record_batch(rows), read_options.plan, read_options.mode)
                 yield conform(batch, read_options.plan, target)
+                del batch
+            del rows  # so that the next ones can have their memory
         if part is not None and part.planned and part.stop and reader.offset < part.stop[1]:
             raise capture.CaptureError(
                 f"{_path_text(path)}: {_NOT_REACHED % (reader.offset, part.stop[1])}"

@@ -193,6 +193,7 @@ class _Job:
         try:
             for rows in reader:
                 yield by_mode(pa.record_batch(rows), self.plan, self.mode)
+                del rows  # so that the next ones can have their memory
             warn_of_skipped(reader, name, self.mode)
             if data:
                 tell_no_frames(reader, name, self.ports)
