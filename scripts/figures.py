@@ -112,7 +112,14 @@ def against(figures: dict[str, Any], row: str, *peers: str) -> str:
     return ", ".join(texts)
 
 
-def programs(cells: dict[str, dict[str, float]]) -> str:
+def part_saved(share: float | None) -> str:
+    """The part of what a free codec saves; None where that is nothing."""
+    if share is None:
+        return "nothing to gain"
+    return f"{100 * share:.0f} %" + ", missed" * (share < PROGRAMS_GATE)
+
+
+def programs(cells: dict[str, dict[str, Any]]) -> str:
     """Clients against a live broker; nothing before the first measurement."""
     rows = [
         [
@@ -121,7 +128,7 @@ def programs(cells: dict[str, dict[str, float]]) -> str:
             figure(cell["dropin_us"]),
             f"{cell['gain']:.2f}×",
             f"{cell['most']:.2f}×",
-            f"{100 * cell['share']:.0f} %" + ", missed" * (cell["share"] < PROGRAMS_GATE),
+            part_saved(cell["share"]),
         ]
         for name, cell in cells.items()
     ]
@@ -179,7 +186,7 @@ def take(figures: dict[str, Any], measurement: dict[str, Any]) -> None:
     if "programs" in measurement:
         shown = ("stock_us", "dropin_us", "gain", "most", "share")
         for name, cell in measurement["programs"].items():
-            rounded = {key: round(cell[key], 3) for key in shown}
+            rounded = {key: None if cell[key] is None else round(cell[key], 3) for key in shown}
             figures.setdefault("programs", {})[name] = rounded
         return
     python = measurement["environment"]["python"]

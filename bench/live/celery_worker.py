@@ -1,7 +1,7 @@
 """A Celery worker for one measurement: `python -m bench.live.celery_worker HOST PORT SIDE COUNT`.
 
-SIDE is "stock", "dropin" or "free". Prints CPU seconds a task of the worker's main process once it
-took so many, and works until it is killed.
+SIDE is "stock", "dropin" or "free". Prints CPU seconds a task of the worker's main process, and
+its calls into the compiled codec, once it took so many, and works until it is killed.
 """
 
 import sys

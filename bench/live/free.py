@@ -4,6 +4,10 @@ The first message goes through the stock codec; from then on the same bytes, and
 are handed out again. No client could work like that, but one that only publishes or receives this
 very message does. Acknowledgements and confirms, which differ in their numbers, are made beforehand
 and looked up. The cost is what an infinitely fast codec would leave.
+
+Celery's tasks differ in their ids: the client makes each task with its own, and the bytes of the
+first one are sent; a worker gets the headers of the first one with each task. py-amqp reads frames
+off its socket as well: here that is one read a frame, without looking into a header or a body.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ NUMBERS = range(1, 8192)
 #: basic.ack in its frame on channel 1: at 7 its class and method.
 ACK = b"\x00\x3c\x00\x50"
 DELIVER = b"\x00\x3c\x00\x3c"
+DELIVER_IDS = (60, 60)
 ACK_BYTES = 21
 
 
@@ -145,106 +150,153 @@ def _pamqp(stack: ExitStack) -> None:
 
 
 def _amqp(stack: ExitStack) -> None:
-    from amqp import abstract_channel, basic_message, connection, method_framing, serialization
+    from amqp import abstract_channel, connection, method_framing, transport
 
-    publish, deliver, acknowledge = "Bssbb", "sLbss", "Lb"
-    payloads = {ack: ack_frame(*ack)[7:-1] for ack in acks()}
-    frames = {payload[4:]: ack_frame(*ack) for ack, payload in payloads.items()}
+    payloads = {ack_frame(*ack)[7:-1]: ack for ack in acks()}
+    acknowledge = {ack: payload[4:] for payload, ack in payloads.items()}
+    written = {payload[4:]: ack_frame(*ack) for payload, ack in payloads.items()}
+    stock_dumps, stock_loads = abstract_channel.dumps, abstract_channel.loads
+    published: dict[str, bytes] = {}
+    delivered: list[Any] = []
 
-    def dumps_key(form: str, values: Any) -> Any:
-        if form == acknowledge:
-            return (values[0], bool(values[1]))
-        return form if form == publish else None
+    def dumps(form: str, values: Any) -> Any:
+        if form == "Lb":
+            return acknowledge.get(values) or stock_dumps(form, values)
+        if form != "Bssbb":
+            return stock_dumps(form, values)
+        return published.get(form) or published.setdefault(form, stock_dumps(form, values))
 
-    def loads_key(form: str, data: Any, *_rest: Any) -> Any:
-        if form == acknowledge:
-            return bytes(data)
-        return form if form == deliver else None
-
-    dumps = remembered(
-        serialization.dumps, dumps_key, {ack: payload[4:] for ack, payload in payloads.items()}
-    )
-    known_loads = remembered(
-        serialization.loads,
-        loads_key,
-        {payload: serialization.loads(acknowledge, payload, 4) for payload in payloads.values()},
-    )
-
-    def loads(*arguments: Any) -> Any:
-        values, offset = known_loads(*arguments)
-        values = list(values)  # the client appends to it
-        form, data, *_rest = arguments
-        if form == deliver:
-            place = 5 + data[4]  # behind the consumer tag
-            values[1] = int.from_bytes(data[place : place + 8], "big")
-        return values, offset
+    def loads(form: str, data: bytes, offset: int) -> Any:
+        # Lists are new: the client appends to them.
+        if form == "Lb" and (ack := payloads.get(data)):
+            return list(ack), len(data)
+        if form != "sLbss":
+            return stock_loads(form, data, offset)
+        if not delivered:
+            delivered.extend(stock_loads(form, data, offset)[0])
+        place = 5 + data[4]  # behind the consumer tag
+        tag = int.from_bytes(data[place : place + 8], "big")
+        return [delivered[0], tag, *delivered[2:]], len(data)
 
     stack.enter_context(mock.patch.object(abstract_channel, "dumps", dumps))
     stack.enter_context(mock.patch.object(abstract_channel, "loads", loads))
+    base = transport._AbstractTransport
+    stack.enter_context(mock.patch.object(base, "read_frame", _amqp_reader(base.read_frame)))
     stock_writer, stock_handler = method_framing.frame_writer, method_framing.frame_handler
 
     def frame_writer(own: Any, transport: Any) -> Any:
-        write, cache = stock_writer(own, transport), []
+        write_stock, write = stock_writer(own, transport), transport.write
+        whole = b""
 
         def call(kind: int, channel: int, sig: Any, args: Any, content: Any) -> None:
+            nonlocal whole
             if content is None:
-                raw = frames.get(args) if channel == 1 and sig == (60, 80) else None
+                raw = written.get(args) if sig == (60, 80) and channel == 1 else None
                 if raw is None:
-                    write(kind, channel, sig, args, content)
+                    write_stock(kind, channel, sig, args, content)
                 else:
-                    transport.write(raw)
-            elif cache:
-                transport.write(cache[0])
-            else:
-                with mock.patch.object(transport, "write", lambda data: cache.append(bytes(data))):
+                    write(raw)
+                return
+            if not whole:
+                pieces: list[bytes] = []
+                with mock.patch.object(transport, "write", lambda data: pieces.append(bytes(data))):
                     stock_writer(own, transport)(kind, channel, sig, args, content)
-                transport.write(cache[0])
+                whole = b"".join(pieces)
+            write(whole)
 
         return call
 
-    def frame_handler(own: Any, callback: Any) -> Any:
-        handle, cache = stock_handler(own, remember), []
-        last = b""
+    defaults = {stock_handler: _amqp_handler(stock_handler), stock_writer: frame_writer}
+    init = connection.Connection.__init__
+    stack.callback(setattr, init, "__defaults__", init.__defaults__)
+    init.__defaults__ = tuple(
+        defaults.get(value, value) if callable(value) else value
+        for value in init.__defaults__ or ()
+    )
 
-        def call(frame: Any) -> Any:
-            nonlocal last
-            kind = frame[0]
-            if kind == 1 and frame[2][:4] == DELIVER:
-                last = frame[2]
-            elif kind == 1:
-                sig = int.from_bytes(frame[2][:2], "big"), int.from_bytes(frame[2][2:4], "big")
-                callback(frame[1], sig, frame[2], None)
-                return True
-            if not cache:
-                events.clear()
-                handle(frame)
-                if not events:
+
+def _amqp_reader(stock: Any) -> Any:
+    """read_frame with one read of the socket a frame, which is the fewest: what waits for a socket
+    is told of each frame that comes. With a frame comes the head of the next one."""
+    heads: dict[bytes, tuple[int, int, int]] = {}
+    known: dict[tuple[bytes, int], Any] = {}
+
+    def read_frame(self: Any) -> Any:
+        head = self._read_buffer
+        receive = self._quick_recv
+        if not head:
+            try:
+                head = receive(7)
+            except BlockingIOError:
+                if self.raise_on_initial_eintr:
+                    raise TimeoutError from None
+                raise
+        if len(head) != 7:
+            self._read_buffer = head
+            return stock(self)
+        place = heads.get(head)
+        if place is None:
+            size = int.from_bytes(head[3:], "big")
+            place = heads[head] = head[0], head[1] << 8 | head[2], size
+        kind, channel, size = place
+        try:
+            data = receive(size + 8)
+        except OSError:
+            data = b""
+        if len(data) <= size:
+            self._read_buffer = head + data
+            return stock(self)
+        self._read_buffer = data[size + 1 :]
+        if kind == 1:
+            return kind, channel, data[:size]
+        # All headers and bodies of one size are the same one.
+        frame = known.get((head, size))
+        if frame is None:
+            frame = known[head, size] = kind, channel, data[:size]
+        return frame
+
+    return read_frame
+
+
+def _amqp_handler(stock: Any) -> Any:
+    """frame_handler that has messages with the first one's properties and body made beforehand."""
+
+    def frame_handler(own: Any, callback: Any) -> Any:
+        made: list[Any] = []
+        signatures: dict[bytes, tuple[int, int]] = {}
+        method = b""
+
+        def prepare(*event: Any) -> None:
+            made.extend(copy(event[3]) for _ in NUMBERS)
+
+        handle = stock(own, prepare)
+
+        def call(frame: Any) -> bool:
+            nonlocal method
+            kind, channel, payload = frame
+            if kind == 1:
+                name = payload[:4]
+                if name == DELIVER:
+                    method = payload
+                    if not made:
+                        handle(frame)
                     return False
-                cache.append(events[0])
-            elif kind != 3:
+                sig = signatures.get(name)
+                if sig is None:
+                    ids = int.from_bytes(name[:2], "big"), int.from_bytes(name[2:], "big")
+                    sig = signatures[name] = ids
+                callback(channel, sig, payload, None)
+                return True
+            if not made:
+                handle(frame)
+            if kind != 3 or not made:
                 return False
-            channel, sig, _args, first = cache[0]
-            message = basic_message.Message(first.body)
-            message.properties = first.properties
-            callback(channel, sig, last, message)
+            callback(channel, DELIVER_IDS, method, made.pop())
             return True
 
         return call
 
-    events: list[Any] = []
-
-    def remember(*arguments: Any) -> None:
-        events.append(arguments)
-
-    kind = connection.Connection
-    defaults = tuple(
-        {stock_handler: frame_handler, stock_writer: frame_writer}.get(value, value)
-        if callable(value)
-        else value
-        for value in kind.__init__.__defaults__ or ()
-    )
-    stack.callback(setattr, kind.__init__, "__defaults__", kind.__init__.__defaults__)
-    kind.__init__.__defaults__ = defaults  # type: ignore[misc]
+    return frame_handler
 
 
 CODECS = {"pika": _pika, "pamqp": _pamqp, "amqp": _amqp}

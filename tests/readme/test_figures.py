@@ -83,10 +83,17 @@ def test_what_a_measurement_of_programs_changes() -> None:
     changed = copy.deepcopy(FIGURES)
     cell = {"stock_us": 50.04, "dropin_us": 25.0, "gain": 2.0, "most": 2.5, "share": 0.8333}
     low = {**cell, "gain": 1.1, "share": 0.151}
-    figures.take(changed, {"programs": {"pika Blocking confirm": cell, "Celery publish": low}})
+    nothing = {**cell, "gain": 1.0, "most": 1.01, "share": None}
+    programs = {
+        "pika Blocking confirm": cell,
+        "Celery publish": low,
+        "aio-pika consume": nothing,
+    }
+    figures.take(changed, {"programs": programs})
     table = dict(figures.tables(changed))["programs"]
     assert "| pika Blocking | confirm | 50.0 | 25.0 | 2.00× | 2.50× | 83 % |" in table
     assert "| Celery | publish | 50.0 | 25.0 | 1.10× | 2.50× | 15 %, missed |" in table
+    assert "| aio-pika | consume | 50.0 | 25.0 | 1.00× | 1.01× | nothing to gain |" in table
     assert {**changed, "programs": {}} == {**FIGURES, "programs": {}}
     page = "<!-- figures: programs -->\n<!-- end of figures -->"
     assert table in figures.written(page, changed)
