@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amqpcodec import capture
+from amqpcodec.capture.planning import Part, apply_outlines, make_outline
 from bench import workloads
 from bench.capture import RECORDINGS
 from bench.spark import cpu_seconds
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 RANGES = 16
+SHARE = 4  # of its range an outline has at most so much, as for index_captures
 SEGMENT = 1448
 READY = 8  # batches of the identity: mixed traffic, and the hot connection's
 THREE = ["method", "channel", "timestamp"]
@@ -146,6 +148,42 @@ def index_speed(path: Path, rounds: int) -> float:
 
     copy()
     return statistics.median(copy() / index(path)[1] for _ in range(rounds))
+
+
+def outlines_followed(path: Path, rounds: int) -> float:
+    """Time of the index pass by that of following outlines, as index_captures does.
+
+    Tasks make the outlines, so that their time is not counted. A range whose outline is too large,
+    or cannot be followed, is read.
+    """
+    ranges, _ = index(path)
+    stops = [stop for _, stop in ranges if stop is not None]
+    parts = [Part(0, start, stop) for start, stop in pairwise([0, *stops])]
+    step = stops[0]
+
+    def reader(state: bytes | None = None) -> capture.Reader:
+        result = capture.Reader(path, fields=["error"], order="none")
+        if state is not None:
+            result.resume(state)
+        return result
+
+    outlines = [make_outline(reader(), part, step // SHARE) for part in parts]
+
+    def follow() -> float:
+        start = time.process_time()
+        states: list[bytes | None] = [None]
+        for part, outline in zip(parts, outlines, strict=True):
+            follower = reader(states[-1])
+            if outline is None or not apply_outlines(follower, [(part, outline)]):
+                follower = reader(states[-1])
+                for _ in follower.read(part.stop):
+                    pass
+            states.append(follower.state())
+        spent = time.process_time() - start
+        assert states == [state for state, _ in ranges]
+        return spent
+
+    return statistics.median(index(path)[1] / follow() for _ in range(rounds))
 
 
 def wall(call: Callable[[], object]) -> float:
@@ -322,6 +360,7 @@ def _rotation(path: Path, landing: Path) -> list[Path]:
 ROWS = (
     Row("slowest of 16 ranges / median", 2, 1.3, False, slowest_range),
     Row("index pass, of the speed of copying", 0.15, 0.3, True, index_speed),
+    Row("index pass / following outlines", 5, 10, True, outlines_followed),
     Row("workers=2, times one", 1.7, 1.95, True, two_workers),
     Row("memory of a worker, MB", 300, 200, False, worker_memory),
     Row("S3 on the loopback, 3 columns / local", 1.3, 1.1, False, s3),
