@@ -69,6 +69,14 @@ class Columns:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
 
+_Named = tuple[int, str, str, str, bool, tuple[int, ...], str]
+
+def named_columns() -> tuple[_Named, ...]:
+    """For tests: NAMED_COLUMNS."""
+
+def check_columns(columns: tuple[_Named, ...]) -> None:
+    """Refuse columns that no code fills. The module does so when it is loaded."""
+
 def columns_schema(
     protocol: Protocol | V1Core,
     fields: Iterable[str] | None,

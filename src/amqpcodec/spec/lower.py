@@ -66,22 +66,6 @@ _FRAMING = {
 #: Constants that every protocol module has, also where the file leaves them out.
 _DEFAULT_CONSTANTS = {"frame-min-size": 4096, "frame-end": _FRAMING["frame-end"]}
 
-#: Columns at frame level with their formats in Arrow's C Data Interface.
-_FRAME_COLUMNS = (
-    ("row", "l"),
-    ("offset", "l"),
-    ("frame_type", "u"),
-    ("channel", "i"),
-    ("method", "u"),
-    ("arguments", "u"),
-    ("properties", "+s"),
-    ("body_size", "l"),
-    ("payload", "z"),
-    ("frame", "z"),
-    ("error", "u"),
-    ("error_offset", "l"),
-)
-
 #: Wire type -> Arrow format of a property's column. Spark has no unsigned types; tables are JSON.
 _PROPERTY_FORMATS = {
     "bit": "b",
@@ -120,7 +104,7 @@ def lower(protocol: Protocol, module: str) -> dict[str, Any]:
             if constant.error_class == "hard-error"
         ),
         "classes": tuple(_lower_class(cls, codes) for cls in protocol.classes),
-        "columns": {"frame": _frame_columns(protocol)},
+        "property_columns": _property_columns(protocol),
     }
 
 
@@ -137,14 +121,6 @@ def _constants(protocol: Protocol) -> tuple[tuple[str, int], ...]:
             )
     own = tuple((constant_name(item.name), item.value) for item in protocol.constants)
     return own + tuple((constant_name(name), value) for name, value in missing.items())
-
-
-def _frame_columns(protocol: Protocol) -> tuple[tuple[Any, ...], ...]:
-    """(name, Arrow format, children) of each column at frame level; children only of a struct."""
-    properties = _property_columns(protocol)
-    return tuple(
-        (name, form, properties if name == "properties" else ()) for name, form in _FRAME_COLUMNS
-    )
 
 
 def _property_columns(protocol: Protocol) -> tuple[tuple[Any, ...], ...]:

@@ -298,11 +298,11 @@ cdef int put_error(Sink* s, int64_t row) noexcept nogil:
     cdef char[FAULT_TEXT_SIZE] text
     cdef int n
     cdef int status = 0
-    if s.error != NULL:
+    if s.asked[COL_ERROR] != NULL:
         n = fault_text(&s.fault, text, FAULT_TEXT_SIZE) if s.v1 == NULL else v1_error_text(s, text)
-        status = append_bytes(s.table, s.error, row, text, <size_t>n)
-    if status == 0 and s.error_offset != NULL:
-        status = append_i64(s.error_offset, row, <int64_t>s.fault.offset)
+        status = append_bytes(s.table, s.asked[COL_ERROR], row, text, <size_t>n)
+    if status == 0 and s.asked[COL_ERROR_OFFSET] != NULL:
+        status = append_i64(s.asked[COL_ERROR_OFFSET], row, <int64_t>s.fault.offset)
     return status
 
 
@@ -349,7 +349,7 @@ cdef void guess_sizes(Sink* s, int n, uint64_t seen) noexcept nogil:
         c = &s.table.column[i]
         c.row_hint = rows
         # At first, a third of the input, which may be bodies alone: memory that is not written to costs nothing.
-        n_first = <double>s.total if c == s.payload or c == s.body else <double>s.total / 3
+        n_first = <double>s.total if c == s.asked[COL_PAYLOAD] or c == s.asked[COL_BODY] else <double>s.total / 3
         known = atomic_get_(&s.sizes[i])
         if known:
             n_first = <double>s.total * known / SIZE_UNIT * 1.07 + 64
@@ -365,3 +365,6 @@ cdef void note_sizes(const Sink* s) noexcept nogil:
     for i in range(s.table.n):
         share = <double>s.table.column[i].used / <double>s.total * SIZE_UNIT
         atomic_set_(&s.sizes[i], 1 + <long>min(share, <double>SIZE_MOST))
+
+
+fills(ALL_ROWS, (COL_ERROR, COL_ERROR_OFFSET))

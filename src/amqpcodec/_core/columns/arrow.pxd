@@ -100,7 +100,7 @@ cdef inline int append_i64(Column* c, int64_t row, int64_t v) noexcept nogil:
     (<int64_t*>c.fixed.p)[row] = v
     return 0
 
-cdef void mark_rows(Column* c, int64_t row, int64_t n) noexcept nogil
+cdef int mark_rows(Column* c, int64_t row, int64_t n) noexcept nogil
 cdef enum:
     SLACK = 32              # bytes of room after what fixed and data need, for writes of whole words
 

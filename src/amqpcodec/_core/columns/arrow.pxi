@@ -182,10 +182,12 @@ cdef int append_decimal(Column* c, int64_t row, const uint8_t* value) noexcept n
     return 0
 
 
-cdef void mark_rows(Column* c, int64_t row, int64_t n) noexcept nogil:
-    """Call n rows present that the caller writes; there is place for them, and no gap."""
+cdef int mark_rows(Column* c, int64_t row, int64_t n) noexcept nogil:
+    """Call n rows present that the caller writes; there is place for them, and no gap. 0."""
     cdef int64_t end = row + n
     c.filled = end
+    if not c.nullable:
+        return 0
     while row < end and row & 7:
         c.valid.p[row >> 3] |= <uint8_t>(1 << (row & 7))
         row += 1
@@ -194,6 +196,7 @@ cdef void mark_rows(Column* c, int64_t row, int64_t n) noexcept nogil:
         row += (end - row) & ~<int64_t>7
     if row < end:
         c.valid.p[row >> 3] |= <uint8_t>((1 << (end - row)) - 1)
+    return 0
 
 
 cdef int data_grow(Table* t, Column* c, size_t n) noexcept nogil:

@@ -23,7 +23,7 @@ cdef Columns new_columns(Request request, int64_t limit):
     for i in range(request.n):
         c = &out.table.column[i]
         c.arrow_type = request.arrow_type[i]
-        c.nullable = i != COL_ROW and i != COL_OFFSET and i != COL_FRAME and i < request.made
+        c.nullable = i < request.made and (i >= N_COLUMNS or NULLABLE[i])
         c.asked = request.asked[i]
         c.form = request.form[i]
         if c.form == FORM_VARIANT:
@@ -38,10 +38,6 @@ cdef Columns new_columns(Request request, int64_t limit):
         c.first = first
         c.n_children = <int>len(children)
     return out
-
-
-cdef inline Column* if_asked(Table* t, int k) noexcept nogil:
-    return &t.column[k] if t.column[k].asked else NULL
 
 
 cdef int add_protocol(ProtocolPlan* to, object core, Request request) except -1:
@@ -87,22 +83,13 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
     try:
         s.table = t
         s.sizes = request.sizes
-        s.row = if_asked(t, COL_ROW)
-        s.offset = if_asked(t, COL_OFFSET)
-        s.type = if_asked(t, COL_TYPE)
-        s.channel = if_asked(t, COL_CHANNEL)
-        s.method = if_asked(t, COL_METHOD)
-        s.arguments = if_asked(t, COL_ARGUMENTS)
-        s.properties = if_asked(t, COL_PROPERTIES)
-        s.properties_json = if_asked(t, COL_PROPERTIES_JSON)
-        s.raw_headers = if_asked(t, COL_RAW_HEADERS)
-        s.body_size = if_asked(t, COL_BODY_SIZE)
-        s.payload = if_asked(t, COL_PAYLOAD)
-        s.body = if_asked(t, COL_BODY)
-        s.frame = if_asked(t, COL_FRAME)
-        s.error = if_asked(t, COL_ERROR)
-        s.error_offset = if_asked(t, COL_ERROR_OFFSET)
-        s.check = mode != PERMISSIVE or s.error != NULL or s.error_offset != NULL
+        for i in range(N_COLUMNS):
+            if t.column[i].asked:
+                s.asked[i] = &t.column[i]
+                if BLOCK_WRITERS[i] != NULL:
+                    s.written[s.n_written] = <uint8_t>i
+                    s.n_written += 1
+        s.check = mode != PERMISSIVE or s.asked[COL_ERROR] != NULL or s.asked[COL_ERROR_OFFSET] != NULL
         s.fast = request.plan.v1 == NULL and (<Protocol?>protocol).fast
         s.borrow = borrow
         s.mode = mode
@@ -151,7 +138,7 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
                 s.sections = v1_wanted_sections(s)
             # Runs write no text of their own: JSON and columns of several frames are not for them.
             s.runs = s.fast and t.base != NULL and not request.texts
-            if s.runs and s.method != NULL:
+            if s.runs and s.asked[COL_METHOD] != NULL:
                 s.names = <uint8_t*>calloc(<size_t>max(request.plan.count, 1), 16)
                 if s.names == NULL:
                     raise MemoryError

@@ -28,24 +28,24 @@ cdef int fast_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         s.key = key
         s.plan = m = &s.methods[d - s.descs]
     picked = s.picked[m - s.methods]
-    if picked or (s.check and s.arguments == NULL):
+    if picked or (s.check and s.asked[COL_ARGUMENTS] == NULL):
         status = fast_picks(s, m, p, end, at)
         if AMQP_UNLIKELY(status != 0):
             table_rewind(s.table, s.picks, s.wants, row)
             return status
-    if s.arguments != NULL:
-        status = text_begin(&text, s.arguments, s.input_end)
+    if s.asked[COL_ARGUMENTS] != NULL:
+        status = text_begin(&text, s.asked[COL_ARGUMENTS], s.input_end)
         if AMQP_LIKELY(status == 0):
             status = fast_arguments(s, m, p, end, &text)
         if AMQP_LIKELY(status == 0):
-            status = fast_commit(s.table, s.arguments, at, text.out.p)
+            status = fast_commit(s.table, s.asked[COL_ARGUMENTS], at, text.out.p)
         if AMQP_UNLIKELY(status != 0):
             if picked:
                 table_rewind(s.table, s.picks, s.wants, row)
             return status
-    if s.method == NULL:
+    if s.asked[COL_METHOD] == NULL:
         return 0
-    return fast_bytes(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
+    return fast_bytes(s.table, s.asked[COL_METHOD], at, <const uint8_t*>m.name, m.name_n)
 
 
 cdef inline int fast_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_t* end,
@@ -285,14 +285,14 @@ cdef int fast_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
             table_rewind(s.table, COL_RAW_HEADERS, s.picks, row)
             table_rewind(s.table, s.wants, s.table.n, row)
             return status
-        c = s.properties
+        c = s.asked[COL_PROPERTIES]
         if c != NULL:
             if AMQP_UNLIKELY(row >= c.rows) and column_grow(c, row + 1) < 0:
                 return NO_MEMORY
             c.filled = row + 1
             c.valid.p[at.byte] |= at.bit
-    if s.body_size != NULL:
-        return fast_i64(s.body_size, at, <int64_t>body_size)
+    if s.asked[COL_BODY_SIZE] != NULL:
+        return fast_i64(s.asked[COL_BODY_SIZE], at, <int64_t>body_size)
     return 0
 
 
@@ -305,7 +305,7 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
     cdef Column* c
     cdef int i, n = 0
     s.n_steps = -1
-    if d == NULL or flags & 1 or s.properties_json != NULL:
+    if d == NULL or flags & 1 or s.asked[COL_PROPERTIES_JSON] != NULL:
         return FALLS_BACK
     field = s.methods[d - s.descs].field
     while flags:
@@ -313,11 +313,11 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
         flags &= <uint32_t>0x7FFF >> i
         if i >= d.n:
             return FALLS_BACK
-        if AMQP_UNLIKELY(field[i].child == NO_CHILD) and s.properties != NULL:
+        if AMQP_UNLIKELY(field[i].child == NO_CHILD) and s.asked[COL_PROPERTIES] != NULL:
             return FALLS_BACK
         c = s.table.column + field[i].child
         s.steps[n].wire_type = field[i].wire_type
-        s.steps[n].headers = field[i].headers and (s.n_wanted != 0 or s.raw_headers != NULL)
+        s.steps[n].headers = field[i].headers and (s.n_wanted != 0 or s.asked[COL_RAW_HEADERS] != NULL)
         s.steps[n].c = c if c.asked else NULL
         n += 1
     s.n_steps = n

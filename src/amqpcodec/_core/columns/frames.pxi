@@ -16,8 +16,8 @@ cdef int append_frame_slow(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if e.type == FRAME_HEADER:
         return append_header(s, e, row)
     if e.type == FRAME_BODY:
-        if s.payload != NULL:
-            return append_bytes(s.table, s.payload, row, e.start + 7, e.total - 8)
+        if s.asked[COL_PAYLOAD] != NULL:
+            return append_bytes(s.table, s.asked[COL_PAYLOAD], row, e.start + 7, e.total - 8)
         return 0
     if e.type == FRAME_HEARTBEAT and (e.total != 8 or e.channel != 0):
         s.fault.code = BAD_HEARTBEAT
@@ -37,14 +37,17 @@ cdef inline int append_frame(Sink* s, const Entry* e, int64_t row) noexcept nogi
     elif e.way == FRAME_HEADER:
         status = fast_header(s, e, row)
     elif e.way == FRAME_BODY:
-        if s.payload != NULL:
-            return fast_bytes(s.table, s.payload, place_of(row), e.start + 7, e.total - 8)
+        if s.asked[COL_PAYLOAD] != NULL:
+            return fast_bytes(s.table, s.asked[COL_PAYLOAD], place_of(row), e.start + 7, e.total - 8)
         return 0
     else:
         return append_frame_slow(s, e, row)
     if AMQP_UNLIKELY(status > 0):
         return append_frame_slow(s, e, row)
     return status
+
+
+fills(FRAMES_0X, (COL_PAYLOAD,))
 
 
 # ---- finding ----

@@ -48,11 +48,7 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
     cdef int i, k, quoted, n = 0
     cdef bytes key
     plan.keep = [protocol.name.encode()]
-    plan.columns = protocol.table["columns"]["frame"]
-    plan.message_columns = MESSAGE_COLUMNS
-    plan.fixed = FIXED_COLUMNS
-    plan.numbers = COLUMN_NUMBERS
-    plan.not_at_level = NOT_AT_LEVEL
+    plan.fixed, plan.numbers, plan.not_at_level, columns, plan.message_columns = COLUMNS_0X
     plan.wanted = "headers."
     plan.formats = WIRE_FORMATS
     plan.type_names = WIRE_NAMES
@@ -61,10 +57,8 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
     plan.qualified = {}
     plan.requests = {}
     plan.related = {}
-    plan.children = ()
-    for name, format_, below in plan.columns:
-        if name == "properties":
-            plan.children = below
+    plan.children = protocol.table["property_columns"]
+    plan.columns = tuple([(name, format_, plan.children if name == "properties" else ()) for name, format_ in columns])
     for i in range(descs.count):
         n += descs.desc[i].n
     plan.n_fields = n

@@ -376,7 +376,7 @@ cdef inline bint seen_alike(Sink* s) noexcept nogil:
 # ---- rows ----
 
 cdef int put_body(Sink* s, Pending* m, int64_t row) noexcept nogil:
-    cdef Column* c = s.body
+    cdef Column* c = s.asked[COL_BODY]
     cdef BodyPart* piece
     cdef uint32_t k = m.first
     cdef uint8_t* w
@@ -399,7 +399,7 @@ cdef int put_body(Sink* s, Pending* m, int64_t row) noexcept nogil:
 
 cdef int put_raw(Sink* s, Pending* m, int64_t row) noexcept nogil:
     """The bytes of all frames."""
-    cdef Column* c = s.frame
+    cdef Column* c = s.asked[COL_FRAME]
     cdef BodyPart* piece
     cdef uint64_t n = m.raw_n if m.raw != NULL else m.n_bytes
     cdef uint32_t k = m.first
@@ -492,7 +492,7 @@ cdef int append_pending(Sink* s, Pending* m, int64_t row) noexcept nogil:
             found = status
             fault = s.fault
             s.fault_row = e.row
-        if m.content and e.total >= 20 and s.body != NULL:
+        if m.content and e.total >= 20 and s.asked[COL_BODY] != NULL:
             status = put_body(s, m, row)
             if status < 0:
                 return status
@@ -502,30 +502,12 @@ cdef int append_pending(Sink* s, Pending* m, int64_t row) noexcept nogil:
     return assembly_fault(s, m) if m.bad else 0
 
 
-cdef int put_places(Sink* s, Pending* m, int64_t row) noexcept nogil:
-    """The columns that every row has."""
-    cdef const Entry* e = &m.method
-    cdef int k
-    if s.row != NULL and append_i64(s.row, row, e.row) < 0:
-        return NO_MEMORY
-    if s.offset != NULL and append_i64(s.offset, row, e.start - e.base) < 0:
-        return NO_MEMORY
-    if s.channel != NULL and not e.no_channel and append_i32(s.channel, row, e.channel) < 0:
-        return NO_MEMORY
-    if s.type != NULL:
-        k = s.type_numbers[e.type]
-        if k >= 0:
-            k = append_bytes(s.table, s.type, row, FRAME_TYPE_NAMES[k], FRAME_TYPE_BYTES[k])
-            if k < 0:
-                return k
-    return 0 if s.frame == NULL else put_raw(s, m, row)
-
-
 cdef int flush_pending(Sink* s) noexcept nogil:
     """Make rows of the messages of the block; a status below 0, or 0."""
     cdef Assembly* a = s.assembly
     cdef Pending* m
-    cdef int i, status = 0, n = a.n
+    cdef Entry* e
+    cdef int i, status = 0, n = a.n, kept = 0
     cdef int64_t row
     a.was = n
     a.n = 0
@@ -541,19 +523,29 @@ cdef int flush_pending(Sink* s) noexcept nogil:
         AMQP_PREFETCH(m.method.start + AHEAD)
         AMQP_PREFETCH(m.method.start + AHEAD + 64)
         status = append_pending(s, m, row)
-        if status == 0:
-            status = put_places(s, m, row)
-        elif status > 0:
+        if AMQP_UNLIKELY(status > 0):
             status = put_bad_pending(s, m, row)
+        if AMQP_LIKELY(status == 0):
+            e = &s.block[kept]
+            e[0] = m.method
+            e.total = m.n_bytes if m.raw == NULL else m.raw_n
+            if AMQP_UNLIKELY(e.broken or e.no_channel):
+                s.unusual_block = True
+            if s.asked[COL_FRAME] != NULL:
+                status = put_raw(s, m, row)
+            kept += 1
+            row += 1
         if status < 0:
             s.status = status
             return status
-        row += status == 0
         if AMQP_UNLIKELY(m.first != 0):
             piece_at(a, m.last).next = a.free_piece
             a.free_piece = m.first
+    s.status = write_rows(s, kept)
+    s.unusual_block = False
     s.rows = row
-    s.status = note_done(s, s.seen)
+    if s.status == 0:
+        s.status = note_done(s, s.seen)
     return s.status
 
 
@@ -569,5 +561,7 @@ cdef int put_bad_pending(Sink* s, Pending* m, int64_t row) noexcept nogil:
     if s.mode == DROPMALFORMED:
         table_rewind(s.table, 0, s.table.n, row)
         return 1
-    status = put_error(s, row)
-    return status if status < 0 else put_places(s, m, row)
+    return put_error(s, row)
+
+
+fills(MESSAGES_0X, (COL_BODY,))

@@ -1,25 +1,16 @@
 # What other files use of plan.pxi.
 
-# Columns that have their number always; those that a request names come after them.
+# Which rows a column has: frames or messages, of 0-x or 1.0, as the places of `levels` in NAMED_COLUMNS.
 cdef enum:
-    COL_ROW
-    COL_OFFSET
-    COL_TYPE
-    COL_CHANNEL
-    COL_METHOD
-    COL_ARGUMENTS
-    COL_PROPERTIES
-    COL_BODY_SIZE
-    COL_PAYLOAD
-    COL_FRAME
-    COL_ERROR
-    COL_ERROR_OFFSET
-    COL_BODY
-    COL_PROPERTIES_JSON
-    COL_RAW_HEADERS         # the last one: what is taken back of a bad property list begins here
-    N_COLUMNS               # the children of properties come after these
+    FRAMES_0X = 1
+    MESSAGES_0X = 2
+    FRAMES_V1 = 4
+    MESSAGES_V1 = 8
+    ALL_ROWS = 15
+    RUNS_0X = 16            # messages of 0-x that runs write
 
 cdef dict COLUMN_KINDS
+cdef frozenset IGNORED_COLUMNS        # by batch.encode
 
 cdef enum:
     PERMISSIVE
@@ -234,21 +225,9 @@ cdef extern from "columns/template.h" nogil:
 # All that a decode works with. Columns that were not asked for are NULL.
 cdef struct Sink:
     Table* table
-    Column* row
-    Column* offset
-    Column* type
-    Column* channel
-    Column* method
-    Column* arguments
-    Column* properties
-    Column* properties_json
-    Column* raw_headers
-    Column* body_size
-    Column* payload
-    Column* body
-    Column* frame
-    Column* error
-    Column* error_offset
+    Column* asked[N_COLUMNS]    # those of both families, and of 0-x
+    uint8_t[N_COLUMNS] written  # numbers of those that have a BlockWriter
+    int n_written
     const MethodPlan* methods
     const uint16_t* targets # of each field of the protocol: number of its first Target, or 0
     const Target* target

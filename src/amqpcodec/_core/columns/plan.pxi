@@ -1,27 +1,9 @@
 # Columns: which there are, what decoding to them needs to know, and its working memory.
 
-cdef dict COLUMN_NUMBERS = {
-    "row": COL_ROW, "offset": COL_OFFSET, "frame_type": COL_TYPE, "channel": COL_CHANNEL,
-    "method": COL_METHOD, "arguments": COL_ARGUMENTS, "properties": COL_PROPERTIES,
-    "body_size": COL_BODY_SIZE, "payload": COL_PAYLOAD, "frame": COL_FRAME, "error": COL_ERROR,
-    "error_offset": COL_ERROR_OFFSET, "body": COL_BODY, "properties_json": COL_PROPERTIES_JSON,
-    "properties.raw_headers": COL_RAW_HEADERS,
-}
-
-# Columns with a number of their own: those that may be asked for at a level. "properties" has children.
-cdef dict FIXED_COLUMNS = {
-    "row": "l", "offset": "l", "frame_type": "u", "channel": "i", "method": "u", "arguments": "u",
-    "properties": "+s", "body_size": "l", "payload": "z", "body": "z", "frame": "z", "error": "u",
-    "error_offset": "l", "properties_json": "u", "properties.raw_headers": "z",
-}
-
-cdef tuple NOT_AT_LEVEL = (("body",), ("payload",))
-
-# Without `fields`. What is not fixed holds the argument of that name, where it has that type.
-cdef tuple MESSAGE_COLUMNS = (
-    ("row", "l"), ("channel", "i"), ("method", "u"), ("exchange", "u"), ("routing_key", "u"),
-    ("consumer_tag", "u"), ("delivery_tag", "l"), ("redelivered", "b"), ("mandatory", "b"),
-    ("reply_code", "i"), ("reply_text", "u"), ("properties", "+s"), ("body", "z"), ("error", "u"),
+# Arguments that are columns by default at message level, where they have that type.
+cdef tuple MESSAGE_ARGUMENTS = (
+    ("exchange", "u"), ("routing_key", "u"), ("consumer_tag", "u"), ("delivery_tag", "l"), ("redelivered", "b"),
+    ("mandatory", "b"), ("reply_code", "i"), ("reply_text", "u"),
 )
 
 # Arrow formats of arguments, as those of properties: Spark has no unsigned types; tables are JSON, and
@@ -36,6 +18,88 @@ cdef dict COLUMN_KINDS = {
     "z": AS_TEXT, "+s": AS_STRUCT, "vu": AS_VIEW, "vz": AS_VIEW,
     "+m": AS_TEXT, "!z": AS_TEXT,
 }
+
+
+# ---- columns that have a name of their own: which there are, and who fills them ----
+
+cdef enum:
+    NEVER
+    ON_REQUEST
+    BY_DEFAULT
+
+
+cdef tuple columns_of(bint v1, tuple arguments):
+    """Of a family's named columns: formats and numbers by name, then, each for frames and for messages, names that
+    are not there, and (name, format) of those that are there by default. arguments: of messages."""
+    cdef dict formats = {}, numbers = {}
+    cdef tuple absent = ([], []), default = ([], [])
+    cdef int k
+    for number, name, v1_name, format_, _, levels, _ in NAMED_COLUMNS:
+        levels = levels[2:] if v1 else levels[:2]
+        if levels == (NEVER, NEVER):
+            continue
+        known = dict.fromkeys((v1_name, name) if v1 else (name,))
+        formats.update(dict.fromkeys(known, format_))
+        numbers.update(dict.fromkeys(known, number))
+        for k in range(2):
+            if levels[k] == NEVER:
+                absent[k].extend(known)
+            elif levels[k] == BY_DEFAULT:
+                default[k].append((next(iter(known)), format_))
+        if number == COL_ARGUMENTS:
+            default[1].extend(arguments)
+    return formats, numbers, absent, default[0], tuple(default[1])
+
+
+# Writes a column that every row has for the n rows of the block, for which there is place. A status below 0, or 0.
+ctypedef int (*BlockWriter)(Sink* s, Column* c, int n) noexcept nogil
+
+cdef BlockWriter[V1_N_COLUMNS] BLOCK_WRITERS
+cdef tuple COLUMNS_0X = columns_of(False, MESSAGE_ARGUMENTS)
+cdef frozenset IGNORED_COLUMNS = frozenset([column[1] for column in NAMED_COLUMNS if column[6] == "ignores"])
+cdef uint8_t[V1_N_COLUMNS] FILLED           # rows for which some code says that it fills the column
+cdef uint8_t[V1_N_COLUMNS] BLOCK_TYPES      # with a BlockWriter: how the column lies in memory
+cdef uint8_t[V1_N_COLUMNS] NULLABLE
+for _column in NAMED_COLUMNS:
+    NULLABLE[<int>_column[0]] = <bint>_column[4]
+
+
+cdef int fills(int rows, tuple columns) except -1:
+    """State that code fills columns where they have a value: in these rows. check_columns compares."""
+    for number in columns:
+        FILLED[<int>number] |= <uint8_t>rows
+    return 0
+
+
+cdef int fills_blocks(int number, int arrow_type, BlockWriter writer) except -1:
+    """The same of a column that every row has, and that lies so in memory."""
+    BLOCK_WRITERS[number] = writer
+    BLOCK_TYPES[number] = <uint8_t>arrow_type
+    return fills(ALL_ROWS, (number,))
+
+
+def check_columns(tuple columns):
+    """Refuse columns that no code fills. The module does so when it is loaded.
+
+    columns: as NAMED_COLUMNS. Raises ImportError."""
+    cdef int number, k
+    for number, name, _, format_, nullable, levels, _ in columns:
+        for k, rows in enumerate(("frames of 0-x", "messages of 0-x", "frames of 1.0", "messages of 1.0")):
+            if levels[k] == NEVER and FILLED[number] >> k & 1:
+                raise ImportError(f"code fills the column {name!r} for {rows}, which do not have it "
+                                  f"(spec/emitters/named_columns.py)")
+            if levels[k] != NEVER and not FILLED[number] >> k & 1:
+                raise ImportError(f"no code fills the column {name!r} for {rows}: see docs/design.md, a column")
+        if not nullable and BLOCK_WRITERS[number] == NULL and number != COL_FRAME:
+            raise ImportError(f"the column {name!r} is not nullable, and no BlockWriter writes it for every row")
+        if BLOCK_WRITERS[number] != NULL and BLOCK_TYPES[number] != COLUMN_KINDS[format_]:
+            raise ImportError(f"the BlockWriter of the column {name!r} writes another type than {format_!r}")
+
+
+def named_columns():
+    """For tests: NAMED_COLUMNS."""
+    return NAMED_COLUMNS
+
 
 cdef dict BAD_ROW_MODES = {
     "PERMISSIVE": PERMISSIVE, "DROPMALFORMED": DROPMALFORMED, "FAILFAST": FAILFAST}

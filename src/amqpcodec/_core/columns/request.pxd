@@ -30,7 +30,7 @@ cdef class Request:
     cdef int n_wanted
     cdef bint any_property
     cdef bint views             # text and bytes are views
-    cdef bint texts             # some column's text is made while decoding, such as JSON
+    cdef bint texts             # some column is one that runs do not write, such as JSON text
     cdef list names             # of all columns of the table that may be too large
     cdef list keep
     cdef dict related           # other protocols' requests of the same columns

@@ -229,10 +229,9 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
             or r.masks == NULL):
         raise MemoryError
     formats = [None] * r.n
-    for name, k in COLUMN_NUMBERS.items():
-        formats[k] = FIXED_COLUMNS[name]
-    for name, k in plan.numbers.items():
-        formats[k] = plan.fixed[name]
+    for k, _, _, format_, _, _, _ in NAMED_COLUMNS:
+        if k < N_COLUMNS or plan.v1 != NULL:
+            formats[k] = format_
     r.names = [None] * r.n
     for name, _, k, _ in plan.structs:
         for i, child in enumerate(below[name]):
@@ -269,8 +268,10 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
             r.any_property = True
     if r.asked[COL_PROPERTIES_JSON] or r.asked[COL_RAW_HEADERS] or r.n_wanted:
         r.any_property = True
-    r.texts = (form or r.n_wanted or r.asked[COL_ARGUMENTS] or r.asked[COL_PROPERTIES_JSON]
-               or r.asked[COL_FRAME] or r.asked[COL_TYPE])
+    r.texts = form or r.n_wanted
+    for i in range(N_COLUMNS):
+        if r.asked[i] and not FILLED[i] & RUNS_0X:
+            r.texts = True
     for i in range(N_COLUMNS, r.picks):
         if r.asked[i] and r.names[i] == "properties.headers":
             r.texts = True
@@ -404,3 +405,7 @@ cdef object unknown_column(FramePlan plan, int level, str name, tuple own=None):
         more = ("and fields of performatives ('handle', 'attach.source'), of header and properties "
                 "('properties.message_id') and application properties ('application_properties.n:long')")
     return ValueError(f"no column {name!r} at {level_name} level; {hint} {', '.join(names)}, {more}")
+
+
+# All that fill columns stand above.
+check_columns(NAMED_COLUMNS)

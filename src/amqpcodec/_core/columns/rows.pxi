@@ -101,11 +101,11 @@ cdef int append_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         return BAD_FRAME
     m = &s.methods[d - s.descs]
     picked = s.picked[d - s.descs]
-    if s.method != NULL:
-        status = append_bytes(s.table, s.method, row, d.name, m.name_n)
+    if s.asked[COL_METHOD] != NULL:
+        status = append_bytes(s.table, s.asked[COL_METHOD], row, d.name, m.name_n)
         if status < 0:
             return status
-    if s.arguments == NULL and not picked and not s.check:
+    if s.asked[COL_ARGUMENTS] == NULL and not picked and not s.check:
         return 0
     s.c.p += 4
     if read_arguments(d, &s.c, s.v, s.reading, &unusual) < 0:
@@ -116,12 +116,12 @@ cdef int append_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         status = append_picks(s, d, m, row)
         if status < 0:
             return status
-    if s.arguments != NULL:
-        status = text_begin(&text, s.arguments, s.input_end)
+    if s.asked[COL_ARGUMENTS] != NULL:
+        status = text_begin(&text, s.asked[COL_ARGUMENTS], s.input_end)
         if status == 0:
             status = write_arguments_json(s, d, m.field, &text)
         if status == 0:
-            status = data_commit(s.table, &text.out, s.arguments, row)
+            status = data_commit(s.table, &text.out, s.asked[COL_ARGUMENTS], row)
         if status < 0:
             return status
     return BAD_FRAME if s.fault.code != OK else 0
@@ -248,7 +248,7 @@ cdef int write_properties_json(Sink* s, const Desc* d, const FieldPlan* field, i
     """A JSON object of the properties that are there."""
     cdef JsonText text
     cdef bint first = True
-    cdef int i, status = text_begin(&text, s.properties_json, s.input_end)
+    cdef int i, status = text_begin(&text, s.asked[COL_PROPERTIES_JSON], s.input_end)
     if status < 0 or json_literal(&text, b"{", 1) < 0:
         return NO_MEMORY
     for i in range(d.n):
@@ -262,7 +262,7 @@ cdef int write_properties_json(Sink* s, const Desc* d, const FieldPlan* field, i
             return status
     if json_literal(&text, b"}", 1) < 0:
         return NO_MEMORY
-    return data_commit(s.table, &text.out, s.properties_json, row)
+    return data_commit(s.table, &text.out, s.asked[COL_PROPERTIES_JSON], row)
 
 
 cdef int append_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
@@ -281,8 +281,8 @@ cdef int append_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         s.fault.class_id = load16(s.c.p)
         return BAD_FRAME
     body_size = load64(s.c.p + 4)
-    if s.body_size != NULL and body_size <= HIGHEST_INT64:
-        if append_i64(s.body_size, row, <int64_t>body_size) < 0:
+    if s.asked[COL_BODY_SIZE] != NULL and body_size <= HIGHEST_INT64:
+        if append_i64(s.asked[COL_BODY_SIZE], row, <int64_t>body_size) < 0:
             return NO_MEMORY
     if not s.any_property and not s.check:
         return 0
@@ -291,24 +291,27 @@ cdef int append_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         return BAD_FRAME
     if AMQP_UNLIKELY(body_size > HIGHEST_INT64):
         note(s, NULL, 0, BAD_RANGE, b"body size", e.start + 11, body_size)
-    if s.properties != NULL and column_at(s.properties, row) < 0:
+    if s.asked[COL_PROPERTIES] != NULL and column_at(s.asked[COL_PROPERTIES], row) < 0:
         return NO_MEMORY
     field = s.methods[d - s.descs].field
     for i in range(d.n):
         if not s.v[i].present:
             continue
-        if AMQP_UNLIKELY(field[i].child == NO_CHILD) and s.properties != NULL:
+        if AMQP_UNLIKELY(field[i].child == NO_CHILD) and s.asked[COL_PROPERTIES] != NULL:
             note(s, d, i, BAD_COLUMN, s.version, e.start + 19, 0)
         c = s.table.column + field[i].child
         status = put_field(s, d, i, e.start + 19, c if c.asked else NULL, row)
         if status < 0:
             return status
-        if field[i].headers and (s.n_wanted or s.raw_headers != NULL):
+        if field[i].headers and (s.n_wanted or s.asked[COL_RAW_HEADERS] != NULL):
             status = append_wanted(s, d, i, s.v[i].p, s.v[i].n, row)
             if status < 0:
                 return status
-    if s.properties_json != NULL:
+    if s.asked[COL_PROPERTIES_JSON] != NULL:
         status = write_properties_json(s, d, field, row)
         if status < 0:
             return status
     return BAD_FRAME if s.fault.code != OK else 0
+
+
+fills(FRAMES_0X | MESSAGES_0X, (COL_METHOD, COL_ARGUMENTS, COL_PROPERTIES, COL_BODY_SIZE, COL_PROPERTIES_JSON))

@@ -98,6 +98,14 @@ cdef void run_undo(Run* run, int64_t row) noexcept nogil:
 
 # ---- the plan ----
 
+# Columns that every message has: what run_messages writes.
+cdef int16_t[7] EVERY_MESSAGE = [
+    COL_ROW, COL_OFFSET, COL_CHANNEL, COL_METHOD, COL_PROPERTIES, COL_BODY_SIZE, COL_BODY]
+
+# No message of a run has an error. With any other column there are no runs.
+fills(RUNS_0X, tuple(EVERY_MESSAGE) + (COL_RAW_HEADERS, COL_ERROR, COL_ERROR_OFFSET))
+
+
 cdef int run_signature(const Desc* d, const char** known, int n) noexcept nogil:
     """Which of the known signatures the fields have, or -1."""
     cdef int i, k
@@ -160,8 +168,8 @@ cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
             listed[i] = NULL
         if not run_fits(field[i].wire_type, listed[i]):
             return False
-        if field[i].headers and s.raw_headers != NULL:
-            listed[i] = s.raw_headers
+        if field[i].headers and s.asked[COL_RAW_HEADERS] != NULL:
+            listed[i] = s.asked[COL_RAW_HEADERS]
     # What the fields of a message may read too far: each at most a short string, or a table's entry.
     if s.total < 320 * <uint64_t>(d.n + properties.n + 2):
         return False
@@ -185,22 +193,19 @@ cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
         if not run_column(run, listed[i], s.rows, rows):
             return False
         run.property[i] = listed[i].fixed.p if listed[i] != NULL else NULL
-    if s.method != NULL:
+    if s.asked[COL_METHOD] != NULL:
         if not intern_name(s, <int>(plan - s.methods)):
             return False
         memcpy(run.name, s.names + 16 * (plan - s.methods), 16)
     # Those that every message has; a message without bytes has a body, too.
-    if not run_column(run, s.channel, s.rows, rows) or not run_column(run, s.method, s.rows, rows) \
-            or not run_column(run, s.body, s.rows, rows) or not run_column(run, s.row, s.rows, rows) \
-            or not run_column(run, s.offset, s.rows, rows) \
-            or not run_column(run, s.body_size, s.rows, rows) \
-            or not run_column(run, s.properties, s.rows, rows):
-        return False
-    run.channel = <int32_t*>s.channel.fixed.p if s.channel != NULL else NULL
-    run.body = s.body.fixed.p if s.body != NULL else NULL
-    run.row = <int64_t*>s.row.fixed.p if s.row != NULL else NULL
-    run.offset = <int64_t*>s.offset.fixed.p if s.offset != NULL else NULL
-    run.body_size = <int64_t*>s.body_size.fixed.p if s.body_size != NULL else NULL
+    for i in range(<int>(sizeof(EVERY_MESSAGE) // sizeof(int16_t))):
+        if not run_column(run, s.asked[EVERY_MESSAGE[i]], s.rows, rows):
+            return False
+    run.channel = <int32_t*>s.asked[COL_CHANNEL].fixed.p if s.asked[COL_CHANNEL] != NULL else NULL
+    run.body = s.asked[COL_BODY].fixed.p if s.asked[COL_BODY] != NULL else NULL
+    run.row = <int64_t*>s.asked[COL_ROW].fixed.p if s.asked[COL_ROW] != NULL else NULL
+    run.offset = <int64_t*>s.asked[COL_OFFSET].fixed.p if s.asked[COL_OFFSET] != NULL else NULL
+    run.body_size = <int64_t*>s.asked[COL_BODY_SIZE].fixed.p if s.asked[COL_BODY_SIZE] != NULL else NULL
     run.first = s.rows
     run.room = rows
     run.on = True
@@ -225,25 +230,21 @@ cdef bint run_column(Run* run, Column* c, int64_t row, int64_t rows) noexcept no
 cdef void run_end(Sink* s) noexcept nogil:
     """Tell the columns of their rows."""
     cdef Run* run = &s.run
-    cdef Column* c
     cdef int64_t row
     cdef int i
     run.on = False
     if s.rows > run.first:
         s.table.referred = True
-        if s.method != NULL:
+        if s.asked[COL_METHOD] != NULL:
             for row in range(run.first, s.rows):
-                copy_16(s.method.fixed.p + 16 * row, run.name)
+                copy_16(s.asked[COL_METHOD].fixed.p + 16 * row, run.name)
         for i in range(run.n_columns):
-            c = run.columns[i]
-            if c.nullable:
-                mark_rows(c, run.first, s.rows - run.first)
-            c.filled = s.rows
+            mark_rows(run.columns[i], run.first, s.rows - run.first)
 
 
 cdef bint intern_name(Sink* s, int k) noexcept nogil:
     """The view of a method's name, whose bytes stand once in the column's own."""
-    cdef Column* c = s.method
+    cdef Column* c = s.asked[COL_METHOD]
     cdef const MethodPlan* m = &s.methods[k]
     cdef uint8_t* view = s.names + 16 * k
     if view[0] != 0:

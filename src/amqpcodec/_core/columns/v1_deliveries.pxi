@@ -51,33 +51,31 @@ cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
     frames these are, or NULL: of one frame."""
     cdef V1Links* a = s.links
     cdef V1Piece* piece
-    cdef Column* c = s.frame
+    cdef Column* c = s.asked[COL_FRAME]
     cdef int64_t row = s.rows
     cdef Entry* to = &s.block[s.waiting]
     cdef uint8_t* w
     cdef uint32_t k
     cdef int status
-    if AMQP_LIKELY(a.single == NULL) and (AMQP_LIKELY(o == NULL) or v1_together(a, o)):
-        to[0] = e[0]
-        if o != NULL:
-            to.total = o.n_bytes
-        if AMQP_UNLIKELY(e.broken or e.no_channel):
-            s.unusual_block = True
+    cdef bint together = a.single == NULL and (o == NULL or v1_together(a, o))
+    if AMQP_UNLIKELY(not together and c != NULL):
+        status = flush_v1_places(s)
+        if status < 0:
+            return status
+        to = &s.block[0]
+    to[0] = e[0]
+    if AMQP_UNLIKELY(a.single != NULL):
+        to.total = <uint64_t>(a.single_end - a.single)
+    elif o != NULL:
+        to.total = o.n_bytes
+    if AMQP_UNLIKELY(e.broken or e.no_channel):
+        s.unusual_block = True
+    if AMQP_LIKELY(together or c == NULL):
         s.waiting += 1
         return 0
-    status = flush_v1_places(s)
+    status = write_rows(s, 1)
+    s.unusual_block = False
     if status < 0:
-        return status
-    if s.row != NULL and append_i64(s.row, row, e.row) < 0:
-        return NO_MEMORY
-    if s.offset != NULL and append_i64(s.offset, row, e.start - e.base) < 0:
-        return NO_MEMORY
-    if s.channel != NULL and not e.no_channel and append_i32(s.channel, row, e.channel) < 0:
-        return NO_MEMORY
-    if s.type != NULL and s.type_numbers[e.type] >= 0:
-        k = <uint32_t>s.type_numbers[e.type]
-        status = append_bytes(s.table, s.type, row, FRAME_TYPE_NAMES[k], FRAME_TYPE_BYTES[k])
-    if status < 0 or c == NULL:
         return status
     if s.borrow and own_frames(s) < 0:
         return NO_MEMORY
@@ -200,16 +198,16 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
     cdef bint position = False
     cdef int status = 0
     cdef Column* message = v1_asked(s, V1_COL_MESSAGE) if s.sectioned else NULL
-    if s.method != NULL:
-        status = append_bytes(s.table, s.method, s.rows, d.name, m.name_n)
+    if s.asked[COL_METHOD] != NULL:
+        status = append_bytes(s.table, s.asked[COL_METHOD], s.rows, d.name, m.name_n)
     if status == 0:
         status = put_v1_picks(s, d, m, list_, s.rows)
-    if status == 0 and s.arguments != NULL:
+    if status == 0 and s.asked[COL_ARGUMENTS] != NULL:
         status = put_v1_arguments(s, d, m, s.rows)
     if status == 0 and message != NULL:
         status = append_bytes(s.table, message, s.rows, payload, n)
-    if status == 0 and s.body != NULL and not s.sectioned:
-        status = append_bytes(s.table, s.body, s.rows, payload, n)     # columns of 0-9-1: all of the message
+    if status == 0 and s.asked[COL_BODY] != NULL and not s.sectioned:
+        status = append_bytes(s.table, s.asked[COL_BODY], s.rows, payload, n)     # columns of 0-9-1: all of the message
     if status < 0:
         return status
     if s.sections == 0 or (v[TRANSFER_MESSAGE_FORMAT].wire_type != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
@@ -271,8 +269,8 @@ cdef int drop_v1_delivery(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
     """A row of a delivery that will not be whole; s.fault says why. e: its first frame; o: NULL where there
     is no other."""
     cdef const V1Desc* d = s.v1.by_code[DESC_TRANSFER]
-    if s.method != NULL:
-        if append_bytes(s.table, s.method, s.rows, d.name, s.methods[d - s.v1.desc].name_n) < 0:
+    if s.asked[COL_METHOD] != NULL:
+        if append_bytes(s.table, s.asked[COL_METHOD], s.rows, d.name, s.methods[d - s.v1.desc].name_n) < 0:
             return NO_MEMORY
     return end_v1_row(s, e, o, BAD_FRAME)
 
@@ -404,3 +402,6 @@ cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcep
     if state:
         o.state = o.last
     return 0 if more else end_v1_open(s, o)
+
+
+fills(MESSAGES_V1, (V1_COL_MESSAGE,))

@@ -406,17 +406,17 @@ cdef int fast_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
             if AMQP_UNLIKELY(c.end - p < n):
                 return FALLS_BACK
             c.p = p + n
-            status = fast_bytes(t, s.body, at, p, <size_t>n) if s.body != NULL else 0
+            status = fast_bytes(t, s.asked[COL_BODY], at, p, <size_t>n) if s.asked[COL_BODY] != NULL else 0
         elif not s.sections >> i & 1:
             # Of a list or map of at most 255 bytes only where it ends.
             if (p[0] == CTOR_LIST8 or p[0] == CTOR_MAP8) and p[1] and c.end - p - 2 >= p[1]:
                 c.p = p + 2 + p[1]
                 continue
         elif i == SEC_HEADER or i == SEC_PROPERTIES:
-            to = s.properties
+            to = s.asked[COL_PROPERTIES]
             mask = s.properties_fields
             if i == SEC_HEADER:
-                to = v1_asked(s, V1_COL_HEADER_STRUCT)
+                to = v1_asked(s, V1_COL_HEADER)
                 mask = s.header_fields
             c.p = p
             status = fast_v1_fields(s, s.v1.by_code[SEC_FIRST_CODE + i], c, x,
@@ -426,7 +426,7 @@ cdef int fast_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
             if AMQP_UNLIKELY(status != 0):
                 return status
         elif i == SEC_APPLICATION_PROPERTIES and s.n_wanted == 0:
-            to = &t.column[V1_COL_APPLICATION]
+            to = &t.column[V1_COL_APPLICATION_PROPERTIES]
             if to.asked and to.form == FORM_JSON:
                 c.p = p
                 status = fast_v1_map(s, c, to, at)

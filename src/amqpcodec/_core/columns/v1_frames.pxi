@@ -28,7 +28,7 @@ cdef const V1Desc* read_v1_head(Sink* s, const Entry* e) noexcept nogil:
 
 cdef inline uint32_t v1_mask(const Sink* s, const V1Desc* d) noexcept nogil:
     """The fields of a performative that matter."""
-    return ~<uint32_t>0 if s.check or s.arguments != NULL else s.masks[d - s.v1.desc]
+    return ~<uint32_t>0 if s.check or s.asked[COL_ARGUMENTS] != NULL else s.masks[d - s.v1.desc]
 
 
 cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
@@ -43,11 +43,11 @@ cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         return BAD_FRAME
     m = &s.methods[d - s.v1.desc]
     mask = v1_mask(s, d)
-    if s.method != NULL:
-        status = append_bytes(s.table, s.method, row, d.name, m.name_n)
+    if s.asked[COL_METHOD] != NULL:
+        status = append_bytes(s.table, s.asked[COL_METHOD], row, d.name, m.name_n)
         if status < 0:
             return status
-    if mask == 0 and s.payload == NULL:
+    if mask == 0 and s.asked[COL_PAYLOAD] == NULL:
         return 0
     list_ = s.c.p
     verify_begin(s, &k)
@@ -60,10 +60,10 @@ cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         fail(&s.c, BAD_TRAILING, NULL, 0, 0)
         return BAD_FRAME
     status = put_v1_picks(s, d, m, list_, row)
-    if status == 0 and s.arguments != NULL:
+    if status == 0 and s.asked[COL_ARGUMENTS] != NULL:
         status = put_v1_arguments(s, d, m, row)
-    if status == 0 and s.payload != NULL and d.code == DESC_TRANSFER:
-        status = append_bytes(s.table, s.payload, row, s.c.p, <size_t>(s.c.end - s.c.p))
+    if status == 0 and s.asked[COL_PAYLOAD] != NULL and d.code == DESC_TRANSFER:
+        status = append_bytes(s.table, s.asked[COL_PAYLOAD], row, s.c.p, <size_t>(s.c.end - s.c.p))
     if status < 0:
         return status
     return BAD_FRAME if s.fault.code != OK else 0
@@ -86,10 +86,14 @@ cdef inline int append_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept n
     d = fast_v1_head(s, e)
     if AMQP_LIKELY(d != NULL):
         mask = v1_mask(s, d)
-        if AMQP_LIKELY(mask != 0) or s.payload != NULL:
+        if AMQP_LIKELY(mask != 0) or s.asked[COL_PAYLOAD] != NULL:
             status = fast_v1_performative(s, d, mask, place_of(row))
             if AMQP_LIKELY(status <= 0):
                 return status
             s.empty = empty
             table_rewind(s.table, 0, s.table.n, row)
     return slow_v1_frame(s, e, row)
+
+
+fills(FRAMES_V1 | MESSAGES_V1, (COL_METHOD, COL_ARGUMENTS))
+fills(FRAMES_V1, (COL_PAYLOAD,))

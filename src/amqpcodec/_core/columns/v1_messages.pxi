@@ -14,7 +14,7 @@ cdef int fast_v1_row(Sink* s, const Entry* e) noexcept nogil:
     cdef V1Links* a = s.links
     cdef const V1Desc* d = fast_v1_head(s, e)
     cdef const V1Value* v = s.fields
-    cdef Column* whole = v1_asked(s, V1_COL_MESSAGE) if s.sectioned else s.body
+    cdef Column* whole = v1_asked(s, V1_COL_MESSAGE) if s.sectioned else s.asked[COL_BODY]
     cdef RowPlace at = place_of(s.rows)
     cdef size_t n
     cdef int status
@@ -66,15 +66,15 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
         return end_v1_row(s, e, NULL, BAD_FRAME)
     m = &s.methods[d - s.v1.desc]
     mask = v1_row_mask(s, d)
-    if d.code != DESC_TRANSFER and s.method != NULL:
-        status = append_bytes(s.table, s.method, s.rows, d.name, m.name_n)
+    if d.code != DESC_TRANSFER and s.asked[COL_METHOD] != NULL:
+        status = append_bytes(s.table, s.asked[COL_METHOD], s.rows, d.name, m.name_n)
         if status < 0:
             return status
     list_ = s.c.p
     verify_begin(s, &k)
     if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
-        if d.code == DESC_TRANSFER and s.method != NULL:
-            status = append_bytes(s.table, s.method, s.rows, d.name, m.name_n)
+        if d.code == DESC_TRANSFER and s.asked[COL_METHOD] != NULL:
+            status = append_bytes(s.table, s.asked[COL_METHOD], s.rows, d.name, m.name_n)
             if status < 0:
                 return status
         return end_v1_row(s, e, NULL, BAD_FRAME)
@@ -96,7 +96,7 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
         elif d.code == DESC_CLOSE:
             v1_close_all(a)
     status = put_v1_picks(s, d, m, list_, s.rows)
-    if status == 0 and s.arguments != NULL:
+    if status == 0 and s.asked[COL_ARGUMENTS] != NULL:
         status = put_v1_arguments(s, d, m, s.rows)
     if status == 0 and s.fault.code != OK:
         status = BAD_FRAME

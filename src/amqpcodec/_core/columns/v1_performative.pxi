@@ -117,7 +117,7 @@ cdef inline uint8_t* v1_json_list(Sink* s, const V1Desc* d, const uint8_t* p, co
 cdef bint v1_may_run(const Sink* s) noexcept nogil:
     """Whether fields are asked for as JSON text, and none by itself."""
     cdef int i
-    if s.v1 == NULL or s.arguments == NULL:
+    if s.v1 == NULL or s.asked[COL_ARGUMENTS] == NULL:
         return False
     for i in range(s.v1.count):
         if s.masks[i]:
@@ -139,9 +139,9 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
 
     Nothing but what the bytes must answer is asked for each; columns learn of their new rows in the end.
     Whatever is unusual ends it with nothing written; the caller reads it by itself."""
-    cdef Column* to = s.arguments
-    cdef Column* method = s.method
-    cdef Column* payload = s.payload
+    cdef Column* to = s.asked[COL_ARGUMENTS]
+    cdef Column* method = s.asked[COL_METHOD]
+    cdef Column* payload = s.asked[COL_PAYLOAD]
     cdef const V1Desc* d
     cdef const MethodPlan* m
     cdef const uint8_t* p
@@ -221,7 +221,7 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
 cdef int fast_v1_both(Sink* s, const V1Desc* d, RowPlace at) noexcept nogil:
     """The fields at s.c as JSON text, which checks them all, and into their columns."""
     cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
-    cdef Column* to = s.arguments
+    cdef Column* to = s.asked[COL_ARGUMENTS]
     cdef const uint8_t* end
     cdef uint8_t* w
     # Deliveries are put together from any of them.
@@ -262,7 +262,7 @@ cdef int fast_v1_performative(Sink* s, const V1Desc* d, uint32_t mask, RowPlace 
     """A performative whose fields s.c is over, into the columns for it; then s.fields has them, at message level,
     and s.c is over what follows."""
     cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
-    cdef Column* to = s.arguments
+    cdef Column* to = s.asked[COL_ARGUMENTS]
     cdef int status
     if to == NULL:
         status = fast_v1_fields(s, d, &s.c, s.fields, mask, at)
@@ -270,8 +270,8 @@ cdef int fast_v1_performative(Sink* s, const V1Desc* d, uint32_t mask, RowPlace 
         status = fast_v1_both(s, d, at)
     if status == 0 and AMQP_UNLIKELY(s.c.p != s.c.end) and d.code != DESC_TRANSFER:
         return FALLS_BACK
-    if status == 0 and s.method != NULL:
-        status = fast_bytes(s.table, s.method, at, <const uint8_t*>m.name, m.name_n)
-    if status == 0 and s.payload != NULL and d.code == DESC_TRANSFER:
-        status = fast_bytes(s.table, s.payload, at, s.c.p, <size_t>(s.c.end - s.c.p))
+    if status == 0 and s.asked[COL_METHOD] != NULL:
+        status = fast_bytes(s.table, s.asked[COL_METHOD], at, <const uint8_t*>m.name, m.name_n)
+    if status == 0 and s.asked[COL_PAYLOAD] != NULL and d.code == DESC_TRANSFER:
+        status = fast_bytes(s.table, s.asked[COL_PAYLOAD], at, s.c.p, <size_t>(s.c.end - s.c.p))
     return status

@@ -1,56 +1,17 @@
 # Columns of AMQP 1.0: which there are, by their names, numbers and types.
 
-# They stand after the columns that all protocols have; the children of structs together.
+# The children of structs, together.
 cdef enum:
-    V1_COL_PROPERTIES = N_COLUMNS           # children
-    V1_COL_HEADER = V1_COL_PROPERTIES + PROPERTIES_FIELDS          # children
-    V1_COL_HEADER_STRUCT = V1_COL_HEADER + HEADER_FIELDS
-    V1_COL_DELIVERY_ANNOTATIONS
-    V1_COL_MESSAGE_ANNOTATIONS
-    V1_COL_APPLICATION
-    V1_COL_BODY_KIND
-    V1_COL_VALUE
-    V1_COL_FOOTER
-    V1_COL_MESSAGE
-    V1_PICKS
+    V1_PROPERTIES_CHILDREN = V1_N_COLUMNS
+    V1_HEADER_CHILDREN = V1_PROPERTIES_CHILDREN + PROPERTIES_FIELDS
+    V1_PICKS = V1_HEADER_CHILDREN + HEADER_FIELDS
 
 cdef enum:
     V1_NAME_ROOM = 32       # bytes that a performative's name is copied as; none is longer
 
-cdef dict V1_FIXED_COLUMNS = {
-    "row": "l", "offset": "l", "frame_type": "u", "channel": "i", "performative": "u", "method": "u",
-    "arguments": "u", "payload": "z", "header": "+s", "delivery_annotations": "u",
-    "message_annotations": "u", "properties": "+s", "application_properties": "u", "body_kind": "u",
-    "body": "z", "value": "u", "footer": "u", "message": "z", "frame": "z", "error": "u",
-    "error_offset": "l",
-}
-cdef dict V1_COLUMN_NUMBERS = {
-    "row": COL_ROW, "offset": COL_OFFSET, "frame_type": COL_TYPE, "channel": COL_CHANNEL,
-    "performative": COL_METHOD, "method": COL_METHOD, "arguments": COL_ARGUMENTS,
-    "payload": COL_PAYLOAD, "header": V1_COL_HEADER_STRUCT,
-    "delivery_annotations": V1_COL_DELIVERY_ANNOTATIONS,
-    "message_annotations": V1_COL_MESSAGE_ANNOTATIONS, "properties": COL_PROPERTIES,
-    "application_properties": V1_COL_APPLICATION, "body_kind": V1_COL_BODY_KIND, "body": COL_BODY,
-    "value": V1_COL_VALUE, "footer": V1_COL_FOOTER, "message": V1_COL_MESSAGE, "frame": COL_FRAME,
-    "error": COL_ERROR, "error_offset": COL_ERROR_OFFSET,
-}
-cdef tuple V1_FRAME_COLUMNS = (
-    "row", "offset", "frame_type", "channel", "performative", "arguments", "payload", "frame", "error",
-    "error_offset",
-)
-# Of both levels, and what only the other one has.
-cdef tuple V1_NOT_AT_LEVEL = (
-    ("header", "delivery_annotations", "message_annotations", "properties", "application_properties",
-     "body_kind", "body", "value", "footer", "message"),
-    ("payload",),
-)
-cdef tuple V1_MESSAGE_COLUMNS = (
-    ("row", "l"), ("channel", "i"), ("performative", "u"), ("handle", "l"), ("delivery_id", "l"),
-    ("delivery_tag", "z"), ("message_format", "l"), ("settled", "b"), ("header", "+s"),
-    ("delivery_annotations", "u"), ("message_annotations", "u"), ("properties", "+s"),
-    ("application_properties", "u"), ("body_kind", "u"), ("body", "z"), ("value", "u"),
-    ("footer", "u"), ("frame", "z"), ("error", "u"),
-)
+# As MESSAGE_ARGUMENTS.
+cdef tuple COLUMNS_V1 = columns_of(True, (
+    ("handle", "l"), ("delivery_id", "l"), ("delivery_tag", "z"), ("message_format", "l"), ("settled", "b")))
 
 # What is no scalar is JSON text; of properties an id or address of any type is a text of its own.
 cdef dict V1_FORMATS = {
@@ -121,7 +82,8 @@ cdef int plan_v1_steps(FramePlan plan, const uint16_t* targets, const Target* ta
     cdef int i, k, first
     for i in range(plan.count):
         d = &plan.v1.desc[i]
-        first = V1_COL_HEADER if d.code == DESC_HEADER else V1_COL_PROPERTIES if d.code == DESC_PROPERTIES else 0
+        first = (V1_HEADER_CHILDREN if d.code == DESC_HEADER else
+                 V1_PROPERTIES_CHILDREN if d.code == DESC_PROPERTIES else 0)
         for k in range(d.n):
             step = &out[plan.method[i].first + k]
             to = &target[targets[plan.method[i].first + k]]
@@ -151,11 +113,8 @@ cdef FramePlan make_v1_plan(V1Core protocol):
     cdef int i, k, n = 0
     cdef bytes key
     plan.keep = [protocol.name.encode(), protocol.descs]
-    plan.columns = tuple([(name, V1_FIXED_COLUMNS[name], ()) for name in V1_FRAME_COLUMNS])
-    plan.message_columns = V1_MESSAGE_COLUMNS
-    plan.fixed = V1_FIXED_COLUMNS
-    plan.numbers = V1_COLUMN_NUMBERS
-    plan.not_at_level = V1_NOT_AT_LEVEL
+    plan.fixed, plan.numbers, plan.not_at_level, columns, plan.message_columns = COLUMNS_V1
+    plan.columns = tuple([(name, format_, ()) for name, format_ in columns])
     plan.wanted = "application_properties."
     plan.formats = V1_FORMATS
     plan.type_names = <const char**>V1_NAMES
@@ -168,8 +127,8 @@ cdef FramePlan make_v1_plan(V1Core protocol):
     plan.related = {}
     plan.children = ()
     plan.structs = (
-        ("properties", COL_PROPERTIES, V1_COL_PROPERTIES, v1_struct_columns(types.by_code[DESC_PROPERTIES])),
-        ("header", V1_COL_HEADER_STRUCT, V1_COL_HEADER, v1_struct_columns(types.by_code[DESC_HEADER])),
+        ("properties", COL_PROPERTIES, V1_PROPERTIES_CHILDREN, v1_struct_columns(types.by_code[DESC_PROPERTIES])),
+        ("header", V1_COL_HEADER, V1_HEADER_CHILDREN, v1_struct_columns(types.by_code[DESC_HEADER])),
     )
     for i in range(types.count):
         n += types.desc[i].n

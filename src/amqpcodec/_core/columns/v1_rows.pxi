@@ -205,7 +205,7 @@ cdef int put_v1_arguments(Sink* s, const V1Desc* d, const MethodPlan* m, int64_t
     cdef JsonText text
     cdef bint first = True
     cdef int i
-    cdef int status = text_begin(&text, s.arguments, s.input_end)
+    cdef int status = text_begin(&text, s.asked[COL_ARGUMENTS], s.input_end)
     if status < 0 or json_literal(&text, b"{", 1) < 0:
         return NO_MEMORY
     for i in range(d.n):
@@ -219,4 +219,4 @@ cdef int put_v1_arguments(Sink* s, const V1Desc* d, const MethodPlan* m, int64_t
             return status
     if json_literal(&text, b"}", 1) < 0:
         return NO_MEMORY
-    return data_commit(s.table, &text.out, s.arguments, row)
+    return data_commit(s.table, &text.out, s.asked[COL_ARGUMENTS], row)

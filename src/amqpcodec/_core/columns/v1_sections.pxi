@@ -12,16 +12,16 @@ cdef int v1_wanted_sections(Sink* s) noexcept nogil:
     """Those that some column takes something of, as a bit mask."""
     cdef Table* t = s.table
     cdef int i, mask = 0
-    for i in range(V1_COL_HEADER, V1_COL_HEADER_STRUCT):
-        s.header_fields |= <uint32_t>t.column[i].asked << (i - V1_COL_HEADER)
-    for i in range(V1_COL_PROPERTIES, V1_COL_HEADER):
-        s.properties_fields |= <uint32_t>t.column[i].asked << (i - V1_COL_PROPERTIES)
+    for i in range(HEADER_FIELDS):
+        s.header_fields |= <uint32_t>t.column[V1_HEADER_CHILDREN + i].asked << i
+    for i in range(PROPERTIES_FIELDS):
+        s.properties_fields |= <uint32_t>t.column[V1_PROPERTIES_CHILDREN + i].asked << i
     if s.check:
         return V1_ALL_SECTIONS
     mask |= (s.header_fields != 0) << SEC_HEADER | (s.properties_fields != 0) << SEC_PROPERTIES
     mask |= t.column[V1_COL_DELIVERY_ANNOTATIONS].asked << SEC_DELIVERY_ANNOTATIONS
     mask |= t.column[V1_COL_MESSAGE_ANNOTATIONS].asked << SEC_MESSAGE_ANNOTATIONS
-    mask |= (t.column[V1_COL_APPLICATION].asked or s.n_wanted != 0) << SEC_APPLICATION_PROPERTIES
+    mask |= (t.column[V1_COL_APPLICATION_PROPERTIES].asked or s.n_wanted != 0) << SEC_APPLICATION_PROPERTIES
     mask |= t.column[COL_BODY].asked << SEC_DATA
     mask |= t.column[V1_COL_VALUE].asked << SEC_AMQP_SEQUENCE | t.column[V1_COL_VALUE].asked << SEC_AMQP_VALUE
     mask |= t.column[V1_COL_FOOTER].asked << SEC_FOOTER
@@ -80,7 +80,7 @@ cdef int put_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole, in
     cdef V1Check k
     cdef Column* to
     cdef const uint8_t* list_ = c.p
-    cdef uint32_t mask = s.header_fields if first == V1_COL_HEADER else s.properties_fields
+    cdef uint32_t mask = s.header_fields if first == V1_HEADER_CHILDREN else s.properties_fields
     cdef int i, status
     if s.check:
         mask = ~<uint32_t>0
@@ -300,7 +300,7 @@ cdef int append_v1_variant(Sink* s, Column* c, int64_t row, const Cursor* map_, 
 
 cdef int put_v1_application(Sink* s, Cursor* c, int64_t row) noexcept nogil:
     """A verified map with application properties."""
-    cdef Column* to = v1_asked(s, V1_COL_APPLICATION)
+    cdef Column* to = v1_asked(s, V1_COL_APPLICATION_PROPERTIES)
     cdef Cursor inner
     cdef V1Value v
     cdef int status = 0
@@ -323,7 +323,7 @@ cdef int put_v1_application(Sink* s, Cursor* c, int64_t row) noexcept nogil:
 
 cdef int put_v1_data(Sink* s, Cursor* c, uint64_t most, int64_t row) noexcept nogil:
     """The bytes of verified data sections, joined. most: bytes that they cannot pass."""
-    cdef Column* to = s.body
+    cdef Column* to = s.asked[COL_BODY]
     cdef V1Value v
     cdef size_t used
     cdef int status
@@ -430,9 +430,9 @@ cdef int put_v1_message(Sink* s, const uint8_t* p, size_t n, const uint8_t* base
             v1_known(s.v1, &c)
             s.fault.method = d.name
             if i == SEC_HEADER:
-                status = put_v1_composite(s, d, &c, v1_asked(s, V1_COL_HEADER_STRUCT), V1_COL_HEADER, row)
+                status = put_v1_composite(s, d, &c, v1_asked(s, V1_COL_HEADER), V1_HEADER_CHILDREN, row)
             else:
-                status = put_v1_composite(s, d, &c, s.properties, V1_COL_PROPERTIES, row)
+                status = put_v1_composite(s, d, &c, s.asked[COL_PROPERTIES], V1_PROPERTIES_CHILDREN, row)
         else:
             status = check_v1_section(s, d, &c)
             if status == 0:
@@ -447,7 +447,7 @@ cdef int put_v1_section(Sink* s, int i, Cursor* c, uint64_t n, int64_t row) noex
     """A verified section (all of a kind) that is no composite. n: its bytes."""
     cdef Column* to
     if i == SEC_DATA:
-        return 0 if s.body == NULL else put_v1_data(s, c, n, row)
+        return 0 if s.asked[COL_BODY] == NULL else put_v1_data(s, c, n, row)
     if i == SEC_AMQP_SEQUENCE:
         return 0 if v1_asked(s, V1_COL_VALUE) == NULL else put_v1_sequences(s, c, row)
     c.p += 1
@@ -458,3 +458,8 @@ cdef int put_v1_section(Sink* s, int i, Cursor* c, uint64_t n, int64_t row) noex
                   V1_COL_MESSAGE_ANNOTATIONS if i == SEC_MESSAGE_ANNOTATIONS else
                   V1_COL_VALUE if i == SEC_AMQP_VALUE else V1_COL_FOOTER)
     return 0 if to == NULL else put_v1_text(s, c, to, row)
+
+
+fills(MESSAGES_V1, (
+    V1_COL_HEADER, V1_COL_DELIVERY_ANNOTATIONS, V1_COL_MESSAGE_ANNOTATIONS, COL_PROPERTIES,
+    V1_COL_APPLICATION_PROPERTIES, V1_COL_BODY_KIND, COL_BODY, V1_COL_VALUE, V1_COL_FOOTER))

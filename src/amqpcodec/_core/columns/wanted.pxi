@@ -25,8 +25,8 @@ cdef int append_wanted(Sink* s, const Desc* d, int i, const uint8_t* p, size_t n
     cdef const uint8_t* end = p + n
     cdef const Wanted* w
     cdef int k, status
-    if s.raw_headers != NULL:
-        status = append_bytes(s.table, s.raw_headers, row, p, n)
+    if s.asked[COL_RAW_HEADERS] != NULL:
+        status = append_bytes(s.table, s.asked[COL_RAW_HEADERS], row, p, n)
         if status < 0 or s.n_wanted == 0:
             return status
     memset(s.found, 0, <size_t>s.n_wanted * sizeof(uint8_t*))
@@ -147,3 +147,6 @@ cdef int put_wanted(Sink* s, const uint8_t* p, const Wanted* w, Column* c, int64
     elif large:
         return DOES_NOT_FIT
     return append_i64(c, row, number)
+
+
+fills(FRAMES_0X | MESSAGES_0X, (COL_RAW_HEADERS,))

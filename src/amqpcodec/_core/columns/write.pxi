@@ -1,18 +1,15 @@
-# Columns that every row has, written a block at a time.
+# Columns that every row has, written a block at a time, at both levels and for both families.
 
-cdef int write_types(Sink* s, int n) noexcept nogil:
-    cdef Column* c = s.type
-    cdef Entry* e = s.block
+cdef int write_types(Sink* s, Column* c, int n) noexcept nogil:
+    cdef const Entry* e = s.block
     cdef uint8_t* w
-    cdef int32_t* ends
+    cdef int32_t* ends = <int32_t*>c.fixed.p + s.rows + 1
     cdef size_t used
     cdef int i, k
     cdef int status
     status = data_room(s.table, c, 16 * <size_t>n)
     if status < 0:
         return status
-    if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
-        return NO_MEMORY
     if AMQP_UNLIKELY(s.unusual_block or c.arrow_type == AS_VIEW):
         for i in range(n):
             k = s.type_numbers[e[i].type]
@@ -22,46 +19,75 @@ cdef int write_types(Sink* s, int n) noexcept nogil:
                 if status < 0:
                     return status
         return 0
-    if c.filled < s.rows:
-        column_fill(c, s.rows)
     w = c.data.p
     used = c.used
-    ends = <int32_t*>c.fixed.p + s.rows + 1
     for i in range(n):
         k = s.type_numbers[e[i].type]
         copy_16(w + used, <const uint8_t*>FRAME_TYPE_NAMES[k])
         used += FRAME_TYPE_BYTES[k]
         ends[i] = <int32_t>used
     c.used = used
-    mark_rows(c, s.rows, n)
-    return 0
+    return mark_rows(c, s.rows, n)
 
 
-cdef int write_channels(Sink* s, int n) noexcept nogil:
-    cdef Column* c = s.channel
-    cdef Entry* e = s.block
-    cdef int32_t* out
+cdef int write_channels(Sink* s, Column* c, int n) noexcept nogil:
+    cdef const Entry* e = s.block
+    cdef int32_t* out = <int32_t*>c.fixed.p + s.rows
     cdef int i
-    if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
-        return NO_MEMORY
     if AMQP_UNLIKELY(s.unusual_block):
         for i in range(n):
             if not e[i].no_channel and append_i32(c, s.rows + i, e[i].channel) < 0:
                 return NO_MEMORY
         return 0
-    if c.filled < s.rows:
-        column_fill(c, s.rows)
-    out = <int32_t*>c.fixed.p + s.rows
     for i in range(n):
         out[i] = e[i].channel
-    mark_rows(c, s.rows, n)
+    return mark_rows(c, s.rows, n)
+
+
+cdef int write_input_rows(Sink* s, Column* c, int n) noexcept nogil:
+    cdef int64_t* out = <int64_t*>c.fixed.p + s.rows
+    cdef int i
+    for i in range(n):
+        out[i] = s.block[i].row
+    return mark_rows(c, s.rows, n)
+
+
+cdef int write_offsets(Sink* s, Column* c, int n) noexcept nogil:
+    """In the input value."""
+    cdef int64_t* out = <int64_t*>c.fixed.p + s.rows
+    cdef int i
+    for i in range(n):
+        out[i] = s.block[i].start - s.block[i].base
+    return mark_rows(c, s.rows, n)
+
+
+fills_blocks(COL_ROW, AS_INT64, write_input_rows)
+fills_blocks(COL_OFFSET, AS_INT64, write_offsets)
+fills_blocks(COL_FRAME_TYPE, AS_TEXT, write_types)
+fills_blocks(COL_CHANNEL, AS_INT32, write_channels)
+fills(ALL_ROWS, (COL_FRAME,))       # write_frames, put_raw, put_v1_places
+
+
+cdef int write_rows(Sink* s, int n) noexcept nogil:
+    """The columns with a BlockWriter, for n rows from s.rows on, whose entries are in the block."""
+    cdef Column* c
+    cdef int i, status = 0
+    for i in range(s.n_written):
+        c = s.asked[s.written[i]]
+        if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
+            return NO_MEMORY
+        if c.filled < s.rows:
+            column_fill(c, s.rows)
+        status = BLOCK_WRITERS[s.written[i]](s, c, n)
+        if status < 0:
+            return status
     return 0
 
 
 cdef int write_frames(Sink* s, int n) noexcept nogil:
     """Frames that follow one another in an input that lives on stay where they are; else
     neighbours are copied together."""
-    cdef Column* c = s.frame
+    cdef Column* c = s.asked[COL_FRAME]
     cdef Entry* e = s.block
     cdef int32_t* ends
     cdef const uint8_t* p
@@ -100,7 +126,7 @@ cdef int write_frames(Sink* s, int n) noexcept nogil:
 
 cdef int own_frames(Sink* s) noexcept nogil:
     """From here on the column has to be a copy."""
-    cdef Column* c = s.frame
+    cdef Column* c = s.asked[COL_FRAME]
     s.borrow = False
     c.data_hint = <size_t>s.total + SLACK
     if c.borrowed != NULL:
@@ -112,7 +138,7 @@ cdef int own_frames(Sink* s) noexcept nogil:
 
 
 cdef int copy_frames(Sink* s, Entry* e, int n, int32_t* ends) noexcept nogil:
-    cdef Column* c = s.frame
+    cdef Column* c = s.asked[COL_FRAME]
     cdef Entry* end = e + n
     cdef const uint8_t* start
     cdef uint64_t size = 0
@@ -140,43 +166,7 @@ cdef int copy_frames(Sink* s, Entry* e, int n, int32_t* ends) noexcept nogil:
     return 0
 
 
-cdef int write_places(Sink* s, int n) noexcept nogil:
-    """Input row, and offset in the input value."""
-    cdef Entry* e = s.block
-    cdef int64_t* rows = NULL
-    cdef int64_t* offsets = NULL
-    cdef Column* c = s.row
-    cdef int i
-    if c != NULL:
-        if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
-            return NO_MEMORY
-        rows = <int64_t*>c.fixed.p + s.rows
-        c.filled += n
-    c = s.offset
-    if c != NULL:
-        if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
-            return NO_MEMORY
-        offsets = <int64_t*>c.fixed.p + s.rows
-        c.filled += n
-    if rows != NULL and offsets != NULL:
-        for i in range(n):
-            rows[i] = e[i].row
-            offsets[i] = e[i].start - e[i].base
-    elif rows != NULL:
-        for i in range(n):
-            rows[i] = e[i].row
-    elif offsets != NULL:
-        for i in range(n):
-            offsets[i] = e[i].start - e[i].base
-    return 0
-
-
 cdef int write_block(Sink* s, int n) noexcept nogil:
-    cdef int status = write_places(s, n)
-    if status == 0 and s.channel != NULL:
-        status = write_channels(s, n)
-    if status == 0 and s.type != NULL:
-        status = write_types(s, n)
-    if status == 0 and s.frame != NULL:
-        status = write_frames(s, n)
-    return status
+    """Those, and the frames."""
+    cdef int status = write_rows(s, n)
+    return write_frames(s, n) if status == 0 and s.asked[COL_FRAME] != NULL else status

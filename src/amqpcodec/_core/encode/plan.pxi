@@ -22,9 +22,6 @@ cdef struct MethodSources:
     int n_foreign
     const Source** foreign  # columns of arguments that this method does not have
 
-# Accepted beside what is encoded: what batch.decode says of where a message came from.
-cdef frozenset IGNORED_COLUMNS = frozenset((
-    "row", "offset", "frame_type", "body_size", "frame", "error_offset"))
 cdef enum:
     KEPT_PLANS = 4          # of schemas that were encoded lately, for each protocol
 
@@ -182,11 +179,9 @@ cdef class EncodePlan:
 
     cdef tuple column_sources(self, str name):
         """(class id, index) of the properties that decode puts into a member of `properties`."""
-        for column, _, children in self.protocol.table["columns"]["frame"]:
-            if column == "properties":
-                for child, _, sources in children:
-                    if child == name:
-                        return tuple(sources)
+        for column, _, sources in self.protocol.table["property_columns"]:
+            if column == name:
+                return tuple(sources)
         return ()
 
     cdef int place_header(self, const Source* s, str name) except -1:

@@ -1,0 +1,117 @@
+"""Columns that have a name of their own, of both families: one line each, below.
+
+What a line leaves out is an error: of Python here, of Cython where code names the column, or of
+`check_columns` (`_core/columns/plan.pxi`) when `_columns` is loaded and no code says that it fills
+the column. How to add one: docs/design.md.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Named(NamedTuple):
+    """A column.
+
+    name: that of 0-x, and of 1.0 where v1_name is empty. arrow: its format in Arrow's C Data
+    Interface. nullable: False where every row has a value. levels: frames and messages of 0-x, then
+    those of 1.0: "d" it is there by default, "r" on request, "-" never. encode: what batch.encode
+    does with it: "reads", "ignores" or "refuses".
+    """
+
+    name: str
+    arrow: str
+    nullable: bool
+    levels: str
+    encode: str
+    v1_name: str = ""
+
+
+#: In the order in which they stand where nobody asks for other ones. Arguments that are columns by
+#: default at message level stand in the place of `arguments`.
+TABLE = (
+    Named("row", "l", False, "dddd", "ignores"),
+    Named("offset", "l", False, "drdr", "ignores"),
+    Named("frame_type", "u", True, "drdr", "ignores"),
+    Named("channel", "i", True, "dddd", "reads"),
+    Named("method", "u", True, "dddd", "reads", "performative"),
+    Named("arguments", "u", True, "drdr", "reads"),
+    Named("header", "+s", True, "---d", "reads"),
+    Named("delivery_annotations", "u", True, "---d", "reads"),
+    Named("message_annotations", "u", True, "---d", "reads"),
+    Named("properties", "+s", True, "dd-d", "reads"),
+    Named("body_size", "l", True, "dr--", "ignores"),
+    Named("application_properties", "u", True, "---d", "reads"),
+    Named("body_kind", "u", True, "---d", "reads"),
+    Named("payload", "z", True, "d-d-", "refuses"),
+    Named("body", "z", True, "-d-d", "reads"),
+    Named("value", "u", True, "---d", "reads"),
+    Named("footer", "u", True, "---d", "reads"),
+    Named("message", "z", True, "---r", "reads"),
+    Named("frame", "z", False, "drdd", "ignores"),
+    Named("error", "u", True, "dddd", "reads"),
+    Named("error_offset", "l", True, "drdr", "ignores"),
+    Named("properties_json", "u", True, "rr--", "reads"),
+    # The last one of 0-x: what is taken back of a bad property list begins here.
+    Named("properties.raw_headers", "z", True, "rr--", "refuses"),
+)
+
+
+def is_of_v1_alone(column: Named) -> bool:
+    """Whether 0-x has no such column: its number comes after theirs, among those of 1.0."""
+    return column.levels.startswith("--")
+
+
+def number_of(column: Named) -> str:
+    """The name of a column's number."""
+    prefix = "V1_COL_" if is_of_v1_alone(column) else "COL_"
+    return prefix + column.name.rsplit(".", 1)[-1].upper()
+
+
+def emit_named_columns() -> str:
+    """Source of ``_gen/named_columns.pxi``."""
+    check(TABLE)
+    lines = [
+        "# As `Named` there, with numbers: of a level 0 is never, 1 on request, 2 by default.",
+        "",
+    ]
+    lines += ["cdef tuple NAMED_COLUMNS = ("]
+    for column in TABLE:
+        levels = ", ".join(str("-rd".index(level)) for level in column.levels)
+        lines.append(
+            f'    ({number_of(column)}, "{column.name}", "{column.v1_name or column.name}", '
+            f'"{column.arrow}", {column.nullable}, ({levels}), "{column.encode}"),'
+        )
+    return "\n".join([*lines, ")"]) + "\n"
+
+
+def emit_column_numbers() -> str:
+    """Source of ``_gen/named_columns.pxd``."""
+    legacy = [number_of(column) for column in TABLE if not is_of_v1_alone(column)]
+    own = [number_of(column) for column in TABLE if is_of_v1_alone(column)]
+    lines = [
+        "# Numbers of columns. The children of properties come after N_COLUMNS, of AMQP 1.0 after"
+    ]
+    lines += ["# its own columns.", "cdef enum:", *(f"    {name}" for name in legacy)]
+    lines += ["    N_COLUMNS", "", "cdef enum:", f"    {own[0]} = N_COLUMNS"]
+    lines += [*(f"    {name}" for name in own[1:]), "    V1_N_COLUMNS"]
+    return "\n".join(lines) + "\n"
+
+
+def check(table: tuple[Named, ...]) -> None:
+    """Refuse lines that nothing below could be made of.
+
+    Raises:
+        ValueError: with the line's name, and what is wrong with it.
+    """
+    names: list[str] = []
+    for column in table:
+        names += {column.name, column.v1_name} - {""}
+        if len(column.levels) != 4 or set(column.levels) - set("-rd") or column.levels == "----":
+            raise ValueError(f"{column.name}: levels is four of d, r and -, not {column.levels!r}")
+        if column.encode not in ("reads", "ignores", "refuses"):
+            raise ValueError(f"{column.name}: encode is reads, ignores or refuses")
+        if not column.nullable and "-" in column.levels:
+            raise ValueError(f"{column.name}: not nullable, though it is not at every level")
+    if len(names) != len(set(names)):
+        raise ValueError(f"a column is there twice: {', '.join(names)}")
