@@ -18,7 +18,11 @@ sys.path[:0] = [str(ROOT / "src"), str(HERE)]
 from emitters.columns import emit_columns  # noqa: E402
 from emitters.constants import emit_constants  # noqa: E402
 from emitters.fast import emit_fast  # noqa: E402
-from emitters.named_columns import emit_column_numbers, emit_named_columns  # noqa: E402
+from emitters.named_columns import (  # noqa: E402
+    emit_capture_columns,
+    emit_column_numbers,
+    emit_named_columns,
+)
 from emitters.oasis_compact import emit_oasis_compact  # noqa: E402
 from emitters.oasis_constants import emit_oasis_declarations, emit_oasis_header  # noqa: E402
 from emitters.oasis_stubs import emit_oasis_stubs  # noqa: E402
@@ -70,6 +74,7 @@ def outputs() -> dict[Path, str]:
     files[GEN / "columns.pxi"] = head + "\n" + emit_columns(list(protocols.values()))
     files[GEN / "fast.pxi"] = head + "\n" + emit_fast(list(protocols.values()))
     head = banner([HERE / "emitters" / "named_columns.py"])
+    files[GEN / "capture_columns.pxi"] = head + "\n" + emit_capture_columns()
     files[GEN / "named_columns.pxd"] = head + "\n" + emit_column_numbers()
     files[GEN / "named_columns.pxi"] = head + "\n" + emit_named_columns()
     overlays = HERE / "overlays.xml"

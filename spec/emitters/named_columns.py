@@ -57,6 +57,38 @@ TABLE = (
 )
 
 
+class Captured(NamedTuple):
+    """A column of captures alone, which tells where a row is from.
+
+    default: whether it is there where nobody asks for others.
+    """
+
+    name: str
+    arrow: str
+    nullable: bool
+    default: bool
+
+
+#: In the order in which they stand, before those of frames.
+CAPTURED = (
+    Captured("file", "u", False, True),
+    Captured("connection", "u", False, True),
+    Captured("connection_index", "i", False, True),
+    Captured("direction", "u", False, True),
+    Captured("timestamp", "tsu:UTC", True, True),
+    Captured("timestamp_last", "tsu:UTC", True, True),
+    Captured("src", "u", False, True),
+    Captured("dst", "u", False, True),
+    Captured("packet_offset", "l", False, True),
+    Captured("position", "i", False, True),
+    Captured("flags", "+l", False, True),
+    Captured("timestamp_ns", "l", True, False),
+    Captured("packet", "l", False, False),
+    Captured("file_index", "l", False, False),
+    Captured("peer", "u", True, False),
+)
+
+
 def is_of_v1_alone(column: Named) -> bool:
     """Whether 0-x has no such column: its number comes after theirs, among those of 1.0."""
     return column.levels.startswith("--")
@@ -96,6 +128,15 @@ def emit_column_numbers() -> str:
     lines += ["    N_COLUMNS", "", "cdef enum:", f"    {own[0]} = N_COLUMNS"]
     lines += [*(f"    {name}" for name in own[1:]), "    V1_N_COLUMNS"]
     return "\n".join(lines) + "\n"
+
+
+def emit_capture_columns() -> str:
+    """Source of ``_gen/capture_columns.pxi``."""
+    lines = ["# Columns of captures, by number: name, format, nullable, there by default."]
+    lines += ["cdef enum:", *(f"    CAP_{column.name.upper()}" for column in CAPTURED)]
+    lines += ["    N_CAPTURE_COLUMNS", "", "cdef tuple CAPTURE_COLUMNS = ("]
+    lines += [f"    {tuple(column)},".replace("'", '"') for column in CAPTURED]
+    return "\n".join([*lines, ")"]) + "\n"
 
 
 def check(table: tuple[Named, ...]) -> None:

@@ -61,6 +61,9 @@ class CaptureRows:
     def fill(self) -> CaptureBatch:
         """The batch, made by the first call. One thread at a time."""
 
+def check_columns(columns: tuple[tuple[str, str, bool, bool], ...]) -> None:
+    """Refuse columns that no code fills. The module does so when it is loaded."""
+
 def capture_schema(
     protocol: Protocol | V1Core,
     fields: Iterable[str] | None,

@@ -31,7 +31,7 @@ from amqpcodec._v1 cimport (
     V1Value,
 )
 from amqpcodec._columns cimport (
-    append_i64, append_bytes, ArrowArray, AS_TEXT, begin_array,
+    append_i64, append_bytes, ArrowArray, AS_INT32, AS_INT64, AS_TEXT, begin_array,
     COL_ERROR, COL_FRAME, Column, column_grow, COLUMN_KINDS, Columns, copy_16, data_grow, data_promise,
     export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan,
     free_array_capsule, LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, PERMISSIVE,
@@ -66,6 +66,7 @@ include "_core/capture/ends.pxi"
 include "_core/capture/order.pxi"
 include "_core/capture/names.pxi"
 include "_core/capture/state.pxi"
+include "_gen/capture_columns.pxi"
 include "_core/capture/batch.pxi"
 include "_core/capture/packets.pxi"
 include "_core/capture/protocols.pxi"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import _columns, batch, v0_9_1, v1_0
+from amqpcodec import _capture, _columns, batch, v0_9_1, v1_0
 from spec.emitters import named_columns
 
 pa = pytest.importorskip("pyarrow")
@@ -154,3 +154,10 @@ def test_a_line_that_is_wrong_is_refused(line: named_columns.Named, message: str
     named_columns.check(named_columns.TABLE)
     with pytest.raises(ValueError, match=message):
         named_columns.check((*named_columns.TABLE, line))
+
+
+def test_columns_of_captures_that_the_code_does_not_fill_are_refused() -> None:
+    lines = tuple(tuple(line) for line in named_columns.CAPTURED)
+    _capture.check_columns(lines)
+    with pytest.raises(ImportError, match="fills the column 'connection' of captures as 'l'"):
+        _capture.check_columns((lines[0], ("connection", "l", False, True)))

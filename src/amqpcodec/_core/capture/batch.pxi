@@ -1,30 +1,5 @@
 # Rows of a capture to a batch of Arrow columns: those of the frames, and those that tell where they are from.
 
-cdef tuple CAPTURE_COLUMNS = (
-    ("file", "u", ()), ("connection", "u", ()), ("connection_index", "i", ()),
-    ("direction", "u", ()), ("timestamp", "tsu:UTC", ()), ("timestamp_last", "tsu:UTC", ()),
-    ("src", "u", ()), ("dst", "u", ()), ("packet_offset", "l", ()), ("position", "i", ()),
-    ("flags", "+l", (("item", "u", ()),)), ("timestamp_ns", "l", ()), ("packet", "l", ()),
-    ("file_index", "l", ()), ("peer", "u", ()),
-)
-cdef enum:
-    CAP_FILE
-    CAP_CONNECTION
-    CAP_INDEX
-    CAP_DIRECTION
-    CAP_TIME
-    CAP_TIME_LAST
-    CAP_SRC
-    CAP_DST
-    CAP_PACKET_OFFSET
-    CAP_POSITION
-    CAP_FLAGS
-    CAP_TIME_NS             # this and what follows only on request
-    CAP_PACKET
-    CAP_FILE_INDEX
-    CAP_PEER
-    N_CAPTURE_COLUMNS
-
 cdef enum:
     TEXT_PAD = 32           # bytes after each text that may be copied with it
     ROWS_AT_ONCE = 256
@@ -50,25 +25,42 @@ cdef struct CapNames:
     size_t longest          # bytes
 
 
-cdef int fill_flags(Table* t, Table* items, const CapRow* row, int64_t at, int64_t n) noexcept nogil:
+# Writes a column: n rows from row `at` on, for which there is place. items: of the lists of flags.
+ctypedef int (*CaptureWriter)(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+                              const CapNames* names) noexcept nogil
+
+cdef CaptureWriter[N_CAPTURE_COLUMNS] CAPTURE_WRITERS
+cdef uint8_t[N_CAPTURE_COLUMNS] CAPTURE_TYPES       # how what they write lies in memory
+
+
+cdef int fills_rows(int k, int arrow_type, CaptureWriter writer) except -1:
+    """State that code fills a column, which lies so in memory. check_columns compares."""
+    CAPTURE_WRITERS[k] = writer
+    CAPTURE_TYPES[k] = <uint8_t>arrow_type
+    return 0
+
+
+cdef int fill_flags(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+                    const CapNames* names) noexcept nogil:
     """A list's offsets lie like those of a text with one byte an item."""
     cdef Column* c = &t.column[CAP_FLAGS]
     cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + at
     cdef int64_t i
-    cdef int k
+    cdef int flag
     for i in range(n):
         if AMQP_UNLIKELY(row[i].flags != 0):
-            for k in range(N_CAPTURED_FLAGS):
-                if row[i].flags >> k & 1:
-                    if append_bytes(items, &items.column[0], <int64_t>c.used, CAPTURE_FLAG_NAMES[k],
-                                    strlen(CAPTURE_FLAG_NAMES[k])) < 0:
+            for flag in range(N_CAPTURED_FLAGS):
+                if row[i].flags >> flag & 1:
+                    if append_bytes(items, &items.column[0], <int64_t>c.used, CAPTURE_FLAG_NAMES[flag],
+                                    strlen(CAPTURE_FLAG_NAMES[flag])) < 0:
                         return NO_MEMORY
                     c.used += 1
         ends[i] = <int32_t>c.used
-    return 0
+    return mark_rows(c, at, n)
 
 
-cdef int fill_texts(Table* t, int k, const CapRow* row, int64_t at, int64_t n, const CapNames* names) noexcept nogil:
+cdef int fill_texts(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+                    const CapNames* names) noexcept nogil:
     """A few texts, again and again: short ones are copied as they lie, with what pads them."""
     cdef Column* c = &t.column[k]
     cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + at
@@ -112,72 +104,120 @@ cdef int fill_texts(Table* t, int k, const CapRow* row, int64_t at, int64_t n, c
         w += size
         ends[i] = <int32_t>(w - start)
     c.used = <size_t>(w - start)
-    return 0
+    return mark_rows(c, at, n)
 
 
-cdef int fill_peers(Table* t, const CapRow* row, int64_t at, int64_t n, const CapText* text) noexcept nogil:
+cdef int fill_peers(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+                    const CapNames* names) noexcept nogil:
     """Null where no proxy said it."""
     cdef const CapText* one
     cdef int64_t i
     for i in range(n):
-        one = &text[4 * row[i].info + 3]
-        if one.n and append_bytes(t, &t.column[CAP_PEER], at + i, one.p, one.n) < 0:
+        one = &names.text[4 * row[i].info + 3]
+        if one.n and append_bytes(t, &t.column[k], at + i, one.p, one.n) < 0:
             return NO_MEMORY
     return 0
 
 
-cdef int fill_times(Column* c, int k, const CapRow* row, int64_t at, int64_t n) noexcept nogil:
+cdef int fill_times(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+                    const CapNames* names) noexcept nogil:
     """Null where the file has none."""
+    cdef Column* c = &t.column[k]
     cdef int64_t* out = <int64_t*>c.fixed.p + at
     cdef int64_t i, time
     cdef bint all_ = c.filled == at
     for i in range(n):
-        time = row[i].last_time if k == CAP_TIME_LAST else row[i].first_time
+        time = row[i].last_time if k == CAP_TIMESTAMP_LAST else row[i].first_time
         all_ &= time != NO_TIME
-        out[i] = time if k == CAP_TIME_NS else to_us(time)
+        out[i] = time if k == CAP_TIMESTAMP_NS else to_us(time)
     if all_:
-        mark_rows(c, at, n)
-        return 0
+        return mark_rows(c, at, n)
     for i in range(n):
-        time = row[i].last_time if k == CAP_TIME_LAST else row[i].first_time
-        if time != NO_TIME and append_i64(c, at + i, time if k == CAP_TIME_NS else to_us(time)) < 0:
+        time = row[i].last_time if k == CAP_TIMESTAMP_LAST else row[i].first_time
+        if time != NO_TIME and append_i64(c, at + i, time if k == CAP_TIMESTAMP_NS else to_us(time)) < 0:
             return NO_MEMORY
     return 0
 
 
-cdef int fill_capture_column(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
-                             const CapNames* names) noexcept nogil:
-    """n rows of one column, from row `at` on; there is place."""
-    cdef Column* c = &t.column[k]
-    cdef int32_t* narrow = <int32_t*>c.fixed.p + at
-    cdef int64_t* wide = <int64_t*>c.fixed.p + at
+cdef int fill_indexes(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+                      const CapNames* names) noexcept nogil:
+    cdef int32_t* out = <int32_t*>t.column[k].fixed.p + at
     cdef int64_t i
-    cdef int status = 0
-    if k == CAP_TIME or k == CAP_TIME_LAST or k == CAP_TIME_NS:
-        return fill_times(c, k, row, at, n)
-    if k == CAP_PEER:
-        return fill_peers(t, row, at, n, names.text)
-    if k == CAP_INDEX:
-        for i in range(n):
-            narrow[i] = names.info[row[i].info].index
-    elif k == CAP_POSITION:
-        for i in range(n):
-            narrow[i] = row[i].position
-    elif k == CAP_PACKET_OFFSET:
-        for i in range(n):
-            wide[i] = <int64_t>row[i].packet_at
-    elif k == CAP_PACKET:
-        for i in range(n):
-            wide[i] = <int64_t>row[i].packet
-    elif k == CAP_FILE_INDEX:
-        for i in range(n):
-            wide[i] = names.numbers[row[i].file]
-    elif k == CAP_FLAGS:
-        status = fill_flags(t, items, row, at, n)
-    else:
-        status = fill_texts(t, k, row, at, n, names)
-    c.filled = at + n
-    return status
+    for i in range(n):
+        out[i] = names.info[row[i].info].index
+    return mark_rows(&t.column[k], at, n)
+
+
+cdef int fill_positions(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+                        const CapNames* names) noexcept nogil:
+    cdef int32_t* out = <int32_t*>t.column[k].fixed.p + at
+    cdef int64_t i
+    for i in range(n):
+        out[i] = row[i].position
+    return mark_rows(&t.column[k], at, n)
+
+
+cdef int fill_offsets(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+                      const CapNames* names) noexcept nogil:
+    cdef int64_t* out = <int64_t*>t.column[k].fixed.p + at
+    cdef int64_t i
+    for i in range(n):
+        out[i] = <int64_t>row[i].packet_at
+    return mark_rows(&t.column[k], at, n)
+
+
+cdef int fill_packets(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+                      const CapNames* names) noexcept nogil:
+    cdef int64_t* out = <int64_t*>t.column[k].fixed.p + at
+    cdef int64_t i
+    for i in range(n):
+        out[i] = <int64_t>row[i].packet
+    return mark_rows(&t.column[k], at, n)
+
+
+cdef int fill_file_indexes(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+                           const CapNames* names) noexcept nogil:
+    cdef int64_t* out = <int64_t*>t.column[k].fixed.p + at
+    cdef int64_t i
+    for i in range(n):
+        out[i] = names.numbers[row[i].file]
+    return mark_rows(&t.column[k], at, n)
+
+
+fills_rows(CAP_FILE, AS_TEXT, fill_texts)
+fills_rows(CAP_CONNECTION, AS_TEXT, fill_texts)
+fills_rows(CAP_CONNECTION_INDEX, AS_INT32, fill_indexes)
+fills_rows(CAP_DIRECTION, AS_TEXT, fill_texts)
+fills_rows(CAP_TIMESTAMP, AS_INT64, fill_times)
+fills_rows(CAP_TIMESTAMP_LAST, AS_INT64, fill_times)
+fills_rows(CAP_SRC, AS_TEXT, fill_texts)
+fills_rows(CAP_DST, AS_TEXT, fill_texts)
+fills_rows(CAP_PACKET_OFFSET, AS_INT64, fill_offsets)
+fills_rows(CAP_POSITION, AS_INT32, fill_positions)
+fills_rows(CAP_FLAGS, AS_TEXT, fill_flags)
+fills_rows(CAP_TIMESTAMP_NS, AS_INT64, fill_times)
+fills_rows(CAP_PACKET, AS_INT64, fill_packets)
+fills_rows(CAP_FILE_INDEX, AS_INT64, fill_file_indexes)
+fills_rows(CAP_PEER, AS_TEXT, fill_peers)
+
+
+cdef int capture_type(str format_) except -1:
+    """How a column lies in memory: the offsets of a list are those of a text."""
+    return AS_TEXT if format_ == "+l" else COLUMN_KINDS[format_]
+
+
+def check_columns(tuple columns):
+    """Refuse columns that no code fills. The module does so when it is loaded.
+
+    columns: as CAPTURE_COLUMNS. Raises ImportError."""
+    cdef int k
+    for k, (name, format_, _, _) in enumerate(columns):
+        if CAPTURE_WRITERS[k] == NULL or CAPTURE_TYPES[k] != capture_type(format_):
+            raise ImportError(f"no code fills the column {name!r} of captures as {format_!r}: "
+                              f"see docs/design.md, a column")
+
+
+check_columns(CAPTURE_COLUMNS)
 
 
 cdef int fill_capture_columns(Table* t, Table* items, const CapRow* row, int64_t n,
@@ -191,7 +231,7 @@ cdef int fill_capture_columns(Table* t, Table* items, const CapRow* row, int64_t
     while at < n:
         some = min(n - at, <int64_t>ROWS_AT_ONCE)
         for k in range(N_CAPTURE_COLUMNS):
-            if t.column[k].asked and fill_capture_column(t, items, k, row + at, at, some, names) < 0:
+            if t.column[k].asked and CAPTURE_WRITERS[k](t, items, k, row + at, at, some, names) < 0:
                 return NO_MEMORY
         at += some
     return 0
@@ -353,7 +393,7 @@ cdef tuple choose_capture_columns(FramePlan plan, str level, object fields):
     if fields is None:
         columns = plan.message_columns if level == "message" else plan.columns
         frames = [column[0] for column in columns if column[0] != "row"]
-        order = list(range(CAP_TIME_NS)) + [-1] * len(frames)
+        order = [k for k, column in enumerate(CAPTURE_COLUMNS) if column[3]] + [-1] * len(frames)
         return frames, order
     if isinstance(fields, (str, bytes)):
         raise TypeError(f"fields takes names of columns in a list, not {type(fields).__name__}")
@@ -449,11 +489,10 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
         sides[0].n = sides[1].n = 6
         names.sides = sides
         for k in range(N_CAPTURE_COLUMNS):
-            out.table.column[k].nullable = k in (CAP_TIME, CAP_TIME_LAST, CAP_TIME_NS, CAP_PEER)
+            out.table.column[k].nullable = CAPTURE_COLUMNS[k][2]
             out.table.column[k].asked = k in order
             out.table.column[k].row_hint = n
-            format_ = CAPTURE_COLUMNS[k][1]
-            out.table.column[k].arrow_type = AS_TEXT if format_ == "+l" else COLUMN_KINDS[format_]
+            out.table.column[k].arrow_type = CAPTURE_TYPES[k]
         out.items.column[0].arrow_type = AS_TEXT
         out.items.column[0].asked = True
         with nogil:
@@ -583,12 +622,16 @@ cdef class CaptureRows:
         return self.batch
 
 
+cdef tuple CAPTURE_SCHEMA = tuple([
+    (name, format_, (("item", "u", ()),) if format_ == "+l" else ()) for name, format_, _, _ in CAPTURE_COLUMNS])
+
+
 cdef tuple capture_columns(tuple chosen, list order):
     """(name, format, children) of all columns, in order."""
     cdef list columns = []
     frames = iter(chosen)
     for k in order:
-        columns.append(next(frames) if k < 0 else CAPTURE_COLUMNS[k])
+        columns.append(next(frames) if k < 0 else CAPTURE_SCHEMA[k])
     return tuple(columns)
 
 
