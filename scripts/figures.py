@@ -135,6 +135,15 @@ def programs(cells: dict[str, dict[str, Any]]) -> str:
     return table(PROGRAMS_HEAD, rows) if rows else ""
 
 
+def gains(cells: dict[str, dict[str, Any]]) -> str:
+    """How many times less CPU time: a row for each client, a column for each direction."""
+    ways = list(dict.fromkeys(name.rsplit(" ", 1)[1] for name in cells))
+    clients = dict.fromkeys(name.rsplit(" ", 1)[0] for name in cells)
+    found = {name: f"{cell['gain']:.1f}×" for name, cell in cells.items()}
+    rows = [[client, *(found.get(f"{client} {way}", "") for way in ways)] for client in clients]
+    return table(["client", *ways], rows) if rows else ""
+
+
 def tables(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The tables, by their names."""
     rows = figures["rows"]
@@ -154,6 +163,7 @@ def tables(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
     ]
     yield "compared", table(["CPU time", "amqpcodec", *PEERS[:3]], compared)
     yield "programs", programs(figures.get("programs", {}))
+    yield "gains", gains(figures.get("programs", {}))
     for name, cells in figures["tables"].items():
         yield name, table(cells[0], cells[1:])
 

@@ -347,6 +347,7 @@ class Celery(Client):
             broker_transport_options={"confirm_publish": confirm},
             broker_connection_retry_on_startup=False,
             task_ignore_result=True,
+            task_default_delivery_mode="transient",  # a confirm does not wait for a disk
             task_default_queue=TASKS,
             task_create_missing_queues=True,
             worker_hijack_root_logger=False,

@@ -97,3 +97,13 @@ def test_what_a_measurement_of_programs_changes() -> None:
     assert {**changed, "programs": {}} == {**FIGURES, "programs": {}}
     page = "<!-- figures: programs -->\n<!-- end of figures -->"
     assert table in figures.written(page, changed)
+
+
+def test_gains_of_programs_are_columns_of_clients() -> None:
+    cells = {"py-amqp publish": {"gain": 1.75}, "Celery worker": {"gain": 1.22}}
+    assert figures.gains(cells).splitlines() == [
+        "| client | publish | worker |",
+        "|---|---|---|",
+        "| py-amqp | 1.8× |  |",
+        "| Celery |  | 1.2× |",
+    ]
