@@ -20,11 +20,11 @@ from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, bits_to_double, Buffer, buffer_free, buffer_init, buffer_extend,
     buffer_size, buffer_truncate,
     copy_bytes, Datetime, Decimal, double_to_bits, exact_small, exact_u64, INT_LIMITS,
-    load16, load32, load64, MAX_U32, Place, place_begin, put_byte, put_bytes, put_int, PyTypeObject, STACK_ROOM,
-    store32, UTC, utf8_bytes,
+    load16, load32, load64, MAX_U32, Place, place_begin, put_byte, put_bytes, put_int,
+    PyDateTime_DATE_GET_MICROSECOND, PyTypeObject, STACK_ROOM, store32, UTC, utf8_bytes,
 )
 from amqpcodec._v1 cimport (
-    PyDateTime_DATE_GET_MICROSECOND, PyLong_FromLongLong, PyLong_FromUnsignedLongLong, UUID,
+    PyLong_FromLongLong, PyLong_FromUnsignedLongLong, UUID,
     V1_EMPTY_LIMIT, v1_narrow, v1_open, v1_put_small_descriptor, v1_put_fixed, v1_put_number,
     v1_put_uuid_bytes, v1_read_uuid,
     v1_take_int, v1_take_moment,

@@ -23,18 +23,17 @@ from amqpcodec._gen.v1_constants cimport (
 )
 from amqpcodec._codec cimport (
     BAD_BODY_SIZE, BAD_CAPTURE, BAD_DEPTH, BAD_DIGITS, BAD_FRAME_SIZE, BAD_INCOMPLETE, BAD_OPEN, BAD_RANGE,
-    BAD_TRAILING, bits_to_double, bits_to_float, buffer_bytes, buffer_free, buffer_init,
-    buffer_truncate, checked_limit, copy_bytes, Datetime,
-    Decimal, DecodeError, DEPTH_LIMIT, double_to_bits, drop_bytes, encode_error, EncodeError,
-    EPOCH, exact_small, exact_u64, fault_text, FAULT_TEXT_SIZE, float_to_bits, FOREIGN_BYTES, FOREIGN_LEAST,
-    foreign_protocol, INT_LIMITS,
-    is_ascii, is_utf8, MessageClass, CLASS_ABSTRACT, class_check_type, class_describe, class_fill,
-    class_instance, class_metatype_object, class_new, CLASS_OF, class_of, class_store, class_track,
-    class_track_for, class_use, MessageObject, LastTime, MAX_U32, MODE_TYPED, moment_of_day, new_class, ByteView,
-    bytes_of, place_begin, place_text, PLAIN, put_bytes, Py_TYPE, PyTypeObject, repr_begin, repr_end, SCAN_BAD,
-    SCAN_FRAME, SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SCOPES, short_repr, SHORT_VALUE,
-    STACK_ROOM, store64, Stream, table_error, parse_channel, parse_frame_max, parse_bytes, parse_open_limit,
-    told_open_limit, TextCache, UTC, utf8_bytes, ValidationError, view_of_copy,
+    BAD_TRAILING, bits_to_double, bits_to_float, buffer_bytes, buffer_free, buffer_init, buffer_truncate, checked_limit,
+    copy_bytes, date_from_day, Datetime, Decimal, DecodeError, DEPTH_LIMIT, double_to_bits, drop_bytes, encode_error,
+    EncodeError, EPOCH, exact_small, exact_u64, fault_text, FAULT_TEXT_SIZE, float_to_bits, FOREIGN_BYTES,
+    FOREIGN_LEAST, foreign_protocol, INT_LIMITS, is_ascii, is_utf8, MessageClass, CLASS_ABSTRACT, class_check_type,
+    class_describe, class_fill, class_instance, class_metatype_object, class_new, CLASS_OF, class_of, class_store,
+    class_track, class_track_for, class_use, MessageObject, LastTime, MAX_U32, MODE_TYPED, moment_of_day, new_class,
+    ByteView, bytes_of, place_begin, place_text, PLAIN, put_bytes, Py_TYPE, PyDateTime_DATE_GET_MICROSECOND,
+    PyDateTime_DATE_GET_TZINFO, PyTypeObject, repr_begin, repr_end, SCAN_BAD, SCAN_FRAME, SCAN_MORE, SCOPE_CHANNEL,
+    SCOPE_CONNECTION, SCOPE_FRAME, SCOPES, seconds_of_datetime, short_repr, SHORT_VALUE, STACK_ROOM, store64, Stream,
+    table_error, parse_channel, parse_frame_max, parse_bytes, parse_open_limit, told_open_limit, TextCache, UTC,
+    utf8_bytes, ValidationError, view_of_copy,
 )
 
 from amqpcodec._codec import Frame, frame_replace

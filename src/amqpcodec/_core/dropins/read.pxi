@@ -13,7 +13,7 @@ cdef object naive_timestamp(uint64_t seconds):
     cdef uint32_t rest
     if seconds > LAST_SECOND:
         not_ours("unusual bytes")
-    civil_date(<uint32_t>(seconds // 86400), &year, &month, &day)
+    date_from_day(<uint32_t>(seconds // 86400) + EPOCH_DAY, &year, &month, &day)
     rest = <uint32_t>(seconds % 86400)
     return datetime_new(year, month, day, rest // 3600, rest // 60 % 60, rest % 60, 0, None)
 

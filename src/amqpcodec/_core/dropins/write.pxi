@@ -128,8 +128,6 @@ cdef int profile_seconds(object v, uint64_t* out) except -1:
     """Seconds since 1970 of a datetime; one without a zone is in UTC."""
     cdef object zone = datetime_tzinfo(v)
     cdef object seconds
-    cdef int64_t y, era
-    cdef uint32_t m, doy, yoe
     if zone is not None and zone is not UTC:
         # Other zones have code of their own, which could do anything to the table it stands in.
         zones = _modules.get("zoneinfo")
@@ -142,14 +140,7 @@ cdef int profile_seconds(object v, uint64_t* out) except -1:
         return check_rounding(v, out[0])
     if datetime_year(v) < 1970:
         not_ours("unusual value")
-    m = <uint32_t>datetime_month(v)
-    y = datetime_year(v) - (m <= 2)
-    era = y // 400
-    yoe = <uint32_t>(y - era * 400)
-    doy = (153 * (m - 3 if m > 2 else m + 9) + 2) // 5 + <uint32_t>datetime_day(v) - 1
-    out[0] = (<uint64_t>(era * 146097 + yoe * 365 + yoe // 4 - yoe // 100 + doy - 719468) * 86400
-              + <uint64_t>datetime_hour(v) * 3600 + <uint64_t>datetime_minute(v) * 60
-              + <uint64_t>datetime_second(v))
+    out[0] = <uint64_t>seconds_of_datetime(v)
     return check_rounding(v, out[0])
 
 

@@ -37,4 +37,19 @@ cdef inline PyObject* new_reference(object o) noexcept:
 
 cdef object make_timestamp(uint64_t seconds, TextCache* cache)
 cdef object moment_of_day(LastTime* last, uint64_t number, uint32_t second, int microsecond, bint keep)
-cdef void civil_date(uint32_t day, int* year, int* month, int* day_of_month) noexcept nogil
+
+cdef extern from "datetime.h":
+    int PyDateTime_GET_YEAR(object o)
+    int PyDateTime_GET_MONTH(object o)
+    int PyDateTime_GET_DAY(object o)
+    int PyDateTime_DATE_GET_HOUR(object o)
+    int PyDateTime_DATE_GET_MINUTE(object o)
+    int PyDateTime_DATE_GET_SECOND(object o)
+    int PyDateTime_DATE_GET_MICROSECOND(object o)
+    PyObject* PyDateTime_DATE_GET_TZINFO(object o)
+
+cdef inline int64_t seconds_of_datetime(object v) noexcept:
+    """Seconds since 1970 of the date and time of day that a datetime names; its zone does not count."""
+    return ((<int64_t>day_from_date(PyDateTime_GET_YEAR(v), PyDateTime_GET_MONTH(v), PyDateTime_GET_DAY(v))
+             - EPOCH_DAY) * 86400 + PyDateTime_DATE_GET_HOUR(v) * 3600
+            + PyDateTime_DATE_GET_MINUTE(v) * 60 + PyDateTime_DATE_GET_SECOND(v))

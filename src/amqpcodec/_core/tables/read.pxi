@@ -68,7 +68,7 @@ cdef object make_timestamp(uint64_t seconds, TextCache* cache):
         memset(last, 0, sizeof(LastTime))
     day = <uint32_t>(seconds // 86400)
     if last.day_number != day or last.year == 0:
-        civil_date(day, &last.year, &last.month, &last.day)
+        date_from_day(day + EPOCH_DAY, &last.year, &last.month, &last.day)
         last.day_number = day
     return moment_of_day(last, seconds, <uint32_t>(seconds - <uint64_t>day * 86400), 0, cache != NULL)
 
@@ -83,20 +83,6 @@ cdef inline object moment_of_day(LastTime* last, uint64_t number, uint32_t secon
         last.datetime = Py_NewRef(made)
         last.seconds = number
     return owned(made)
-
-
-cdef void civil_date(uint32_t day, int* year, int* month, int* day_of_month) noexcept nogil:
-    """The date of a day since 1970, counted from 0000-03-01 so that leap days come last in their year."""
-    cdef uint32_t era, doe, yoe, doy, mp
-    day += 719468
-    era = day // 146097
-    doe = day - era * 146097
-    yoe = (doe - doe // 1460 + doe // 36524 - doe // 146096) // 365
-    doy = doe - (365 * yoe + yoe // 4 - yoe // 100)
-    mp = (5 * doy + 2) // 153
-    month[0] = <int>mp + 3 if mp < 10 else <int>mp - 9
-    year[0] = <int>(yoe + era * 400) + (month[0] <= 2)
-    day_of_month[0] = <int>(doy - (153 * mp + 2) // 5 + 1)
 
 
 cdef object make_decimal(uint8_t scale, int32_t unscaled):

@@ -1,8 +1,6 @@
 # Field tables, Python values to bytes.
 
 from cpython.datetime cimport datetime as DatetimeType
-from cpython.datetime cimport (datetime_day, datetime_hour, datetime_minute, datetime_month,
-                               datetime_second, datetime_tzinfo, datetime_year)
 
 cdef enum:
     PATH_STEPS = 16         # the innermost ones that an error shows
@@ -151,22 +149,12 @@ cdef int take_decimal(object v, uint8_t* scale, int32_t* unscaled, Place* at) ex
 
 cdef bint seconds_fast(PyObject* o, uint64_t* out) except -1:
     """Seconds of an exact int, or of an exact datetime in UTC from 1970 on."""
-    cdef object v
-    cdef int64_t y, era
-    cdef uint32_t m, doy, yoe
-    v = <object>o
+    cdef object v = <object>o
     if type(v) is not Datetime:
         return exact_u64(o, out)
-    if datetime_tzinfo(v) is not UTC or datetime_year(v) < 1970:
+    if PyDateTime_DATE_GET_TZINFO(v) != <PyObject*>UTC or PyDateTime_GET_YEAR(v) < 1970:
         return False
-    m = <uint32_t>datetime_month(v)
-    y = datetime_year(v) - (m <= 2)
-    era = y // 400
-    yoe = <uint32_t>(y - era * 400)
-    doy = (153 * (m - 3 if m > 2 else m + 9) + 2) // 5 + <uint32_t>datetime_day(v) - 1
-    out[0] = (<uint64_t>(era * 146097 + yoe * 365 + yoe // 4 - yoe // 100 + doy - 719468) * 86400
-              + <uint64_t>datetime_hour(v) * 3600 + <uint64_t>datetime_minute(v) * 60
-              + <uint64_t>datetime_second(v))
+    out[0] = <uint64_t>seconds_of_datetime(v)
     return True
 
 

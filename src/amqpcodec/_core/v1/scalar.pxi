@@ -104,20 +104,6 @@ cdef int64_t V1_FIRST_MS = -62135596800000      # 0001-01-01
 cdef int64_t V1_LAST_MS = 253402300799999       # 9999-12-31T23:59:59.999
 
 
-cdef void v1_date(int64_t day, int* year, int* month, int* day_of_month) noexcept nogil:
-    """The date of a day since 0001-01-01, counted from 0000-03-01 so that leap days come last."""
-    cdef int64_t era, doe, yoe, doy, mp
-    day += 306
-    era = day // 146097
-    doe = day - era * 146097
-    yoe = (doe - doe // 1460 + doe // 36524 - doe // 146096) // 365
-    doy = doe - (365 * yoe + yoe // 4 - yoe // 100)
-    mp = (5 * doy + 2) // 153
-    month[0] = <int>(mp + 3 if mp < 10 else mp - 9)
-    year[0] = <int>(yoe + era * 400) + (month[0] <= 2)
-    day_of_month[0] = <int>(doy - (153 * mp + 2) // 5 + 1)
-
-
 cdef object v1_moment(V1Cache* cache, int64_t ms):
     """An aware UTC datetime; Timestamp where Python's calendar does not reach."""
     cdef LastTime none
@@ -134,7 +120,7 @@ cdef object v1_moment(V1Cache* cache, int64_t ms):
     day = <uint32_t>((ms - V1_FIRST_MS) // 86400000)     # not negative: no question how division rounds
     left = <uint32_t>((ms - V1_FIRST_MS) - <int64_t>day * 86400000)
     if last.day_number != day or last.year == 0:
-        v1_date(day, &last.year, &last.month, &last.day)
+        date_from_day(day, &last.year, &last.month, &last.day)
         last.day_number = day
     return moment_of_day(last, <uint64_t>ms, left // 1000, <int>(left % 1000) * 1000, cache != NULL)
 

@@ -29,15 +29,5 @@ cdef inline int v1_put_number(Buffer* b, uint8_t wire_type, uint64_t u) except -
 
 cdef int v1_take_int(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1
 
-cdef extern from "datetime.h":
-    int PyDateTime_GET_YEAR(object o)
-    int PyDateTime_GET_MONTH(object o)
-    int PyDateTime_GET_DAY(object o)
-    int PyDateTime_DATE_GET_HOUR(object o)
-    int PyDateTime_DATE_GET_MINUTE(object o)
-    int PyDateTime_DATE_GET_SECOND(object o)
-    int PyDateTime_DATE_GET_MICROSECOND(object o)
-    PyObject* PyDateTime_DATE_GET_TZINFO(object o)
-
 cdef int v1_take_moment(object v, uint64_t* out, Place* at) except -1
 cdef int v1_put_uuid_bytes(Buffer* b, object v) except -1

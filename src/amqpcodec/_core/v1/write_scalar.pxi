@@ -110,19 +110,8 @@ cdef int v1_take_int(object v, uint8_t wire_type, uint64_t* out, Place* at) exce
 
 cdef int v1_take_moment(object v, uint64_t* out, Place* at) except -1:
     """Milliseconds since 1970 UTC of an aware datetime (floored) or an int."""
-    cdef int64_t year, era, yoe, doy, days
-    cdef int month
     if type(v) is Datetime and PyDateTime_DATE_GET_TZINFO(v) == <PyObject*>UTC:
-        month = PyDateTime_GET_MONTH(v)
-        year = PyDateTime_GET_YEAR(v) - (month <= 2)
-        era = year // 400
-        yoe = year - era * 400
-        doy = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5 + PyDateTime_GET_DAY(v) - 1
-        days = era * 146097 + yoe * 365 + yoe // 4 - yoe // 100 + doy - 719468
-        out[0] = <uint64_t>((((days * 24 + PyDateTime_DATE_GET_HOUR(v)) * 60
-                              + PyDateTime_DATE_GET_MINUTE(v)) * 60
-                             + PyDateTime_DATE_GET_SECOND(v)) * 1000
-                            + PyDateTime_DATE_GET_MICROSECOND(v) // 1000)
+        out[0] = <uint64_t>(seconds_of_datetime(v) * 1000 + PyDateTime_DATE_GET_MICROSECOND(v) // 1000)
         return 0
     if isinstance(v, Datetime):
         if v.utcoffset() is None:

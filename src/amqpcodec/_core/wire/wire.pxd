@@ -23,6 +23,11 @@ cdef extern from "wire/wire.h" nogil:
     bint AMQP_UNLIKELY(bint x)
     void AMQP_ASSUME(bint x)
 
+cdef extern from "wire/date.h" nogil:
+    int EPOCH_DAY
+    uint32_t day_from_date(int year, int month, int day_of_month)
+    void date_from_day(uint32_t day, int* year, int* month, int* day_of_month)
+
 cdef extern from "wire/foreign.h" nogil:
     size_t FOREIGN_BYTES
     uint8_t FOREIGN_LEAST
