@@ -9,9 +9,8 @@ Root of the module: directives, what it uses of others, and its files in order; 
 cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
 from amqpcodec._gen.v1_constants cimport (
-    CATEGORY_ARRAY1, CATEGORY_COMPOUND1, CATEGORY_FIXED16, CATEGORY_VARIABLE1, CATEGORY_VARIABLE4,
-    CTOR_DECIMAL128, CTOR_FALSE, CTOR_LIST0, CTOR_NARROW, CTOR_NULL, CTOR_TRUE, CTOR_UINT0, CTOR_UUID,
-    CTOR_VBIN32, CTOR_VBIN8, CTOR_WIDE, CTOR_WIDTH, CTOR_WIRE_TYPE, DESC_TRANSFER, SEC_AMQP_SEQUENCE,
+    CTOR_DECIMAL128, CTOR_NARROW, CTOR_NULL, CTOR_TRUE, CTOR_UINT0, CTOR_UUID,
+    CTOR_VBIN32, CTOR_VBIN8, CTOR_WIDE, CTOR_WIRE_TYPE, DESC_TRANSFER, SEC_AMQP_SEQUENCE,
     SEC_AMQP_VALUE, SEC_APPLICATION_PROPERTIES, SEC_COUNT, SEC_DATA, SEC_DELIVERY_ANNOTATIONS,
     SEC_FIRST_CODE, SEC_FOOTER, SEC_HEADER, SEC_MESSAGE_ANNOTATIONS, SEC_PROPERTIES,
     TRANSFER_DELIVERY_ID, TRANSFER_HANDLE, TRANSFER_MESSAGE_FORMAT, TRANSFER_MORE, V1_ANY, V1_ARRAY,
@@ -20,19 +19,20 @@ from amqpcodec._gen.v1_constants cimport (
     V1_TIMESTAMP, V1_UBYTE, V1_UINT, V1_ULONG, V1_USHORT,
 )
 from amqpcodec._codec cimport (
-    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, atomic_add_, bits_to_double, Block, block_give, block_room, Buffer,
+    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, atomic_add_, Block, block_give, block_room, Buffer,
     buffer_bytes, buffer_commit, buffer_ensure, buffer_in_block, buffer_leave, buffer_put_byte, buffer_put_int,
     buffer_size, buffer_truncate, copy_bytes, Cursor, DEPTH_LIMIT, Desc, double_to_bits, EncodeError, Fault,
     FAULT_TEXT_SIZE, float_to_bits, FRAME_BODY, FRAME_END, FRAME_HEADER, FRAME_METHOD, HIGHEST_INT64, is_ascii,
     is_utf8, load16, load32, load64, MAX_FIELDS, MAX_U32, MODE_0_8, MODE_LETTER, MODE_NO_X, mode_of, MODE_OLD,
     NO_MEMORY, pool_use, PROPERTY_ALIASES, Protocol, put_bytes, put_envelope, SHAPES, store16, store32, store64,
-    parse_frame_max, store_uint, values_room, W_BIT, W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT,
+    parse_frame_max, values_room, W_BIT, W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT,
     W_SHORTSTR, W_TABLE, W_TIMESTAMP, WIRE_NAMES, write_arguments, write_properties,
 )
 from amqpcodec._v1 cimport (
-    v1_begin, v1_check, V1_DESCRIPTOR_BYTES, V1_EMPTY_LIMIT, V1_FRAME_AMQP, V1_FRAME_SASL, V1_HEAD_BYTES,
-    v1_known, V1_MAX_FIELDS, v1_narrow, V1_NO_FRAME, V1_NUMBER_BYTES, v1_put_head, v1_read, V1_SASL_FRAME,
-    v1_store_number, v1_store_small_descriptor, V1Check, V1Core, V1Desc, V1Op, V1Types, V1Value,
+    v1_begin, v1_check, V1_DESCRIPTOR_BYTES, V1_EMPTY_LIMIT, V1_FRAME_AMQP, V1_FRAME_SASL, V1_HEAD_BYTES, v1_known,
+    V1_MAX_FIELDS, V1_NO_FRAME, V1_NUMBER_BYTES, v1_join_items, v1_put_head, v1_read, V1_RUN_BYTES, V1_SASL_FRAME,
+    v1_store_head, v1_store_number, v1_store_run, v1_store_small_descriptor, V1Check, V1Core, V1Desc, V1Op, V1Types,
+    V1Value,
 )
 from amqpcodec._columns cimport (
     any_twice, append_bytes, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT, BAD_OFFSETS, Column, column_fill,
@@ -46,10 +46,14 @@ pool_use(shared_pool())
 
 include "_core/encode/input.pxi"
 include "_core/encode/text.pxi"
-include "_core/encode/json.pxi"
-include "_core/encode/table.pxi"
 include "_core/encode/plan.pxi"
 include "_core/encode/encoder.pxi"
+include "_core/encode/v1_value.pxi"
+include "_core/encode/v1_array.pxi"
+include "_core/encode/v1_text.pxi"
+include "_core/encode/values.pxi"
+include "_core/encode/json.pxi"
+include "_core/encode/arrow.pxi"
 include "_core/encode/fields.pxi"
 include "_core/encode/rows.pxi"
 include "_core/encode/steps.pxi"
@@ -57,11 +61,6 @@ include "_core/encode/look.pxi"
 include "_core/encode/numbers.pxi"
 include "_core/encode/write.pxi"
 include "_core/encode/fast.pxi"
-include "_core/encode/v1_value.pxi"
-include "_core/encode/v1_array.pxi"
-include "_core/encode/v1_text.pxi"
-include "_core/encode/v1_json.pxi"
-include "_core/encode/v1_arrow.pxi"
 include "_core/encode/v1_fields.pxi"
 include "_core/encode/v1_message.pxi"
 include "_core/encode/v1_rows.pxi"

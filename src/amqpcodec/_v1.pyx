@@ -10,7 +10,7 @@ cimport cython
 from cpython.long cimport PyLong_Check
 from cpython.number cimport PyIndex_Check
 from amqpcodec._gen.v1_constants cimport (
-    CTOR_ARRAY32, CTOR_BOOLEAN, CTOR_DECIMAL128, CTOR_LIST0, CTOR_LIST32,
+    CATEGORY_FIXED16, CTOR_ARRAY32, CTOR_BOOLEAN, CTOR_DECIMAL128, CTOR_LIST32,
     CTOR_LIST8, CTOR_LONG, CTOR_MAP32, CTOR_MAP8, CTOR_NULL, CTOR_SMALLUINT, CTOR_STR32_UTF8,
     CTOR_SYM32, CTOR_SYM8, CTOR_UBYTE, CTOR_UINT, CTOR_ULONG, CTOR_UUID, CTOR_VBIN32, CTOR_VBIN8,
     DESC_CLOSE, DESC_DETACH, DESC_END, DESC_RECEIVED, DESC_TRANSFER, SEC_AMQP_SEQUENCE,
@@ -18,17 +18,17 @@ from amqpcodec._gen.v1_constants cimport (
     SEC_FIRST_CODE, SEC_FOOTER, SEC_HEADER, SEC_MESSAGE_ANNOTATIONS, SEC_PROPERTIES, V1_ANY,
     V1_ARRAY, V1_BINARY, V1_CHAR, V1_COMPOSITE, V1_DECIMAL128, V1_DECIMAL32, V1_DECIMAL64,
     V1_DOUBLE, V1_FIELD_CACHED, V1_FIELD_MANDATORY, V1_FIELD_MULTIPLE, V1_FIELD_SECRET,
-    V1_FIELD_ULONG, V1_FLOAT, V1_LIST, V1_MAP, V1_MIN_MAX_FRAME, V1_NULL, V1_SHORT, V1_STRING,
+    V1_FIELD_ULONG, V1_FLOAT, V1_MAP, V1_MIN_MAX_FRAME, V1_NULL, V1_SHORT, V1_STRING,
     V1_SYMBOL, V1_TIMESTAMP, V1_UBYTE, V1_USHORT, V1_UUID,
 )
 from amqpcodec._codec cimport (
     BAD_BODY_SIZE, BAD_CAPTURE, BAD_DEPTH, BAD_DIGITS, BAD_FRAME_SIZE, BAD_INCOMPLETE, BAD_OPEN, BAD_RANGE,
-    BAD_TRAILING, bits_to_double, bits_to_float, buffer_bytes, buffer_free, buffer_init, buffer_truncate, checked_limit,
-    copy_bytes, date_from_day, Datetime, Decimal, DecodeError, DEPTH_LIMIT, double_to_bits, drop_bytes, encode_error,
+    BAD_TRAILING, bits_to_double, bits_to_float, buffer_bytes, buffer_ensure, buffer_free, buffer_init, checked_limit,
+    date_from_day, Datetime, Decimal, DecodeError, DEPTH_LIMIT, double_to_bits, drop_bytes, encode_error,
     EncodeError, EPOCH, exact_small, exact_u64, fault_text, FAULT_TEXT_SIZE, float_to_bits, FOREIGN_BYTES,
     FOREIGN_LEAST, foreign_protocol, INT_LIMITS, is_ascii, is_utf8, MessageClass, CLASS_ABSTRACT, class_check_type,
     class_describe, class_fill, class_instance, class_metatype_object, class_new, CLASS_OF, class_of, class_store,
-    class_track, class_track_for, class_use, MessageObject, LastTime, MAX_U32, MODE_TYPED, moment_of_day, new_class,
+    class_track, class_track_for, class_use, MessageObject, LastTime, MODE_TYPED, moment_of_day, new_class, NO_MEMORY,
     ByteView, bytes_of, place_begin, place_text, PLAIN, put_bytes, Py_TYPE, PyDateTime_DATE_GET_MICROSECOND,
     PyDateTime_DATE_GET_TZINFO, PyTypeObject, repr_begin, repr_end, SCAN_BAD, SCAN_FRAME, SCAN_MORE, SCOPE_CHANNEL,
     SCOPE_CONNECTION, SCOPE_FRAME, SCOPES, seconds_of_datetime, short_repr, SHORT_VALUE, STACK_ROOM, store64, Stream,
@@ -56,6 +56,7 @@ include "_core/v1/write.pxi"
 include "_core/v1/validate.pxi"
 include "_core/v1/classes.pxi"
 include "_core/v1/core.pxi"
+include "_core/v1/array.pxi"
 include "_core/v1/frame.pxi"
 include "_core/v1/stream.pxi"
 include "_core/v1/message.pxi"

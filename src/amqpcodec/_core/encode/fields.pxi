@@ -2,16 +2,6 @@
 
 # ---- one value ----
 
-cdef uint64_t highest_of(uint8_t wire_type) noexcept nogil:
-    if wire_type == W_OCTET:
-        return 0xFF
-    if wire_type == W_SHORT:
-        return 0xFFFF
-    if wire_type == W_LONG:
-        return MAX_U32
-    return ~<uint64_t>0
-
-
 cdef int check_shortstr(Refusal* r, const uint8_t* p, uint64_t n) noexcept nogil:
     if n > 255:
         return refuse(r, b"a shortstr takes at most 255 bytes, not %llu", NULL, n)
@@ -49,7 +39,7 @@ cdef int load_source(Encoder* e, uint8_t wire_type, const Source* s, int64_t i, 
         return 0
     if wire_type == W_TABLE:
         at = buffer_size(&e.scratch)
-        status = put_source_table(&e.scratch, s, i, e.mode, r)
+        status = put_source_table(e, s, i)
         n = buffer_size(&e.scratch) - at
         if status == 0 and n > MAX_U32:
             return refuse(r, b"a table takes at most 4294967295 bytes", NULL, 0)
@@ -86,22 +76,21 @@ cdef int json_field(Encoder* e, Json* j, uint8_t wire_type, AmqpValue* v, size_t
     cdef Buffer* b = &e.scratch
     cdef size_t at = buffer_size(b)
     cdef const uint8_t* p
-    cdef bint form = False
+    cdef uintptr_t dialect = e.mode
     cdef uint8_t tag
     cdef int status
     cdef uint64_t u
     cdef bint reference
     if wire_type == W_TABLE and not json_at(j, c'n'):
-        j.mode = e.mode
-        status = json_parse_pairs(b, j, 1, 0, &form)
+        status = json_table(e, j)
         v.n = <uint32_t>(buffer_size(b) - at)
         v.present = True
         kept[0] = at + 1
         return status
-    # By the letter `l` has 64 bits without a sign.
-    j.mode = MODE_LETTER
+    e.mode = MODE_LETTER        # by it `l` has 64 bits without a sign
     reference = wire_type == W_CONTENT and json_opens(j, b'"$reference"')
-    status = json_parse_value(b, j, 1)
+    status = json_value(e, j, 1)
+    e.mode = dialect
     if status == 0 and reference:
         status = json_require(j, c'}', b"the end of a reference")
     if status != 0:
@@ -141,26 +130,18 @@ cdef int json_field(Encoder* e, Json* j, uint8_t wire_type, AmqpValue* v, size_t
 cdef int json_fields(Encoder* e, const Desc* d, const Source* s, int64_t i, AmqpValue* v) noexcept nogil:
     """An object of fields by their names, as decode writes it."""
     cdef bint seen[MAX_FIELDS]
-    cdef const uint8_t* p = NULL
-    cdef uint64_t n = 0
     cdef Json j
-    cdef int k, status
+    cdef bint more = False
+    cdef int k = 0, status
     place_refusal(e, d, -1, s.name)
     if not (is_bytes(s) and s.text):
         return refuse(&e.refusal, b"takes JSON text, not %s", s.type, 0)
-    if bytes_at(s, i, &p, &n) < 0:
-        return BAD_OFFSETS
     memset(seen, 0, sizeof(seen))
-    status = json_begin(&j, p, n, e.mode, &e.refusal)
+    status = json_begin(&j, s, i, &e.refusal)
     if status == 0:
-        status = json_require(&j, c'{', b"an object")
-    if status != 0:
-        return status
-    if json_at(&j, c'}'):
-        j.p += 1
-        return json_end(&j)
-    while True:
-        status = json_field_name(e, &j, d, &k)
+        status = json_first(&j, c'{', c'}', b"an object", &more)
+    while status == 0 and more:
+        status = json_field_name(e, &j, d.field, d.n, &k)
         if status != 0:
             return status
         if seen[k]:
@@ -171,25 +152,5 @@ cdef int json_fields(Encoder* e, const Desc* d, const Source* s, int64_t i, Amqp
         if status != 0:
             return status
         place_refusal(e, d, -1, s.name)
-        json_skip(&j)
-        if json_at(&j, c'}'):
-            j.p += 1
-            return json_end(&j)
-        status = json_require(&j, c',', b"a comma or the end of an object")
-        if status != 0:
-            return status
-
-
-cdef int json_field_name(Encoder* e, Json* j, const Desc* d, int* k) noexcept nogil:
-    """A name and the colon after it."""
-    cdef Buffer* b = &e.scratch
-    cdef size_t at = buffer_size(b), n
-    cdef int status = json_parse_text(b, j)
-    if status != 0:
-        return status
-    n = buffer_size(b) - at
-    buffer_truncate(b, at)
-    for k[0] in range(d.n):
-        if strlen(d.field[k[0]]) == n and memcmp(d.field[k[0]], b.p, n) == 0:
-            return json_require(j, c':', b"a colon")
-    return json_refuse(j, b"JSON: a name that is none of its fields (before byte %llu)")
+        status = json_next(&j, c'}', &more)
+    return json_end(&j) if status == 0 else status

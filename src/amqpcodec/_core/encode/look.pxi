@@ -171,9 +171,9 @@ cdef int look_made(Encoder* e, FastPlan* h, FastStep* t, int64_t row, int n, uin
             return FALLS_BACK
         start = buffer_size(&e.scratch)
         if t.is_table:
-            status = put_source_table(&e.scratch, s, k, e.mode, &e.refusal)
+            status = put_source_table(e, s, k)
         else:
-            status = put_table_value(&e.scratch, s, k, e.mode, 1, &e.refusal)
+            status = arrow_value(e, s, k, 1)
         if status != 0:
             return NO_MEMORY if status == NO_MEMORY else FALLS_BACK
         at[i] = start

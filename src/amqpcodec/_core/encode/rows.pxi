@@ -165,9 +165,9 @@ cdef int load_headers(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
         if field < 0:
             return refuse(&e.refusal, b"has no headers", NULL, 0)
         any_ = True
-        status = put_table_name(b, h.name, h.name_n, &e.refusal)
+        status = put_name(e, h.name, h.name_n, False)
         if status == 0:
-            status = put_table_value(b, s, i, e.mode, 1, &e.refusal)
+            status = arrow_value(e, s, i, 1)
         if status != 0:
             return status
     if any_:

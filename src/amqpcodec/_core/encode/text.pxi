@@ -32,7 +32,6 @@ cdef struct Json:
     const uint8_t* p
     const uint8_t* end
     const uint8_t* start
-    uintptr_t mode          # dialect to write
     Refusal* refusal
 
 
@@ -82,6 +81,38 @@ cdef bint json_opens(Json* j, const char* key) noexcept nogil:
 
 cdef inline bint json_at(const Json* j, uint8_t c) noexcept nogil:
     return j.p < j.end and j.p[0] == c
+
+
+cdef inline bint json_word(Json* j, const char* word, size_t n) noexcept nogil:
+    """Step over a word, if it stands there."""
+    if <size_t>(j.end - j.p) < n or memcmp(j.p, word, n) != 0:
+        return False
+    j.p += n
+    return True
+
+
+# ---- arrays and objects ----
+
+cdef inline int json_first(Json* j, uint8_t begin, uint8_t end, const char* what, bint* more) noexcept nogil:
+    """The start of an array or object; whether anything is in it."""
+    cdef int status = json_require(j, begin, what)
+    if status != 0:
+        return status
+    more[0] = not json_at(j, end)
+    if not more[0]:
+        j.p += 1
+    return 0
+
+
+cdef inline int json_next(Json* j, uint8_t end, bint* more) noexcept nogil:
+    """After an item: its comma, or the end of the array or object."""
+    json_skip(j)
+    more[0] = not json_at(j, end)
+    if AMQP_LIKELY(more[0]):
+        return json_require(j, c',', b"a comma or the end of an array" if end == c']'
+                            else b"a comma or the end of an object")
+    j.p += 1
+    return 0
 
 
 # ---- text ----

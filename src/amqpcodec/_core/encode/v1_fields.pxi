@@ -15,6 +15,38 @@ cdef int v1e_refuse_type(Encoder* e, const V1Op* op, const Source* s) noexcept n
     return REFUSED
 
 
+# ---- values of any type ----
+
+cdef int v1e_map_column(Encoder* e, const Source* s, int64_t i, int depth, bint symbols) noexcept nogil:
+    """A map that is not null: of JSON text, a struct or a map."""
+    cdef Json j
+    cdef size_t at
+    cdef int status
+    if s.input_type == IN_STRUCT or s.input_type == IN_MAP:
+        return arrow_map(e, s, i, depth, symbols)
+    if not (is_bytes(s) and s.text):
+        return refuse(&e.refusal, b"a map takes JSON text, a map or a struct, not %s", s.type, 0)
+    at = buffer_size(&e.scratch)
+    status = json_begin(&j, s, i, &e.refusal)
+    if status == 0:
+        status = json_object(e, &j, depth, symbols)
+    if status == 0 and CTOR_WIRE_TYPE[e.scratch.start[at]] != V1_MAP:
+        return refuse(&e.refusal, b"takes a JSON object that is a map", NULL, 0)
+    return json_end(&j) if status == 0 else status
+
+
+cdef int v1e_any_column(Encoder* e, const Source* s, int64_t i, int depth) noexcept nogil:
+    """Any value that is not null: text is JSON, all else as its type says."""
+    cdef Json j
+    cdef int status
+    if not (is_bytes(s) and s.text):
+        return arrow_value(e, s, i, depth)
+    status = json_begin(&j, s, i, &e.refusal)
+    if status == 0:
+        status = json_value(e, &j, depth)
+    return json_end(&j) if status == 0 else status
+
+
 # ---- message ids and addresses ----
 
 cdef inline bint v1e_begins(const uint8_t* p, uint64_t n, const char* prefix, size_t length) noexcept nogil:
@@ -39,9 +71,9 @@ cdef int v1e_ulong_text(Buffer* b, const uint8_t* p, uint64_t n, Refusal* r) noe
 cdef int v1e_id_json(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
     """JSON text of a value of another type, which decode writes where one stands."""
     cdef Json j
-    cdef int status = json_begin(&j, p, n, 0, &e.refusal)
+    cdef int status = json_begin_bytes(&j, p, n, &e.refusal)
     if status == 0:
-        status = v1e_json(e, &j, 1)
+        status = json_value(e, &j, 1)
     return json_end(&j) if status == 0 else status
 
 
@@ -80,7 +112,7 @@ cdef int v1e_id(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept
     cdef int64_t v
     if is_bytes(s):
         if not s.text:
-            return v1e_arrow_bytes(&e.scratch, V1_BINARY, s, i, &e.refusal)
+            return arrow_bytes(e, V1_BINARY, s, i)
         if bytes_at(s, i, &p, &n) < 0:
             return BAD_OFFSETS
         return v1e_id_text(e, p, n)
@@ -119,9 +151,9 @@ cdef int v1e_many(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexce
             return BAD_OFFSETS
         if n == 0 or p[0] != c'[':
             return v1e_symbol(e, op, s, i)
-        status = v1e_json_column(e, s, i, &j)
+        status = json_begin(&j, s, i, &e.refusal)
         if status == 0:
-            status = v1e_json_symbols(b, op, &j)
+            status = v1e_json_symbols(e, op, &j)
         return json_end(&j) if status == 0 else status
     if not IN_LIST <= s.input_type <= IN_FIXED_LIST:
         return v1e_refuse_type(e, op, s)
@@ -147,7 +179,7 @@ cdef int v1e_typed(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
     cdef int status
     if not (is_bytes(s) and s.text):
         return v1e_refuse_type(e, op, s)
-    status = v1e_json_column(e, s, i, &j)
+    status = json_begin(&j, s, i, &e.refusal)
     if status == 0:
         status = v1e_json_field(e, op, &j, 1)
     return json_end(&j) if status == 0 else status
@@ -165,7 +197,7 @@ cdef int v1e_field(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
     if wire_type == V1_STRING or wire_type == V1_BINARY:
         if not is_bytes(s):
             return v1e_refuse_type(e, op, s)
-        return v1e_arrow_bytes(b, wire_type, s, i, &e.refusal)
+        return arrow_bytes(e, wire_type, s, i)
     if wire_type == V1_SYMBOL:
         return v1e_symbol(e, op, s, i)
     if wire_type == V1_ANY:

@@ -53,7 +53,7 @@ cdef int v1e_single_properties(Encoder* e, int64_t row) noexcept nogil:
         v1e_place(e, e.v1.types.by_code[SEC_FIRST_CODE + SEC_APPLICATION_PROPERTIES], -1, h.column)
         status = v1e_run(b, V1_STRING, h.name, h.name_n, &e.refusal)
         if status == 0:
-            status = v1e_arrow(e, s, i, 2)
+            status = arrow_value(e, s, i, 2)
         count += 2
     if status == 0 and count == 0:
         buffer_truncate(b, at - 3)
@@ -146,17 +146,17 @@ cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
     cdef bint more = False
     cdef int status
     if is_bytes(s) and s.text:
-        status = v1e_json_column(e, s, i, &j)
+        status = json_begin(&j, s, i, &e.refusal)
         if status == 0:
-            status = v1e_first(&j, c'[', c']', &more)
+            status = json_first(&j, c'[', c']', b"an array", &more)
         while status == 0 and more:
             if not json_at(&j, c'['):
                 return v1e_refuse_sequence(e)
             status = v1e_described(&e.scratch, SEC_FIRST_CODE + SEC_AMQP_SEQUENCE)
             if status == 0:
-                status = v1e_json_list(e, &j, 1)
+                status = json_list(e, &j, 1)
             if status == 0:
-                status = v1e_next(&j, c']', &more)
+                status = json_next(&j, c']', &more)
         return json_end(&j) if status == 0 else status
     if not IN_LIST <= s.input_type <= IN_FIXED_LIST:
         return v1e_refuse_sequence(e)
@@ -173,7 +173,7 @@ cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
             return v1e_refuse_sequence(e)
         status = v1e_described(&e.scratch, SEC_FIRST_CODE + SEC_AMQP_SEQUENCE)
         if status == 0:
-            status = v1e_arrow_list(e, item, row, 1)
+            status = arrow_list(e, item, row, 1)
     return status
 
 

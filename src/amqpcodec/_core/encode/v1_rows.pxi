@@ -56,9 +56,9 @@ cdef int v1e_arguments(Encoder* e, int64_t row) noexcept nogil:
     v1e_place(e, m.frame.desc, -1, e.arguments.name)
     if not (is_bytes(s) and s.text):
         return refuse(&e.refusal, b"takes JSON text, not %s", s.type, 0)
-    status = v1e_json_column(e, s, i, &j)
+    status = json_begin(&j, s, i, &e.refusal)
     if status == 0:
-        status = v1e_first(&j, c'{', c'}', &more)
+        status = json_first(&j, c'{', c'}', b"an object", &more)
     if status == 0 and more:
         status = v1e_json_fields(e, m.frame.desc, &j, &m.parts, 1, e.arguments.name)
     if status == 0:

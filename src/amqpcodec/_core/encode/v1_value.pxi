@@ -110,6 +110,21 @@ cdef int v1e_sixteen(Buffer* b, uint8_t code, const uint8_t* p) noexcept nogil:
     return 0
 
 
+cdef int v1e_moment(const Source* s, int64_t i, uint64_t* out, Refusal* r) noexcept nogil:
+    """Milliseconds of a timestamp, floored."""
+    cdef int64_t v = (<const int64_t*>s.data)[s.at + i]
+    cdef int64_t part, q
+    if s.unit == 1:
+        if v > <int64_t>HIGHEST_INT64 // 1000 or v < -(<int64_t>HIGHEST_INT64 // 1000):
+            return refuse(r, b"a timestamp must fit 64 bits of milliseconds, signed", NULL, 0)
+        out[0] = <uint64_t>(v * 1000)
+        return 0
+    part = s.unit // 1000
+    q = v // part           # C's division, towards zero
+    out[0] = <uint64_t>(q - 1 if v < 0 and q * part != v else q)
+    return 0
+
+
 # ---- bytes ----
 
 cdef int v1e_check(uint8_t wire_type, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
@@ -125,23 +140,12 @@ cdef int v1e_check(uint8_t wire_type, const uint8_t* p, uint64_t n, Refusal* r) 
 
 cdef int v1e_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
     """A binary, string or symbol."""
-    cdef uint8_t* w
     cdef int status = v1e_check(wire_type, p, n, r)
     if status != 0:
         return status
-    if buffer_ensure(b, 5 + <size_t>n) < 0:
+    if buffer_ensure(b, V1_RUN_BYTES + <size_t>n) < 0:
         return NO_MEMORY
-    w = b.p
-    if AMQP_LIKELY(n <= 255):
-        w[0] = CTOR_NARROW[wire_type]
-        w[1] = <uint8_t>n
-        w += 2
-    else:
-        w[0] = CTOR_WIDE[wire_type]
-        store32(w + 1, <uint32_t>n)
-        w += 5
-    copy_bytes(w, p, <size_t>n)
-    buffer_commit(b, w + n)
+    buffer_commit(b, v1_store_run(b.p, wire_type, p, <size_t>n))
     return 0
 
 
@@ -169,12 +173,6 @@ cdef int v1e_end_run(Buffer* b, size_t at, uint8_t wire_type, Refusal* r) noexce
 
 # ---- compounds ----
 
-cdef inline int v1e_enter(int depth, Refusal* r) noexcept nogil:
-    if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
-        return refuse(r, b"values nested deeper than %llu levels", NULL, <uint64_t>DEPTH_LIMIT)
-    return 0
-
-
 cdef inline int v1e_open(Buffer* b, size_t* at) noexcept nogil:
     """Leave room for the longest head of a compound."""
     at[0] = buffer_size(b)
@@ -182,25 +180,9 @@ cdef inline int v1e_open(Buffer* b, size_t* at) noexcept nogil:
 
 
 cdef int v1e_close(Buffer* b, size_t at, uint8_t wire_type, uint64_t count, Refusal* r) noexcept nogil:
-    """Write the head: small where size and count fit a byte each."""
-    cdef uint8_t* head = b.start + at
-    cdef uint64_t n = <uint64_t>(b.p - head) - V1_HEAD_BYTES
-    if wire_type == V1_LIST and count == 0:
-        head[0] = CTOR_LIST0
-        buffer_truncate(b, at + 1)
-        return 0
-    if AMQP_LIKELY(n <= 254 and count <= 255):
-        head[0] = CTOR_NARROW[wire_type]
-        head[1] = <uint8_t>(n + 1)
-        head[2] = <uint8_t>count
-        memmove(head + 3, head + V1_HEAD_BYTES, <size_t>n)
-        buffer_truncate(b, at + 3 + <size_t>n)
-        return 0
-    if n + 4 > MAX_U32 or count > MAX_U32:
-        return refuse(r, b"a %s takes at most 4294967295 bytes, not %llu", V1_NAMES[wire_type], n)
-    head[0] = CTOR_WIDE[wire_type]
-    store32(head + 1, <uint32_t>(n + 4))
-    store32(head + 5, <uint32_t>count)
+    if AMQP_UNLIKELY(not v1_store_head(b, at, wire_type, count)):
+        return refuse(r, b"a %s takes at most 4294967295 bytes, not %llu", V1_NAMES[wire_type],
+                      buffer_size(b) - at - V1_HEAD_BYTES)
     return 0
 
 

@@ -10,6 +10,31 @@ cdef inline int v1_open(Buffer* b, size_t* start) except -1:
     buffer_extend(b, V1_HEAD_BYTES)
     return 0
 
+cdef inline bint v1_store_head(Buffer* b, size_t start, uint8_t wire_type, uint64_t count) noexcept nogil:
+    """The head of what was written after the V1_HEAD_BYTES at `start`: small where size and count fit a byte each.
+    False: it is too large for any."""
+    cdef uint8_t* head = b.start + start
+    cdef uint64_t n = buffer_size(b) - start - V1_HEAD_BYTES
+    if AMQP_UNLIKELY(count == 0 and wire_type == V1_LIST):
+        head[0] = CTOR_LIST0
+        buffer_truncate(b, start + 1)
+        return True
+    if AMQP_LIKELY(n <= 254 and count <= 255):
+        head[0] = CTOR_NARROW[wire_type]
+        head[1] = <uint8_t>(n + 1)
+        head[2] = <uint8_t>count
+        memmove(head + 3, head + V1_HEAD_BYTES, <size_t>n)
+        buffer_truncate(b, start + 3 + <size_t>n)
+        return True
+    if n + 4 > MAX_U32 or count > MAX_U32:
+        return False
+    head[0] = CTOR_WIDE[wire_type]
+    store32(head + 1, <uint32_t>(n + 4))
+    store32(head + 5, <uint32_t>count)
+    return True
+
+cdef int v1_join_items(Buffer* b, size_t first, uint64_t count, uint8_t wire_type) noexcept nogil
+
 cdef inline uint8_t* v1_store_small_descriptor(uint8_t* w, uint8_t code) noexcept nogil:
     """The beginning of a described value whose descriptor is a small number. Where it ends."""
     w[0] = CTOR_DESCRIBED

@@ -107,21 +107,8 @@ cdef int v1_enter(int depth, Place* at) except -1:
 
 
 cdef inline int v1_close(Buffer* b, size_t start, uint8_t wire_type, uint64_t count, Place* at) except -1:
-    """Write the head: small where size and count fit a byte each."""
-    cdef uint8_t* head = b.start + start
-    cdef uint64_t n = buffer_size(b) - start - V1_HEAD_BYTES
-    if AMQP_LIKELY(n <= 254 and count <= 255):
-        head[0] = CTOR_NARROW[wire_type]
-        head[1] = <uint8_t>(n + 1)
-        head[2] = <uint8_t>count
-        memmove(head + 3, head + V1_HEAD_BYTES, <size_t>n)
-        buffer_truncate(b, start + 3 + <size_t>n)
-        return 0
-    if n + 4 > MAX_U32 or count > MAX_U32:
+    if AMQP_UNLIKELY(not v1_store_head(b, start, wire_type, count)):
         table_error(at, f"a {V1_NAMES[wire_type].decode()} takes at most 4294967295 bytes")
-    head[0] = CTOR_WIDE[wire_type]
-    store32(head + 1, <uint32_t>(n + 4))
-    store32(head + 5, <uint32_t>count)
     return 0
 
 
@@ -230,30 +217,51 @@ cdef int v1_put_items(Buffer* b, int wire_type, list items, tuple descriptors, i
         v1_enter(depth, at)
         put_byte(b, 0)
         v1_put_descriptor(b, descriptor, mode, depth + 1, at)
-    put_byte(b, CTOR_WIDE[wire_type])
     first = buffer_size(b)
     step.outer, step.name, step.index = at.step, NULL, -1
-    at.step = &step         # -1, and counted up by these, item by item
-    if wire_type == V1_NULL:
-        v1_put_nulls(items, at, &step)
-    elif wire_type < V1_BINARY:
-        v1_put_numbers(b, <uint8_t>wire_type, items, first, at, &step)
-    elif wire_type < V1_LIST:
-        v1_put_runs(b, <uint8_t>wire_type, items, first, at, &step)
-    else:
-        v1_put_compounds(b, <uint8_t>wire_type, items, first, mode, depth, at, &step)
-    at.step = step.outer
-    return v1_close(b, start, V1_ARRAY, count, at)
-
-
-cdef int v1_put_nulls(list items, Place* at, Step* step) except -1:
-    if <uint64_t>len(items) > V1_EMPTY_LIMIT:
+    at.step = &step
+    if wire_type == V1_NULL and count > V1_EMPTY_LIMIT:
         table_error(at, f"an array takes at most {V1_EMPTY_LIMIT} nulls")
     for item in items:
         step.index += 1
+        v1_put_item(b, <uint8_t>wire_type, item, mode, depth, at)
+    at.step = step.outer
+    if v1_join_items(b, first, count, <uint8_t>wire_type) < 0:
+        raise MemoryError
+    return v1_close(b, start, V1_ARRAY, count, at)
+
+
+cdef int v1_put_item(Buffer* b, uint8_t wire_type, object item, int mode, int depth, Place* at) except -1:
+    """An element of an array, as a value of the array's type with a constructor of its own."""
+    cdef uint64_t u = 0
+    if wire_type == V1_STRING or wire_type == V1_SYMBOL:
+        return v1_put_text(b, wire_type, item, at)
+    if wire_type == V1_BINARY:
+        return v1_put_binary(b, item, at)
+    if wire_type == V1_MAP:
+        return v1_put_map_field(b, item, mode, depth + 1, at)
+    if wire_type == V1_LIST:
+        if not isinstance(item, (list, tuple)):
+            table_error(at, f"an array of lists takes list, not {type(item).__name__}")
+        return v1_put_list(b, item, mode, depth + 1, at)
+    if wire_type == V1_ARRAY:
+        if not isinstance(item, V1Array):
+            table_error(at, f"an array of arrays takes Array, not {type(item).__name__}")
+        return v1_put_array(b, item, mode, depth + 1, at)
+    if wire_type == V1_NULL:
         if item is not None:
             table_error(at, f"an array of null takes None, not {type(item).__name__}")
-    return 0
+        return put_byte(b, CTOR_NULL)
+    if wire_type == V1_UUID:
+        if not isinstance(item, UUID):
+            table_error(at, f"uuid takes UUID, not {type(item).__name__}")
+        put_byte(b, CTOR_UUID)
+        return v1_put_uuid_bytes(b, item)
+    if V1_DECIMAL32 <= wire_type <= V1_DECIMAL128:
+        put_byte(b, CTOR_WIDE[wire_type])
+        return v1_put_decimal(b, item, wire_type, at)
+    v1_take_number(item, wire_type, &u, at)
+    return v1_put_number(b, wire_type, u)
 
 
 cdef int v1_take_double(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
@@ -298,141 +306,6 @@ cdef int v1_take_number(object v, uint8_t wire_type, uint64_t* out, Place* at) e
         v1_take_moment(v, out, at)
     else:
         v1_take_int(v, wire_type, out, at)
-    return 0
-
-
-cdef int v1_put_numbers(Buffer* b, uint8_t wire_type, list items, size_t first, Place* at,
-                        Step* step) except -1:
-    """Contents of fixed width, narrow ones where all items fit."""
-    cdef bint narrow = CTOR_NARROW[wire_type] != 0
-    cdef uint64_t u = 0
-    cdef size_t i, n
-    for item in items:
-        step.index += 1
-        if wire_type == V1_UUID:
-            if not isinstance(item, UUID):
-                table_error(at, f"uuid takes UUID, not {type(item).__name__}")
-            v1_put_uuid_bytes(b, item)
-        elif V1_DECIMAL32 <= wire_type <= V1_DECIMAL128:
-            v1_put_decimal(b, item, wire_type, at)
-        else:
-            v1_take_number(item, wire_type, &u, at)
-            narrow = narrow and v1_narrow(wire_type, u)
-            v1_put_fixed(b, wire_type, u)
-    if narrow:
-        n = 4 if wire_type == V1_UINT or wire_type == V1_INT else 8
-        for i in range(<size_t>len(items)):
-            b.start[first + i] = b.start[first + i * n + n - 1]
-        b.start[first - 1] = CTOR_NARROW[wire_type]
-        buffer_truncate(b, first + <size_t>len(items))
-    return 0
-
-
-cdef int v1_put_runs(Buffer* b, uint8_t wire_type, list items, size_t first, Place* at,
-                     Step* step) except -1:
-    """Bytes of binaries, strings or symbols, each with its length."""
-    cdef const uint8_t* p = NULL
-    cdef Py_ssize_t n = 0
-    cdef ByteView raw
-    cdef uint8_t* w
-    cdef bint narrow = True
-    for item in items:
-        step.index += 1
-        raw.exported = False
-        if wire_type == V1_BINARY:
-            v1_take_binary(item, &raw, at)
-            p = raw.p
-            n = <Py_ssize_t>raw.n
-        else:
-            v1_take_text(item, wire_type, &p, &n, at)
-        try:
-            narrow = narrow and n <= 255
-            if <uint64_t>n > MAX_U32:
-                table_error(at, f"takes at most 4294967295 bytes, not {n}")
-            w = buffer_extend(b, 4 + <size_t>n)
-            store32(w, <uint32_t>n)
-            memcpy(w + 4, p, <size_t>n)
-        finally:
-            drop_bytes(&raw)
-    if narrow:
-        v1_shorten(b, wire_type, first, len(items), 3, 0)
-    return 0
-
-
-cdef int v1_put_compounds(Buffer* b, uint8_t wire_type, list items, size_t first, int mode, int depth,
-                          Place* at, Step* step) except -1:
-    """Lists, maps or arrays, each with size and count of four bytes, then shortened if all can be."""
-    cdef bint narrow = True
-    cdef size_t start
-    cdef uint8_t* head
-    for item in items:
-        step.index += 1
-        start = buffer_size(b)
-        if wire_type == V1_ARRAY:
-            if not isinstance(item, V1Array):
-                table_error(at, f"an array of arrays takes Array, not {type(item).__name__}")
-            v1_put_array(b, item, mode, depth + 1, at)
-        elif wire_type == V1_MAP:
-            v1_put_map_field(b, item, mode, depth + 1, at)
-        else:
-            if not isinstance(item, (list, tuple)):
-                table_error(at, f"an array of lists takes list, not {type(item).__name__}")
-            v1_put_list(b, item, mode, depth + 1, at)
-        narrow = v1_widen(b, start) and narrow
-    if narrow:
-        v1_shorten(b, wire_type, first, len(items), 6, 1)
-    return 0
-
-
-cdef bint v1_widen(Buffer* b, size_t start) except -1:
-    """Make a compound that was just written its content alone with a head of eight bytes; whether
-    it was a small one."""
-    cdef size_t n
-    cdef uint8_t size, count
-    cdef uint8_t* p = b.start + start
-    if p[0] >> 4 == CATEGORY_COMPOUND4 or p[0] >> 4 == CATEGORY_ARRAY4:
-        n = buffer_size(b) - start - 1
-        memmove(p, p + 1, n)
-        buffer_truncate(b, start + n)
-        return False
-    size = count = 0
-    if p[0] != CTOR_LIST0:
-        size = p[1] - 1
-        count = p[2]
-    buffer_extend(b, start + 8 + size - buffer_size(b))     # an empty list has 1 byte so far, others 3 and more
-    p = b.start + start
-    memmove(p + 8, p + 3, size)
-    store32(p, <uint32_t>size + 4)
-    store32(p + 4, count)
-    return True
-
-
-cdef int v1_shorten(Buffer* b, uint8_t wire_type, size_t first, Py_ssize_t items, size_t less,
-                    bint counted) noexcept:
-    """Rewrite heads of four or eight bytes as heads of one or two."""
-    cdef uint8_t* p = b.start + first
-    cdef uint8_t* w = p
-    cdef size_t n
-    cdef uint8_t count
-    cdef Py_ssize_t i
-    for i in range(items):
-        n = load32(p)
-        if counted:
-            n -= 4
-            count = <uint8_t>load32(p + 4)
-            p += 8
-            w[0] = <uint8_t>(n + 1)
-            w[1] = count
-            w += 2
-        else:
-            p += 4
-            w[0] = <uint8_t>n
-            w += 1
-        memmove(w, p, n)
-        w += n
-        p += n
-    b.start[first - 1] = CTOR_NARROW[wire_type]
-    buffer_truncate(b, <size_t>(w - b.start))
     return 0
 
 

@@ -34,19 +34,9 @@ cdef int v1_put_fixed(Buffer* b, uint8_t wire_type, uint64_t u) except -1:
 
 cdef inline int v1_put_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, Place* at) except -1:
     """Bytes of a binary, string or symbol."""
-    cdef uint8_t* w
-    if AMQP_LIKELY(n <= 255):
-        w = buffer_extend(b, 2 + <size_t>n)
-        w[0] = CTOR_NARROW[wire_type]
-        w[1] = <uint8_t>n
-        copy_bytes(w + 2, p, <size_t>n)
-        return 0
-    if n > MAX_U32:
+    if AMQP_UNLIKELY(n > MAX_U32):
         table_error(at, f"takes at most 4294967295 bytes, not {n}")
-    w = buffer_extend(b, 5 + <size_t>n)
-    w[0] = CTOR_WIDE[wire_type]
-    store32(w + 1, <uint32_t>n)
-    memcpy(w + 5, p, <size_t>n)
+    buffer_commit(b, v1_store_run(buffer_reserve(b, V1_RUN_BYTES + <size_t>n), wire_type, p, <size_t>n))
     return 0
 
 

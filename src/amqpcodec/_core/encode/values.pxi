@@ -1,0 +1,181 @@
+# What values are written as: entries of field tables of 0-x, or values of AMQP 1.0. The walkers of JSON text and
+# of Arrow values call these functions, whatever the family; a type is one of AMQP 1.0, which has all that field
+# tables have.
+#
+# In a field table an int is I where it fits 32 bits, else the dialect's 64 bits; float64 is d, float f, bool t,
+# text S, binary x (S by the letter of 0-9-1), timestamp T, decimal D, a list A, a map F, null void.
+
+cdef enum:
+    TABLE_HEAD = 5          # a tag and a length
+
+
+# ---- levels ----
+
+cdef inline int enter_level(Encoder* e, int depth) noexcept nogil:
+    """depth: levels that are open around it."""
+    if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+        return refuse(&e.refusal, b"tables nested deeper than %llu levels" if e.v1 == NULL
+                      else b"values nested deeper than %llu levels", NULL, <uint64_t>DEPTH_LIMIT)
+    return 0
+
+
+cdef inline int open_compound(Encoder* e, uint8_t wire_type, size_t* at) noexcept nogil:
+    """The beginning of a list or map, which close_compound completes."""
+    at[0] = buffer_size(&e.scratch)
+    if e.v1 != NULL:
+        return buffer_leave(&e.scratch, V1_HEAD_BYTES)
+    return buffer_put_int(&e.scratch, c'F' if wire_type == V1_MAP else c'A', 0, 4)
+
+
+cdef inline int close_compound(Encoder* e, size_t at, uint8_t wire_type, uint64_t count) noexcept nogil:
+    """count: of items; of a map keys and values."""
+    if e.v1 != NULL:
+        return v1e_close(&e.scratch, at, wire_type, count, &e.refusal)
+    return close_length(e, at + 1, b"a table")
+
+
+cdef int close_length(Encoder* e, size_t at, const char* what) noexcept nogil:
+    """Store the length of what stands after the four bytes at `at`."""
+    cdef uint64_t n = buffer_size(&e.scratch) - at - 4
+    if n > MAX_U32:
+        return refuse(&e.refusal, b"%s takes at most 4294967295 bytes, not %llu", what, n)
+    store32(e.scratch.start + at, <uint32_t>n)
+    return 0
+
+
+# ---- bytes ----
+
+cdef inline size_t text_head(const Encoder* e) noexcept nogil:
+    return TABLE_HEAD if e.v1 == NULL else 2
+
+
+cdef inline int begin_text(Encoder* e, size_t* at) noexcept nogil:
+    """Leave text_head bytes before a string, which end_text fills in."""
+    at[0] = buffer_size(&e.scratch)
+    return buffer_leave(&e.scratch, text_head(e))
+
+
+cdef inline uint8_t text_tag(const Encoder* e, uint8_t wire_type) noexcept nogil:
+    return c'x' if wire_type == V1_BINARY and not e.mode & MODE_NO_X else c'S'
+
+
+cdef inline int end_text(Encoder* e, size_t at, uint8_t wire_type) noexcept nogil:
+    """wire_type: string, symbol or binary; text is UTF-8."""
+    if e.v1 != NULL:
+        return v1e_end_run(&e.scratch, at, wire_type, &e.refusal)
+    e.scratch.start[at] = text_tag(e, wire_type)
+    return close_length(e, at + 1, b"a table value")
+
+
+cdef inline int put_text(Encoder* e, uint8_t wire_type, const uint8_t* p, uint64_t n) noexcept nogil:
+    """A string, symbol or binary of bytes that nobody has looked at."""
+    cdef Buffer* b = &e.scratch
+    cdef uint8_t tag = c'S'
+    if e.v1 != NULL:
+        return v1e_run(b, wire_type, p, n, &e.refusal)
+    if n > MAX_U32:
+        return refuse(&e.refusal, b"a table value takes at most 4294967295 bytes, not %llu", NULL, n)
+    if wire_type == V1_BINARY:
+        tag = text_tag(e, V1_BINARY)
+    elif not is_utf8(p, <size_t>n):
+        return refuse(&e.refusal, b"text that is not UTF-8", NULL, 0)
+    if buffer_ensure(b, TABLE_HEAD + <size_t>n) < 0:
+        return NO_MEMORY
+    b.p[0] = tag
+    store32(b.p + 1, <uint32_t>n)
+    copy_bytes(b.p + TABLE_HEAD, p, <size_t>n)
+    buffer_commit(b, b.p + TABLE_HEAD + n)
+    return 0
+
+
+cdef int put_name(Encoder* e, const uint8_t* p, uint64_t n, bint symbol) noexcept nogil:
+    """The name of an entry of a map."""
+    if e.v1 != NULL:
+        return v1e_run(&e.scratch, V1_SYMBOL if symbol else V1_STRING, p, n, &e.refusal)
+    return put_table_name(&e.scratch, p, n, &e.refusal)
+
+
+cdef inline int put_table_name(Buffer* b, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
+    if n > 255:
+        return refuse(r, b"a table name takes at most 255 bytes, not %llu", NULL, n)
+    if buffer_ensure(b, 1 + <size_t>n) < 0:
+        return NO_MEMORY
+    b.p[0] = <uint8_t>n
+    copy_bytes(b.p + 1, p, <size_t>n)
+    buffer_commit(b, b.p + 1 + n)
+    return 0
+
+
+# ---- numbers ----
+
+cdef inline int put_null(Encoder* e) noexcept nogil:
+    return buffer_put_byte(&e.scratch, c'V' if e.v1 == NULL else CTOR_NULL)
+
+
+cdef uint64_t highest_of(uint8_t wire_type) noexcept nogil:
+    if wire_type == W_OCTET:
+        return 0xFF
+    if wire_type == W_SHORT:
+        return 0xFFFF
+    if wire_type == W_LONG:
+        return MAX_U32
+    return ~<uint64_t>0
+
+
+cdef inline int put_number(Encoder* e, uint8_t wire_type, uint64_t u) noexcept nogil:
+    """A boolean, an integer (signed ones extended) or the bits of a float or double."""
+    cdef Buffer* b = &e.scratch
+    if e.v1 != NULL:
+        return v1e_number(b, wire_type, u)
+    if (V1_UBYTE <= wire_type <= V1_LONG and <int64_t>u == <int32_t>u
+            and (wire_type != V1_ULONG or <int64_t>u >= 0)):
+        return buffer_put_int(b, c'I', u, 4)
+    if wire_type == V1_BOOLEAN:
+        return buffer_put_int(b, c't', u, 1)
+    if wire_type == V1_DOUBLE:
+        return buffer_put_int(b, c'd', u, 8)
+    if wire_type == V1_FLOAT:
+        return buffer_put_int(b, c'f', u, 4)
+    if wire_type == V1_ULONG and <int64_t>u < 0:
+        if e.mode & MODE_OLD or not e.mode & MODE_LETTER:
+            return refuse_int(e)
+        return buffer_put_int(b, c'l', u, 8)
+    if e.mode & MODE_OLD:
+        return refuse_int(e)
+    return buffer_put_int(b, c'L' if e.mode & MODE_LETTER else c'l', u, 8)
+
+
+cdef int refuse_int(Encoder* e) noexcept nogil:
+    return refuse(&e.refusal, b"an int in a table of 0-8 or 0-9 must fit 32 bits, signed" if e.mode & MODE_OLD
+                  else b"an int in a table must fit 64 bits, -2**63 to 2**64-1" if e.mode & MODE_LETTER
+                  else b"an int in a table must fit 64 bits, signed", NULL, 0)
+
+
+cdef int put_scaled(Encoder* e, uint8_t scale, uint32_t unscaled) noexcept nogil:
+    """A decimal of a field table."""
+    cdef Buffer* b = &e.scratch
+    if buffer_ensure(b, 6) < 0:
+        return NO_MEMORY
+    b.p[0] = c'D'
+    b.p[1] = scale
+    store32(b.p + 2, unscaled)
+    buffer_commit(b, b.p + 6)
+    return 0
+
+
+cdef int refuse_seconds(Refusal* r) noexcept nogil:
+    return refuse(r, b"a timestamp must be from 1970 on and fit 64 bits, unsigned", NULL, 0)
+
+
+# ---- dialects ----
+
+cdef int check_tag(Encoder* e, size_t at) noexcept nogil:
+    """Refuse what the tables of 0-8 and 0-9 have no type for: the value that was written at `at`."""
+    cdef uint8_t tag = e.scratch.start[at]
+    if tag == c'S' or tag == c'I' or tag == c'D' or tag == c'T' or tag == c'F':
+        return 0
+    if e.mode & MODE_0_8:
+        return refuse(&e.refusal, b"tables of 0-8 hold S I D T F only", NULL, 0)
+    if tag == c'V':
+        return 0
+    return refuse(&e.refusal, b"tables of 0-9 hold S I D T F V only", NULL, 0)
