@@ -333,109 +333,55 @@ cdef inline int v1_open_fields(const V1Desc* d, Cursor* c, int depth, bint* unus
 
 cdef object v1_field(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start,
                      int depth, bint* unusual):
-    """One field that is not null. v: what was read of it; start: where it begins."""
-    cdef object made
-    if AMQP_LIKELY(v.wire_type == op.wire_type):
-        if AMQP_UNLIKELY(not v1_minimal(v)):
-            unusual[0] = True
-        made = v1_declared(r, op, c, v, start, depth, unusual)
-        return (made,) if op.multiple else made
-    if op.wire_type == V1_ANY:
-        return v1_any(r, op, c, v, start, depth, unusual)
-    if op.multiple and v.wire_type == V1_ARRAY:
-        return v1_multiple(r, op, c, v, start, depth, unusual)
-    if op.wire_type == V1_COMPOSITE and v.wire_type == V1_DESCRIBED and v1_known(r.types, c) == op.desc:
-        return v1_owned(v1_known_type(r, op.desc, c, start, depth + 1))
-    c.p = start
-    v1_fail(c, V1_BAD_FIELD, V1_NAMES[op.wire_type] if op.desc == NULL else op.desc.name, 0, v.code)
-
-
-cdef object v1_declared(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v,
-                        const uint8_t* start, int depth, bint* unusual):
-    """A field's value that has the field's own type: plain in typed mode, too."""
-    cdef PyObject* member = NULL
-    cdef object made
-    if op.wire_type <= V1_ULONG:
-        if op.choices:
-            if v.u < <uint64_t>op.choices:
-                member = op.choice[v.u]
-            if AMQP_UNLIKELY(member == NULL):
-                c.p = start
-                v1_fail(c, V1_BAD_VALUE, V1_NAMES[op.wire_type], 0, 0)
-            return <object>member
-        if op.wire_type == V1_BOOLEAN:
-            return v.u != 0
-        return PyLong_FromUnsignedLongLong(v.u)
-    if op.wire_type == V1_STRING:
-        return v1_text(r, c, v, op.longest)
-    if op.wire_type == V1_SYMBOL:
-        made = v1_symbol_value(r, c, v)
-        if op.named != NULL:
-            made = (<dict>op.named).get(made)
-            if made is None:
-                c.p = start
-                v1_fail(c, V1_BAD_VALUE, b"symbol", 0, 0)
-        return made
-    if op.wire_type == V1_TIMESTAMP:
-        return v1_moment(r.cache, <int64_t>v.u)
-    if op.wire_type == V1_BINARY:
-        return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
-    v1_note_unusual_content(r, c, v, unusual, depth)
-    return v1_compound(r, c, v, depth + 1) if v.wire_type >= V1_LIST else v1_scalar(r, c, v)
-
-
-cdef object v1_any(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start,
-                   int depth, bint* unusual):
-    """A field of any type, such as a state, an address or a message id."""
-    cdef Cursor at
-    cdef V1Check k
-    if v.wire_type == V1_DESCRIBED:
-        at = c[0]
-        if v1_known(r.types, &at) == NULL:
-            v1_check_begin(&k, r.zero_width)
-            if v1_check_descriptor(&at, &k, depth + 1) < 0 or v1_check(&at, &k, depth + 1) < 0:
-                v1_raise(&at)
-            unusual[0] = unusual[0] or k.unusual
-        return v1_described(r, c, depth + 1)
-    if v.wire_type == V1_STRING:
-        unusual[0] = unusual[0] or not v1_minimal(v)
-        return v1_text(r, c, v, op.longest)
-    if op.ulong and v.wire_type == V1_ULONG:
-        unusual[0] = unusual[0] or not v1_minimal(v)
-        return v1_scalar(r, c, v)
-    if op.ulong and v.wire_type == V1_LONG:
-        unusual[0] = True   # an int is a ulong here on the way out
-    v1_note_unusual_content(r, c, v, unusual, depth)
-    return v1_compound(r, c, v, depth + 1) if v.wire_type >= V1_LIST else v1_scalar(r, c, v)
-
-
-cdef int v1_note_unusual_content(V1Reader* r, const Cursor* c, const V1Value* v, bint* unusual,
-                                 int depth) except -1:
-    """v1_note_unusual for a value whose constructor was read."""
+    """One field that is not null: checked, and made. v: what was read of it; start: where it begins."""
     cdef Cursor at = c[0]
     cdef V1Check k
-    v1_check_begin(&k, r.zero_width)
-    if v1_check_content(&at, v, &k, depth) < 0:
+    cdef V1Desc* d
+    cdef object made
+    if v.wire_type == V1_DESCRIBED and (op.wire_type == V1_ANY or op.wire_type == V1_COMPOSITE):
+        d = v1_known(r.types, &at)
+        if d != NULL and (op.wire_type == V1_ANY or d == op.desc):
+            c.p = at.p
+            return v1_owned(v1_known_type(r, d, c, start, depth + 1))
+        at.p = c.p
+    v1_verify_begin(&k, r.types)
+    k.zero_width = r.zero_width
+    if AMQP_UNLIKELY(v1_verify_field(op, &at, v, start, &k, depth) < 0):
         v1_raise(&at)
-    unusual[0] = unusual[0] or k.unusual
-    return 0
+    if k.unusual:
+        unusual[0] = True
+    if op.multiple:
+        return v1_multiple(r, op, c, v, depth)
+    if v.wire_type == op.wire_type and op.wire_type <= V1_ULONG:
+        return v1_declared_number(op, v)
+    if v.wire_type == V1_STRING:
+        return v1_text(r, c, v, op.longest)
+    if v.wire_type == V1_DESCRIBED:
+        return v1_described(r, c, depth + 1)
+    if v.wire_type >= V1_LIST:
+        return v1_compound(r, c, v, depth + 1)
+    if op.wire_type == V1_TIMESTAMP:
+        return v1_moment(r.cache, <int64_t>v.u)     # also in typed mode
+    made = v1_scalar(r, c, v)
+    return made if op.named == NULL else (<dict>op.named)[made]
 
 
-cdef object v1_multiple(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v,
-                        const uint8_t* start, int depth, bint* unusual):
-    """An array where one value could stand, as a tuple."""
+cdef inline object v1_declared_number(const V1Op* op, const V1Value* v):
+    """A number or boolean of a field's own type: plain in typed mode, too."""
+    if op.choices:
+        return <object><PyObject*>op.choice[v.u]
+    if op.wire_type == V1_BOOLEAN:
+        return v.u != 0
+    return PyLong_FromUnsignedLongLong(v.u)
+
+
+cdef object v1_multiple(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, int depth):
+    """One value, or an array where it could stand, as a tuple."""
     cdef Cursor inner
     cdef list items = []
-    cdef uint8_t code
+    if v.wire_type != V1_ARRAY:
+        return (v1_scalar(r, c, v),)
     v1_inside(c, v, &inner)
-    if AMQP_UNLIKELY(inner.p >= inner.end):
-        v1_fail(&inner, BAD_TRUNCATED, b"constructor", 1, 0)
-    if CTOR_WIRE_TYPE[inner.p[0]] != op.wire_type:
-        v1_fail(&inner, V1_BAD_FIELD, V1_NAMES[op.wire_type], 0, inner.p[0])
-    # One value is written as itself and none as null; the large constructor is hardly ever needed.
-    if v.count < 2 or not v1_minimal(v) or inner.p[0] != CTOR_SYM8:
-        unusual[0] = True
-    code = inner.p[0]
     inner.p += 1
-    v1_elements(r, &inner, code, v.count, depth + 1, items)
+    v1_elements(r, &inner, v.p[0], v.count, depth + 1, items)
     return tuple(items)

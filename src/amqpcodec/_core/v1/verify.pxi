@@ -1,4 +1,4 @@
-# Composites of AMQP 1.0 read without making any: every check that v1/read.pxi makes, in its order.
+# Composites of AMQP 1.0 checked without making any: all checks of fields, for columns and for v1/read.pxi.
 
 cdef int v1_verify_described(Cursor* c, V1Check* k, int depth) noexcept nogil:
     """A v1_checker for the protocol's own types."""
@@ -53,6 +53,8 @@ cdef int v1_verify_content(Cursor* c, const V1Value* v, V1Check* k, int depth) n
     v1_check_begin(&plain, k.zero_width)
     if v1_check_content(c, v, &plain, depth) < 0:
         return -1
+    if plain.unusual:
+        k.unusual = True
     if AMQP_UNLIKELY(plain.described):
         return v1_check_content(c, v, k, depth)
     k.zero_width = plain.zero_width
@@ -74,6 +76,9 @@ cdef int v1_verify_field(const V1Op* op, Cursor* c, const V1Value* v, const uint
                          int depth) noexcept nogil:
     """One field that is not null. v: what was read of it; start: where it begins."""
     cdef Cursor at
+    cdef bint unusual
+    if not v1_minimal(v):
+        k.unusual = True
     if v.wire_type == op.wire_type:
         if op.choices or op.named != NULL:
             if op.named != NULL:
@@ -88,13 +93,20 @@ cdef int v1_verify_field(const V1Op* op, Cursor* c, const V1Value* v, const uint
         return v1_verify_content(c, v, k, depth)
     if op.wire_type == V1_ANY:
         if v.wire_type != V1_DESCRIBED:
+            # On the way out an int is a ulong in some fields, and a long in others.
+            if op.ulong and (v.wire_type == V1_ULONG or v.wire_type == V1_LONG):
+                unusual = v.wire_type == V1_LONG
+            else:
+                unusual = not v1_is_plain(v)
+            if unusual:
+                k.unusual = True
             return v1_verify_content(c, v, k, depth)
         at = c[0]
         if v1_known(<const V1Types*>k.types, &at) != NULL:
             return min(v1_verify_described(c, k, depth + 1), 0)
         if v1_verify_unknown(&at, depth + 1, k.zero_width) < 0:
             return -1
-        if v1_check(c, k, depth + 1) < 0:
+        if v1_check_descriptor(c, k, depth + 1) < 0:
             return -1
         return v1_check(c, k, depth + 1)
     if op.multiple and v.wire_type == V1_ARRAY:
@@ -127,6 +139,9 @@ cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check
     x.wire_type = CTOR_WIRE_TYPE[code]
     if x.wire_type != op.wire_type:
         return fail(&inner, V1_BAD_FIELD, V1_NAMES[op.wire_type], 0, code)
+    # One value is written as itself and none as null; the large constructor is hardly ever needed.
+    if v.count < 2 or code != CTOR_SYM8:
+        k.unusual = True
     inner.p += 1
     if v1_count_fits(&inner, v.count, code, k) < 0:
         return -1
