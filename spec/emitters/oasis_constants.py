@@ -31,6 +31,30 @@ FLAGS = {
 
 #: Types whose compact forms are numbers without a sign, or say all by the constructor.
 _UNSIGNED = ("null", "boolean", "ubyte", "ushort", "uint", "ulong", "timestamp")
+#: What each scalar type is to all outputs (_core/wire/scalar.h).
+KINDS = {
+    "null": "VOID",
+    "boolean": "BOOLEAN",
+    "ubyte": "UNSIGNED",
+    "ushort": "UNSIGNED",
+    "uint": "UNSIGNED",
+    "ulong": "UNSIGNED",
+    "byte": "SIGNED",
+    "short": "SIGNED",
+    "int": "SIGNED",
+    "long": "SIGNED",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "decimal32": "BID32",
+    "decimal64": "BID64",
+    "decimal128": "BID128",
+    "char": "CHAR",
+    "timestamp": "MILLISECONDS",
+    "uuid": "UUID",
+    "binary": "BYTES",
+    "string": "STRING",
+    "symbol": "SYMBOL",
+}
 LAYOUTS = {"LAYOUT_WIDEST": 8, "LAYOUT_TEXT": 16, "LAYOUT_OTHER": 255}
 
 Values = dict[str, int]
@@ -161,6 +185,7 @@ def _tables(protocol: Protocol) -> list[tuple[str, str, list[str]]]:
         width[encoding.code] = encoding.width
         layout[encoding.code] = _layout(item, encoding)
     wide, narrow = [], []
+    scalars = [name for name, number in TYPE_NUMBERS.items() if number < TYPE_NUMBERS["list"]]
     for item in sorted(_primitives(protocol), key=lambda item: TYPE_NUMBERS[item.name]):
         widest = max(item.encodings, key=lambda encoding: encoding.width)
         byte = [e.code for e in item.encodings if e.width == 1 and e is not widest]
@@ -178,6 +203,7 @@ def _tables(protocol: Protocol) -> list[tuple[str, str, list[str]]]:
             "CTOR_LAYOUT",
             list(map(str, layout)),
         ),
+        ("Kind of each scalar type.", "V1_KIND", [f"KIND_{KINDS[name]}" for name in scalars]),
         ("Widest constructor of each type.", "CTOR_WIDE", wide),
         (
             "The constructor of each type whose number or size takes one byte, where there is a\n"
@@ -207,7 +233,7 @@ def _number(name: str, value: int) -> str:
 def emit_oasis_header(protocol: Protocol) -> str:
     """Source of ``_gen/v1_constants.h``."""
     lines = ["#ifndef AMQPCODEC_V1_CONSTANTS_H", "#define AMQPCODEC_V1_CONSTANTS_H", ""]
-    lines += ["#include <stdint.h>", ""]
+    lines += ["#include <stdint.h>", '#include "wire/scalar.h"', ""]
     for comment, values in _groups(protocol):
         lines += ["/* " + comment.replace("\n", "\n * ") + " */", "enum {"]
         lines += [f"    {name} = {_number(name, value)}," for name, value in values.items()]

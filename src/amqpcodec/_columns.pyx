@@ -22,27 +22,30 @@ from amqpcodec._gen.v1_constants cimport (
     V1_UNKNOWN, V1_USHORT, V1_UUID,
 )
 from amqpcodec._codec cimport (
-    atomic_add_, atomic_get_, atomic_set_, BAD_CAPTURE, BAD_CHANNEL, BAD_COLUMN, BAD_DIGITS,
-    BAD_HEADER_CLASS, BAD_HEARTBEAT, BAD_INCOMPLETE, BAD_METHOD, BAD_ORDER, BAD_RANGE, BAD_TEXT,
-    BAD_TRAILING, BAD_TRUNCATED, bits_to_double, bits_to_float, block_check, block_give, block_room,
-    buffer_commit, buffer_ensure, buffer_in_block, buffer_put, buffer_put_byte, buffer_size,
-    buffer_truncate, check_pairs, check_value, copy_bytes, DescTable, double_to_bits, ERROR, fail,
-    fault_error, fault_text, FAULT_TEXT_SIZE, FIELD_RESERVED, FRAME_BODY, FRAME_END, FRAME_HEADER,
-    FRAME_HEARTBEAT, FRAME_METHOD, HIGHEST_INT64, HIGHEST_SECOND, is_ascii, is_known_type, is_utf8,
-    load16, load64, MAX_U32, MODE_LETTER, OK, Op, place_fault, PLAIN, pool_bytes, pool_clear,
-    pool_place, pool_set_limit, PROPERTY_ALIASES, Protocol, read_arguments, read_one, read_properties,
-    reading_mode, SCAN_BAD, SCAN_FRAME, scan_frame, SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION,
-    SCOPE_FRAME, SHAPE_SHORT, SHAPE_UNKNOWN, SHAPES, SIGNED_RANGE, slot_index, store32, store64, W_BIT,
-    W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT, W_SHORTSTR, W_TABLE, W_TIMESTAMP,
-    WIRE_NAMES, WireFrame,
+    atomic_add_, atomic_get_, atomic_set_, BAD_CAPTURE, BAD_CHANNEL, BAD_COLUMN, BAD_DIGITS, BAD_HEADER_CLASS,
+    BAD_HEARTBEAT, BAD_INCOMPLETE, BAD_METHOD, BAD_ORDER, BAD_RANGE, BAD_TEXT, BAD_TRAILING, BAD_TRUNCATED,
+    bits_to_double, bits_to_float, block_check, block_give, block_room, buffer_commit, buffer_ensure,
+    buffer_in_block, buffer_put, buffer_put_byte, buffer_size, buffer_truncate, check_pairs, check_value,
+    copy_bytes, DescTable, double_to_bits, ERROR, fail, fault_error, fault_text, FAULT_TEXT_SIZE,
+    FIELD_RESERVED, Form, form_of, form_read, FRAME_BODY, FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT,
+    FRAME_METHOD, HIGHEST_INT64, HIGHEST_SECOND, is_ascii, is_known_type, is_utf8, KIND_BID128, KIND_BID32,
+    KIND_BID64, KIND_BOOLEAN, KIND_BYTES, KIND_CHAR, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_LONGSTR,
+    KIND_MILLISECONDS, KIND_SECONDS, KIND_SHORTSTR, KIND_SIGNED, KIND_STRING, KIND_SYMBOL, KIND_UNSIGNED,
+    KIND_UUID, KIND_VOID, load16, load64, MAX_U32, MODE_LETTER, OK, Op, place_fault, PLAIN, pool_bytes,
+    pool_clear, pool_place, pool_set_limit, PROPERTY_ALIASES, Protocol, read_arguments, read_one,
+    read_properties, reading_mode, Scalar, ScalarKind, SCAN_BAD, SCAN_FRAME, scan_frame, SCAN_MORE,
+    SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SHAPE_ARRAY, SHAPE_SHORT, SHAPE_TABLE, SHAPE_UNKNOWN,
+    SHAPES, SIGNED_RANGE,
+    slot_index, store32, store64, value_bytes, W_BIT, W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET,
+    W_SHORT, W_SHORTSTR, W_TABLE, W_TIMESTAMP, WIRE_NAMES, WireFrame,
 )
 from amqpcodec._facade.scalars import as_text
 from amqpcodec._v1 cimport (
-    V1_AMQP_FRAME, v1_bad_descriptor, V1_BAD_FIELD, V1_BAD_ORDER, v1_check, v1_check_begin,
+    V1_AMQP_FRAME, v1_as_scalar, v1_bad_descriptor, V1_BAD_FIELD, V1_BAD_ORDER, v1_check, v1_check_begin,
     v1_check_restricted, v1_condition, v1_content, v1_fault_error, v1_fault_text, V1_FRAME_AMQP,
-    V1_FRAME_HEADER, V1_FRAME_SASL, v1_inside, v1_known, V1_NO_FRAME, v1_read, V1_SASL_FRAME,
-    v1_scan, v1_scan_sections, v1_skip_described, v1_verify_begin, v1_verify_field,
-    v1_verify_fields, v1_verify_unknown, V1Check, V1Core, V1Desc, V1Op,
+    V1_FRAME_HEADER, V1_FRAME_SASL, v1_inside, v1_known, V1_NO_FRAME, v1_read, V1_SASL_FRAME, v1_scan,
+    v1_scan_sections, v1_skip_described, v1_verify_begin, v1_verify_field, v1_verify_fields, v1_verify_unknown,
+    V1Check, V1Core, V1Desc, V1Op,
 )
 
 include "_core/columns/arrow_stream.pxi"
@@ -57,6 +60,7 @@ include "_gen/named_columns.pxi"
 include "_core/columns/plan.pxi"
 include "_core/columns/append.pxi"
 include "_core/columns/write.pxi"
+include "_core/columns/scalars.pxi"
 include "_core/columns/legacy_plan.pxi"
 include "_core/columns/json_tables.pxi"
 include "_core/columns/variant_tables.pxi"

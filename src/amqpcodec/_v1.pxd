@@ -9,13 +9,14 @@ from amqpcodec._gen.v1_constants cimport (
     CATEGORY_ARRAY1, CATEGORY_ARRAY4, CATEGORY_COMPOUND1, CATEGORY_COMPOUND4, CATEGORY_FIXED0, CATEGORY_FIXED1,
     CATEGORY_FIXED2, CATEGORY_FIXED4, CATEGORY_FIXED8, CATEGORY_VARIABLE1, CATEGORY_VARIABLE4, CTOR_DESCRIBED,
     CTOR_FALSE, CTOR_INT, CTOR_LIST0, CTOR_NARROW, CTOR_SHORT, CTOR_SMALLULONG, CTOR_TRUE, CTOR_UINT0, CTOR_ULONG0,
-    CTOR_WIDE, CTOR_WIDTH, CTOR_WIRE_TYPE, V1_BOOLEAN, V1_BYTE, V1_DESCRIBED, V1_INT, V1_LIST, V1_LONG, V1_NAMES,
+    CTOR_WIDE, CTOR_WIDTH, CTOR_WIRE_TYPE, V1_BOOLEAN, V1_BYTE, V1_DESCRIBED, V1_INT, V1_KIND,
+    V1_LIST, V1_LONG, V1_NAMES,
     V1_UINT, V1_ULONG, V1_UNKNOWN,
 )
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, BAD_TRUNCATED, Buffer, buffer_commit, buffer_extend, buffer_reserve, buffer_size,
-    buffer_truncate, copy_bytes, Cursor, fail, Fault, int8_t, load16, load32, load64, MAX_U32, OK, Place, put_byte,
-    Step, store16, store32, store_uint, WireFrame,
+    buffer_truncate, copy_bytes, Cursor, fail, Fault, load16, load32, load64, MAX_U32, OK, Place, put_byte,
+    Scalar, ScalarKind, Step, store16, store32, store_uint, WireFrame,
 )
 
 include "_core/v1/value.pxd"

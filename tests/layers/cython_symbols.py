@@ -32,6 +32,7 @@ def symbols(source: str) -> Symbols:
     result = Symbols()
     own: set[str] = set()
     block = ""  # what an indented line belongs to: "extern", "enum", "struct" or a body
+    in_enum = False  # in an enum of a header
     for line in _logical_lines(source):
         first = line[0]
         text = [item.string for item in line]
@@ -40,8 +41,9 @@ def symbols(source: str) -> Symbols:
             names = _definitions(text)
         elif block == "extern" and first.start[1] == 4:
             names = _definitions(["cdef", *text]) if text[0] not in _OPENING else _definitions(text)
-        elif block == "enum" and text[0].isidentifier():
-            names = [text[0]]
+            in_enum = "enum" in text[:2]
+        elif (block == "enum" or (block == "extern" and in_enum)) and text[0].isidentifier():
+            names = [text[0]] if text[0] != "pass" else []
         else:
             names = []
             own.update(_bound(line))

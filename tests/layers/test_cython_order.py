@@ -289,6 +289,10 @@ cdef extern from "x.h" nogil:
     ctypedef struct Thing:
         int inside
     PyObject* made "py_made"(char* p)
+    enum:
+        LEAST
+    ctypedef enum Color:
+        RED
 cdef enum:
     ONE = 1
     TWO
@@ -318,6 +322,7 @@ def test_symbols_of_a_sample() -> None:
     sample_symbols = symbols(SAMPLE)
     assert set(sample_symbols.defined) == {
         *("uint8_t", "int8_t", "_re", "load", "Thing", "made", "ONE", "TWO", "Plain", "reader"),
+        *("LEAST", "Color", "RED"),
         *("A", "NAMES", "table", "SHAPES", "act", "Shape", "PLAIN"),
     }
     expected_uses = {"B", "DEFAULT", "Other", "outside", "Base", "FACTOR"}

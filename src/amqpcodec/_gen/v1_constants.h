@@ -8,6 +8,7 @@
 #define AMQPCODEC_V1_CONSTANTS_H
 
 #include <stdint.h>
+#include "wire/scalar.h"
 
 /* Types of values; V1_ANY and V1_COMPOSITE are those of fields. */
 enum {
@@ -384,6 +385,16 @@ static const uint8_t CTOR_LAYOUT[256] = {
     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
     255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+};
+
+/* Kind of each scalar type. */
+static const uint8_t V1_KIND[21] = {
+    KIND_VOID, KIND_BOOLEAN, KIND_UNSIGNED, KIND_UNSIGNED,
+    KIND_UNSIGNED, KIND_UNSIGNED, KIND_SIGNED, KIND_SIGNED,
+    KIND_SIGNED, KIND_SIGNED, KIND_FLOAT, KIND_DOUBLE,
+    KIND_BID32, KIND_BID64, KIND_BID128, KIND_CHAR,
+    KIND_MILLISECONDS, KIND_UUID, KIND_BYTES, KIND_STRING,
+    KIND_SYMBOL,
 };
 
 /* Widest constructor of each type. */

@@ -310,6 +310,8 @@ cdef extern from "v1_constants.h" nogil:
     const uint8_t CTOR_WIDTH[256]
     # How the content of each constructor is read in one step.
     const uint8_t CTOR_LAYOUT[256]
+    # Kind of each scalar type.
+    const uint8_t V1_KIND[21]
     # Widest constructor of each type.
     const uint8_t CTOR_WIDE[24]
     # The constructor of each type whose number or size takes one byte, where there is a

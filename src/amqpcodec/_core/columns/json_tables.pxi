@@ -1,74 +1,18 @@
 # Field tables as JSON text. Only tables that check_table has passed come here.
 
-cdef int json_decimal(JsonText* t, const uint8_t* p) noexcept nogil:
-    cdef uint8_t* w
-    if buffer_ensure(&t.out, 280) < 0:
-        return NO_MEMORY
-    memcpy(t.out.p, <const char*>b'{"$decimal":"', 13)
-    w = put_decimal(t.out.p + 13, <int32_t>load32(p + 1), p[0])
-    memcpy(w, <const char*>b'"}', 2)
-    buffer_commit(&t.out, w + 2)
-    return 0
-
-
-cdef inline size_t value_bytes(const uint8_t* p, const int8_t* shapes) noexcept nogil:
-    """Bytes that a checked value takes, its tag included."""
-    cdef int shape = shapes[p[0]]
-    if shape >= 0:
-        return 1 + <size_t>shape
-    if shape == SHAPE_SHORT:
-        return 2 + <size_t>p[1]
-    return 5 + <size_t>load32(p + 1)
-
-
 cdef int json_value(JsonText* t, const uint8_t** at, const int8_t* shapes) noexcept nogil:
     """One tag and its value; `at` moves after it."""
     cdef const uint8_t* p = at[0] + 1
-    cdef uint8_t tag = at[0][0]
-    cdef uint32_t n
+    cdef int shape = shapes[at[0][0]]
+    cdef Form form = form_of(shapes, at[0][0])
+    cdef Scalar v
     at[0] += value_bytes(at[0], shapes)
-    if tag == c'S':
-        return json_bytes(t, p + 4, load32(p))
-    if tag == c'I':
-        return json_i64(t, <int32_t>load32(p))
-    if tag == c'l':
-        if shapes == SHAPES[MODE_LETTER]:
-            return json_u64(t, load64(p))
-        return json_i64(t, <int64_t>load64(p))
-    if tag == c't':
-        return json_literal(t, b"true", 4) if p[0] else json_literal(t, b"false", 5)
-    if tag == c'F':
+    if shape == SHAPE_TABLE:
         return json_pairs(t, p + 4, load32(p), shapes)
-    if tag == c'A':
-        n = load32(p)
-        return json_items(t, p + 4, n, shapes)
-    if tag == c'd':
-        return json_double(t, bits_to_double(load64(p)))
-    if tag == c'T':
-        return json_timestamp(t, load64(p))
-    if tag == c'V':
-        return json_literal(t, b"null", 4)
-    if tag == c'L':
-        return json_i64(t, <int64_t>load64(p))
-    if tag == c'b':
-        return json_i64(t, <int8_t>p[0])
-    if tag == c'B':
-        return json_u64(t, p[0])
-    if tag == c's':
-        if shapes[tag] == SHAPE_SHORT:
-            return json_bytes(t, p + 1, p[0])
-        return json_i64(t, <int16_t>load16(p))
-    if tag == c'U':
-        return json_i64(t, <int16_t>load16(p))
-    if tag == c'u':
-        return json_u64(t, load16(p))
-    if tag == c'i':
-        return json_u64(t, load32(p))
-    if tag == c'f':
-        return json_double(t, bits_to_float(load32(p)))
-    if tag == c'D':
-        return json_decimal(t, p)
-    return json_binary(t, p + 4, load32(p))     # x
+    if shape == SHAPE_ARRAY:
+        return json_items(t, p + 4, load32(p), shapes)
+    form_read(form, p, &v)
+    return json_scalar(t, &v)
 
 
 cdef int json_items(JsonText* t, const uint8_t* p, uint32_t n, const int8_t* shapes) noexcept nogil:

@@ -11,7 +11,7 @@ cdef int append_variant(Table* t, Column* c, int64_t row, const uint8_t* p, uint
     return variant_commit(t, c, row, &value, &names, status)
 
 
-# ---- maps: text is itself, what is no text is JSON text, void is null ----
+# ---- maps: see append_map_scalar ----
 #
 # Keys are written as in JSON text. A table that has a key twice is a map with the one key `$table`
 # and, as JSON text, a list of all pairs.
@@ -23,34 +23,19 @@ cdef int map_key(Table* items, const uint8_t* key) noexcept nogil:
     return append_bytes(items, &items.column[0], items.rows, key + 1, key[0])
 
 
-cdef int map_text(Table* items, const uint8_t* p, size_t n, const uint8_t* input_end) noexcept nogil:
-    cdef Column* c = &items.column[1]
-    cdef JsonText text
-    cdef int status = append_utf8(items, c, items.rows, p, n, input_end)
-    if AMQP_LIKELY(status != NOT_UTF8):
-        return status
-    status = text_begin(&text, c, input_end)
-    if status == 0:
-        status = json_binary(&text, p, n)
-    return data_commit(items, &text.out, c, items.rows) if status == 0 else status
-
-
 cdef int map_value(Table* items, const uint8_t** at, const int8_t* shapes,
                    const uint8_t* input_end) noexcept nogil:
     """One tag and its value; `at` moves after it."""
-    cdef const uint8_t* p = at[0] + 1
-    cdef uint8_t tag = at[0][0]
+    cdef const uint8_t* p = at[0]
+    cdef int shape = shapes[p[0]]
     cdef Column* c = &items.column[1]
     cdef JsonText text
+    cdef Scalar v
     cdef int status
-    if tag == c'S' or tag == c's' and shapes[tag] == SHAPE_SHORT:
-        at[0] += value_bytes(at[0], shapes)
-        if tag == c'S':
-            return map_text(items, p + 4, load32(p), input_end)
-        return map_text(items, p + 1, p[0], input_end)
-    if tag == c'V':
-        at[0] += 1
-        return 0
+    if shape != SHAPE_TABLE and shape != SHAPE_ARRAY:
+        at[0] += value_bytes(p, shapes)
+        form_read(form_of(shapes, p[0]), p + 1, &v)
+        return append_map_scalar(items, &v, input_end)
     status = text_begin(&text, c, input_end)
     if status == 0:
         status = json_value(&text, at, shapes)

@@ -5,12 +5,6 @@
 # protocol's own is an object of the fields that are there, with its name first: {"$type": "accepted"}.
 # A map with a key that is no string or symbol is {"$map": [[key, value], ...]}.
 
-cdef extern from "columns/v1_text.h" nogil:
-    uint8_t* v1_put_bid(uint8_t* w, const uint8_t* p, int raw)
-    uint8_t* v1_put_hex(uint8_t* w, const uint8_t* p, size_t n, bint upper)
-    uint8_t* v1_put_uuid(uint8_t* w, const uint8_t* p)
-
-
 cdef void v1_again(Cursor* c, V1Value* v) noexcept nogil:
     """Read what was verified."""
     memset(v, 0, sizeof(V1Value))
@@ -25,93 +19,10 @@ cdef void v1_pass(Cursor* c) noexcept nogil:
         v1_skip_described(c)
 
 
-# ---- scalars ----
-
-cdef uint8_t* put_v1_decimal(uint8_t* w, const V1Value* v) noexcept nogil:
-    """At most 64 bytes."""
-    cdef uint8_t[8] memory
-    if v.wire_type == V1_DECIMAL128:
-        return v1_put_bid(w, v.p, 16)
-    if v.wire_type == V1_DECIMAL64:
-        store64(memory, v.u)
-        return v1_put_bid(w, memory, 8)
-    store32(memory, <uint32_t>v.u)
-    return v1_put_bid(w, memory, 4)
-
-
-cdef int json_v1_marked(JsonText* t, const V1Value* v) noexcept nogil:
-    """Scalars that JSON has no form for."""
-    cdef const char* name = (
-        b'{"$decimal":"' if v.wire_type <= V1_DECIMAL128 else b'{"$char":"' if v.wire_type == V1_CHAR
-        else b'{"$timestamp_ms":' if v.wire_type == V1_TIMESTAMP else b'{"$uuid":"')
-    cdef uint8_t[4] raw
-    cdef size_t n = strlen(name)
-    cdef uint32_t u = <uint32_t>v.u
-    cdef uint8_t* w
-    if buffer_ensure(&t.out, n + 64 + 2) < 0:
-        return NO_MEMORY
-    memcpy(t.out.p, name, n)
-    w = t.out.p + n
-    if v.wire_type == V1_TIMESTAMP:
-        w = put_i64(w, <int64_t>v.u)
-        w[0] = c'}'
-        buffer_commit(&t.out, w + 1)
-        return 0
-    if v.wire_type == V1_UUID:
-        w = v1_put_uuid(w, v.p)
-    elif v.wire_type == V1_CHAR:
-        n = v1_put_utf8(raw, u)
-        if n == 1:
-            w = escape_byte(w, raw[0])
-        else:
-            memcpy(w, raw, n)
-            w += n
-    else:
-        w = put_v1_decimal(w, v)
-    memcpy(w, <const char*>b'"}', 2)
-    buffer_commit(&t.out, w + 2)
-    return 0
-
-
-cdef size_t v1_put_utf8(uint8_t* w, uint32_t u) noexcept nogil:
-    """A Unicode character; how many bytes."""
-    if u < 0x80:
-        w[0] = <uint8_t>u
-        return 1
-    if u < 0x800:
-        w[0] = <uint8_t>(0xC0 | u >> 6)
-        w[1] = <uint8_t>(0x80 | u & 63)
-        return 2
-    if u < 0x10000:
-        w[0] = <uint8_t>(0xE0 | u >> 12)
-        w[1] = <uint8_t>(0x80 | u >> 6 & 63)
-        w[2] = <uint8_t>(0x80 | u & 63)
-        return 3
-    w[0] = <uint8_t>(0xF0 | u >> 18)
-    w[1] = <uint8_t>(0x80 | u >> 12 & 63)
-    w[2] = <uint8_t>(0x80 | u >> 6 & 63)
-    w[3] = <uint8_t>(0x80 | u & 63)
-    return 4
-
-
-cdef int json_v1_scalar(JsonText* t, const V1Value* v) noexcept nogil:
-    if v.wire_type == V1_STRING or v.wire_type == V1_SYMBOL:
-        return json_string(t, v.p, v.n)
-    if V1_UBYTE <= v.wire_type <= V1_ULONG:
-        return json_u64(t, v.u)
-    if V1_BYTE <= v.wire_type <= V1_LONG:
-        return json_i64(t, <int64_t>v.u)
-    if v.wire_type == V1_BOOLEAN:
-        return json_literal(t, b"true", 4) if v.u else json_literal(t, b"false", 5)
-    if v.wire_type == V1_NULL:
-        return json_literal(t, b"null", 4)
-    if v.wire_type == V1_BINARY:
-        return json_binary(t, v.p, v.n)
-    if v.wire_type == V1_DOUBLE:
-        return json_double(t, bits_to_double(v.u))
-    if v.wire_type == V1_FLOAT:
-        return json_double(t, bits_to_float(<uint32_t>v.u))
-    return json_v1_marked(t, v)
+cdef inline int json_v1_scalar(JsonText* t, const V1Value* v) noexcept nogil:
+    cdef Scalar x
+    v1_as_scalar(v, &x)
+    return json_scalar(t, &x)
 
 
 # ---- compounds ----

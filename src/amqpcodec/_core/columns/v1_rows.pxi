@@ -131,11 +131,6 @@ cdef int write_v1_json(Sink* s, const V1Op* op, const V1Value* v, JsonText* t) n
     return status
 
 
-cdef inline bint v1_in_us(int64_t ms) noexcept nogil:
-    """Whether int64 holds the microseconds."""
-    return -<int64_t>HIGHEST_SECOND * 1000 <= ms <= <int64_t>HIGHEST_SECOND * 1000
-
-
 cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64_t row) noexcept nogil:
     """A value that is there, into its column; BAD_FRAME where it is too large for it."""
     cdef int64_t ms
@@ -167,14 +162,16 @@ cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int6
 cdef int put_v1_short(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept nogil:
     """A decimal, char or uuid as text."""
     cdef Buffer text
+    cdef Scalar x
     if data_begin(&text, c) < 0 or buffer_ensure(&text, 64) < 0:
         return NO_MEMORY
+    v1_as_scalar(v, &x)
     if v.wire_type == V1_UUID:
         buffer_commit(&text, v1_put_uuid(text.p, v.p))
     elif v.wire_type == V1_CHAR:
         buffer_commit(&text, text.p + v1_put_utf8(text.p, <uint32_t>v.u))
     else:
-        buffer_commit(&text, put_v1_decimal(text.p, v))
+        buffer_commit(&text, put_bid(text.p, &x))
     return data_commit(s.table, &text, c, row)
 
 

@@ -122,47 +122,14 @@ cdef int put_v1_wanted(Sink* s, Cursor* c, const Wanted* w, Column* to, int64_t 
     """The value at the cursor as the type that was asked for; one of another type is null. DOES_NOT_FIT: it
     is of that type, and the column cannot hold it."""
     cdef V1Value v
-    cdef uint8_t type_ = w.type
-    cdef uint8_t[72] digits
-    cdef int64_t number
-    cdef bint negative
-    if type_ == AS_WANTED_JSON:
+    cdef Scalar x
+    if w.type == AS_WANTED_JSON:
         return put_v1_text(s, c, to, row)
     v1_again(c, &v)
-    if V1_DECIMAL32 <= v.wire_type <= V1_DECIMAL128 and type_ == AS_WANTED_STRING:
-        return put_v1_short(s, &v, to, row)
-    if V1_DECIMAL32 <= v.wire_type <= V1_DECIMAL128 and type_ == AS_WANTED_DECIMAL:
-        return append_wanted_text(to, row, w, digits, put_v1_decimal(digits, &v))
-    if type_ == AS_WANTED_STRING or type_ == AS_WANTED_BINARY:
-        if (v.wire_type == V1_STRING or v.wire_type == V1_SYMBOL
-                or (v.wire_type == V1_BINARY and type_ == AS_WANTED_BINARY)):
-            return append_bytes(s.table, to, row, v.p, v.n)
+    if v.wire_type >= V1_LIST:
         return 0
-    if type_ == AS_WANTED_BOOLEAN:
-        return append_bool(to, row, v.u != 0) if v.wire_type == V1_BOOLEAN else 0
-    if type_ == AS_WANTED_TIMESTAMP:
-        number = <int64_t>v.u
-        if v.wire_type != V1_TIMESTAMP:
-            return 0
-        if not v1_in_us(number):
-            return DOES_NOT_FIT
-        return append_i64(to, row, number * 1000)
-    if type_ == AS_WANTED_DOUBLE:
-        if v.wire_type == V1_DOUBLE:
-            return append_i64(to, row, <int64_t>v.u)
-        if v.wire_type == V1_FLOAT:
-            return append_i64(to, row, <int64_t>double_to_bits(bits_to_float(<uint32_t>v.u)))
-    if not V1_UBYTE <= v.wire_type <= V1_ULONG and not V1_BYTE <= v.wire_type <= V1_LONG:
-        return 0
-    number = <int64_t>v.u
-    negative = number < 0 and v.wire_type >= V1_BYTE
-    if type_ == AS_WANTED_DECIMAL:
-        return append_wanted_integer(to, row, w, negative, 0 - v.u if negative else v.u, 0)
-    if type_ == AS_WANTED_DOUBLE:
-        number = <int64_t>double_to_bits(<double>number if negative else <double>v.u)
-    elif number < 0 and not negative:
-        return DOES_NOT_FIT
-    return append_i64(to, row, number)
+    v1_as_scalar(&v, &x)
+    return append_wanted_scalar(s.table, to, row, w, &x, s.input_end)
 
 
 cdef int note_v1_wanted(Sink* s, const V1Value* v, const Cursor* at, const Wanted* w) noexcept nogil:
@@ -219,6 +186,7 @@ cdef int append_v1_map(Sink* s, Column* c, int64_t row, Cursor* map_, uint32_t c
     cdef Table* items = c.items
     cdef Cursor at
     cdef V1Value v
+    cdef Scalar x
     cdef uint32_t i
     cdef int keys = v1_keys(map_, count), status = 0
     if keys < 0:
@@ -235,11 +203,10 @@ cdef int append_v1_map(Sink* s, Column* c, int64_t row, Cursor* map_, uint32_t c
     for i in range(count):
         v1_again(map_, &v)
         status = append_v1_key(items, &v)
-        if status == 0 and map_.p[0] == CTOR_NULL:
-            map_.p += 1
-        elif status == 0 and (CTOR_WIRE_TYPE[map_.p[0]] == V1_STRING or CTOR_WIRE_TYPE[map_.p[0]] == V1_SYMBOL):
+        if status == 0 and CTOR_WIRE_TYPE[map_.p[0]] < V1_LIST:
             v1_again(map_, &v)
-            status = append_bytes(items, &items.column[1], items.rows, v.p, v.n)
+            v1_as_scalar(&v, &x)
+            status = append_map_scalar(items, &x, s.input_end)
         elif status == 0:
             status = append_v1_item(s, items, map_)
         items.rows += 1
@@ -272,7 +239,7 @@ cdef int append_v1_key(Table* items, const V1Value* v) noexcept nogil:
 
 
 cdef int append_v1_item(Sink* s, Table* items, Cursor* c) noexcept nogil:
-    """A value that is no text as JSON text."""
+    """A value that holds others as JSON text."""
     cdef JsonText text
     cdef Column* to = &items.column[1]
     cdef int status = text_begin(&text, to, s.input_end)

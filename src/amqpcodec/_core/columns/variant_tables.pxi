@@ -10,43 +10,6 @@ cdef int heights_within(const uint8_t* p, const uint8_t* end, const int8_t* shap
     return found
 
 
-cdef int leaf_value(Buffer* b, const uint8_t* p, uint8_t tag, const int8_t* shapes) noexcept nogil:
-    """A scalar; p: after its tag."""
-    if tag == c'S':
-        return leaf_string(b, p + 4, load32(p), is_utf8(p + 4, load32(p)))
-    if tag == c'x':
-        return leaf_string(b, p + 4, load32(p), False)
-    if tag == c's' and shapes[tag] == SHAPE_SHORT:
-        return leaf_string(b, p + 1, p[0], is_utf8(p + 1, p[0]))
-    if tag == c'I':
-        return leaf_integer(b, <int32_t>load32(p))
-    if tag == c'l' and shapes == SHAPES[MODE_LETTER]:
-        return leaf_u64(b, load64(p))
-    if tag == c'l' or tag == c'L':
-        return leaf_integer(b, <int64_t>load64(p))
-    if tag == c't':
-        return buffer_put_byte(b, VARIANT_TRUE if p[0] else VARIANT_FALSE)
-    if tag == c'd':
-        return leaf_fixed(b, VARIANT_DOUBLE, load64(p), 8)
-    if tag == c'T':
-        return leaf_fixed(b, VARIANT_TIMESTAMP, load64(p) * 1000000, 8)
-    if tag == c'b':
-        return leaf_integer(b, <int8_t>p[0])
-    if tag == c'B':
-        return leaf_integer(b, p[0])
-    if tag == c's' or tag == c'U':
-        return leaf_integer(b, <int16_t>load16(p))
-    if tag == c'u':
-        return leaf_integer(b, load16(p))
-    if tag == c'i':
-        return leaf_integer(b, load32(p))
-    if tag == c'f':
-        return leaf_fixed(b, VARIANT_FLOAT, load32(p), 4)
-    if tag == c'D':
-        return leaf_decimal(b, <int32_t>load32(p + 1), 0 if p[1] < 128 else ~<uint64_t>0, p[0])
-    return buffer_put_byte(b, VARIANT_NULL)     # V
-
-
 cdef inline int leaf_key(Buffer* b, const uint8_t* key) noexcept nogil:
     """A key as a string, of a table that has one twice."""
     cdef uint8_t[KEY_ROOM] buffer
@@ -58,15 +21,15 @@ cdef inline int leaf_key(Buffer* b, const uint8_t* key) noexcept nogil:
 cdef int survey_value(Variants* v, const uint8_t** at, uint32_t parent) noexcept nogil:
     """One tag and its value; `at` moves after it."""
     cdef const uint8_t* p = at[0] + 1
-    cdef uint8_t tag = at[0][0]
-    cdef size_t before
-    cdef uint8_t[288] digits
+    cdef int shape = v.shapes[at[0][0]]
+    cdef Form form = form_of(v.shapes, at[0][0])
+    cdef Scalar x
     at[0] += value_bytes(at[0], v.shapes)
-    if tag == c'F':
+    if shape == SHAPE_TABLE:
         if note_size(v, parent, 0) < 0:
             return NO_MEMORY
         return survey_pairs(v, p + 4, load32(p), parent)
-    if tag == c'A':
+    if shape == SHAPE_ARRAY:
         if note_within(v, parent, False) < 0:
             return NO_MEMORY
         parent = v.n_nodes - 1
@@ -75,21 +38,8 @@ cdef int survey_value(Variants* v, const uint8_t** at, uint32_t parent) noexcept
             if survey_value(v, &p, parent) < 0:
                 return NO_MEMORY
         return 0
-    before = buffer_size(&v.leaf)
-    if AMQP_UNLIKELY(tag == c'D' and p[0] > DECIMAL_PLACES):
-        if survey_ours(v, parent, OUR_DECIMAL) < 0:
-            return NO_MEMORY
-        parent = v.n_nodes - 1
-        if leaf_string(&v.leaf, digits, <size_t>(
-                put_decimal(digits, <int32_t>load32(p + 1), p[0]) - digits), True) < 0:
-            return NO_MEMORY
-    elif AMQP_UNLIKELY(tag == c'T' and load64(p) > <uint64_t>9223372036854):
-        if survey_ours(v, parent, OUR_TIMESTAMP) < 0 or leaf_u64(&v.leaf, load64(p)) < 0:
-            return NO_MEMORY
-        parent = v.n_nodes - 1
-    elif leaf_value(&v.leaf, p, tag, v.shapes) < 0:
-        return NO_MEMORY
-    return note_size(v, parent, buffer_size(&v.leaf) - before)
+    form_read(form, p, &x)
+    return survey_scalar(v, parent, &x)
 
 
 cdef int survey_pairs(Variants* v, const uint8_t* p, uint32_t n, uint32_t parent) noexcept nogil:

@@ -9,99 +9,10 @@
 cdef enum:
     V1_VARIANT_KEY = 255        # bytes of a name
 
-# ---- scalars ----
-
-cdef bint v1_plain_decimal(const uint8_t* p, const uint8_t* end, uint64_t* low, uint64_t* high,
-                           int* scale) noexcept nogil:
-    """A decimal's text as a number of 128 bits and its places, if it is one without loss."""
-    cdef bint negative = p[0] == c'-'
-    cdef uint64_t a, b
-    cdef int digits = 0, exponent = 0
-    low[0] = high[0] = 0
-    scale[0] = -1
-    p += negative
-    while p < end and (c'0' <= p[0] <= c'9' or p[0] == c'.'):
-        if p[0] == c'.':
-            scale[0] = 0
-        else:
-            a = (low[0] & MAX_U32) * 10 + (p[0] - <uint8_t>c'0')
-            b = (low[0] >> 32) * 10 + (a >> 32)
-            low[0] = b << 32 | (a & MAX_U32)
-            high[0] = high[0] * 10 + (b >> 32)
-            digits += 1
-            if scale[0] >= 0:
-                scale[0] += 1
-        p += 1
-    scale[0] = max(scale[0], 0)
-    if end - p > 2 and p[0] == c'E' and p[1] == c'-':
-        p += 2
-        while p < end and exponent < 10000:
-            exponent = exponent * 10 + (p[0] - <int>c'0')
-            p += 1
-        scale[0] += exponent
-    if p < end or digits == 0 or digits > DECIMAL_PLACES or scale[0] > DECIMAL_PLACES:
-        return False
-    if negative:
-        low[0] = ~low[0] + 1
-        high[0] = ~high[0] + (low[0] == 0)
-        return low[0] != 0 or high[0] != 0          # there is no -0
-    return True
-
-
-cdef int survey_v1_marked(Variants* v, uint32_t parent, const V1Value* x) noexcept nogil:
-    """A scalar that is an object with one of OUR_KEYS, or a number where a Variant has it."""
-    cdef Buffer* b = &v.leaf
-    cdef size_t before = buffer_size(b)
-    cdef uint8_t[72] text
-    cdef uint64_t low, high
-    cdef size_t n
-    cdef int scale, ours = OUR_DECIMAL
-    if x.wire_type == V1_TIMESTAMP:
-        if v1_in_us(<int64_t>x.u):
-            if leaf_fixed(b, VARIANT_TIMESTAMP, x.u * 1000, 8) < 0:
-                return NO_MEMORY
-            return note_size(v, parent, 9)
-        if survey_ours(v, parent, OUR_TIMESTAMP_MS) < 0 or leaf_integer(b, <int64_t>x.u) < 0:
-            return NO_MEMORY
-        return note_size(v, v.n_nodes - 1, buffer_size(b) - before)
-    if x.wire_type == V1_UUID:
-        ours = OUR_UUID
-        n = <size_t>(v1_put_uuid(text, x.p) - text)
-    elif x.wire_type == V1_CHAR:
-        ours = OUR_CHAR
-        n = v1_put_utf8(text, <uint32_t>x.u)
-    else:
-        n = <size_t>(put_v1_decimal(text, x) - text)
-        if v1_plain_decimal(text, text + n, &low, &high, &scale):
-            if leaf_decimal(b, <int64_t>low, high, <uint8_t>scale) < 0:
-                return NO_MEMORY
-            return note_size(v, parent, buffer_size(b) - before)
-    if survey_ours(v, parent, ours) < 0 or leaf_string(b, text, n, True) < 0:
-        return NO_MEMORY
-    return note_size(v, v.n_nodes - 1, buffer_size(b) - before)
-
-
-cdef int survey_v1_scalar(Variants* v, uint32_t parent, const V1Value* x) noexcept nogil:
-    cdef Buffer* b = &v.leaf
-    cdef size_t before = buffer_size(b)
-    cdef int status
-    if V1_STRING <= x.wire_type <= V1_SYMBOL or x.wire_type == V1_BINARY:
-        status = leaf_string(b, x.p, x.n, x.wire_type != V1_BINARY)
-    elif V1_UBYTE <= x.wire_type <= V1_ULONG:
-        status = leaf_u64(b, x.u)
-    elif V1_BYTE <= x.wire_type <= V1_LONG:
-        status = leaf_integer(b, <int64_t>x.u)
-    elif x.wire_type == V1_DOUBLE:
-        status = leaf_fixed(b, VARIANT_DOUBLE, x.u, 8)
-    elif x.wire_type == V1_FLOAT:
-        status = leaf_fixed(b, VARIANT_FLOAT, x.u, 4)
-    elif x.wire_type == V1_NULL:
-        status = buffer_put_byte(b, VARIANT_NULL)
-    elif x.wire_type == V1_BOOLEAN:
-        status = buffer_put_byte(b, VARIANT_TRUE if x.u else VARIANT_FALSE)
-    else:
-        return survey_v1_marked(v, parent, x)
-    return note_size(v, parent, buffer_size(b) - before) if status == 0 else status
+cdef inline int survey_v1_scalar(Variants* v, uint32_t parent, const V1Value* x) noexcept nogil:
+    cdef Scalar scalar
+    v1_as_scalar(x, &scalar)
+    return survey_scalar(v, parent, &scalar)
 
 
 # ---- what holds others ----

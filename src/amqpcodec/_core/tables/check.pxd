@@ -1,18 +1,47 @@
 # What other files use of check.pxi.
 
-# What follows a tag, by dialect: bytes of a scalar, or one of these.
-cdef enum:
-    SHAPE_UNKNOWN = -1
-    SHAPE_LONG = -2         # u32 length, bytes
-    SHAPE_TABLE = -3        # u32 length, pairs
-    SHAPE_ARRAY = -4        # u32 length, items
-    SHAPE_SHORT = -5        # u8 length, bytes
+cdef extern from "tables/tags.h" nogil:
+    enum:
+        SHAPE_UNKNOWN
+        SHAPE_LONG
+        SHAPE_TABLE
+        SHAPE_ARRAY
+        SHAPE_SHORT
+        TAG_LINES
+    ctypedef int Form       # an enum, whose names no file of Cython needs
+    ctypedef struct FormLine:
+        ScalarKind kind
+        int8_t shape
+        const char* name
+    const FormLine* FORMS
+    ctypedef struct TagLine:
+        uint8_t dialects
+        uint8_t tag
+        Form form
+    const TagLine* TAGS
+    void form_read(Form form, const uint8_t* p, Scalar* v)
+    void form_store(Form form, uint8_t* w, const Scalar* v)
 
-cdef int8_t[2][256] SHAPES
 cdef int check_value(Cursor* c, const int8_t* shapes, int depth) noexcept nogil
 cdef int check_pairs(Cursor* c, const int8_t* shapes, int depth) noexcept nogil
 
-cdef int8_t SHAPES[2][256]      # dialect, tag -> SHAPE_*
+cdef int8_t SHAPES[2][512]      # dialect, tag -> SHAPE_*; 256 + tag -> the form of a scalar
+
+
+cdef inline Form form_of(const int8_t* shapes, uint8_t tag) noexcept nogil:
+    """shapes: one of SHAPES."""
+    return <Form>shapes[256 + tag]
+
+
+cdef inline size_t value_bytes(const uint8_t* p, const int8_t* shapes) noexcept nogil:
+    """Bytes that a checked value takes, its tag included."""
+    cdef int shape = shapes[p[0]]
+    if shape >= 0:
+        return 1 + <size_t>shape
+    if shape == SHAPE_SHORT:
+        return 2 + <size_t>p[1]
+    return 5 + <size_t>load32(p + 1)
+
 
 cdef inline int check_table(const uint8_t* p, uint32_t n, const Cursor* around, uintptr_t mode) noexcept nogil:
     """A table's bytes without their length: 0, or -1 with the fault noted."""

@@ -1,48 +1,33 @@
 # Field tables, structure: every length, tag and depth is checked once, before anything is built.
 
 
-cdef void shape_tags(int8_t* shapes, const char* tags, int8_t shape) noexcept:
-    cdef size_t i
-    for i in range(strlen(tags)):
-        shapes[<uint8_t>tags[i]] = shape
-
-
-cdef void shapes_ready() noexcept:
-    """RabbitMQ's column of the errata, and the letter of 0-9-1 §4.2.1 (`x` read in both)."""
-    cdef int dialect
-    cdef int8_t* shapes
+cdef int tags_ready() except -1:
+    """Fill SHAPES from the lines of tables/tags.h."""
+    cdef int dialect, i
     for dialect in range(2):
-        shapes = SHAPES[dialect]
-        memset(shapes, SHAPE_UNKNOWN, 256)
-        shape_tags(shapes, b"V", 0)
-        shape_tags(shapes, b"tbB", 1)
-        shape_tags(shapes, b"Uu", 2)
-        shape_tags(shapes, b"Iif", 4)
-        shape_tags(shapes, b"D", 5)
-        shape_tags(shapes, b"lLdT", 8)
-        shape_tags(shapes, b"Sx", SHAPE_LONG)
-        shape_tags(shapes, b"F", SHAPE_TABLE)
-        shape_tags(shapes, b"A", SHAPE_ARRAY)
-        shape_tags(shapes, b"s", SHAPE_SHORT if dialect else 2)
+        memset(SHAPES[dialect], SHAPE_UNKNOWN, 256)
+        SHAPES[dialect][c'F'] = SHAPE_TABLE
+        SHAPES[dialect][c'A'] = SHAPE_ARRAY
+        for i in range(TAG_LINES):
+            if TAGS[i].dialects >> dialect & 1:
+                if SHAPES[dialect][TAGS[i].tag] != SHAPE_UNKNOWN:
+                    raise ImportError(f"tables/tags.h: tag {chr(TAGS[i].tag)!r} has two lines of one dialect")
+                SHAPES[dialect][TAGS[i].tag] = FORMS[TAGS[i].form].shape
+                SHAPES[dialect][256 + TAGS[i].tag] = <int8_t>TAGS[i].form
+    return 0
 
-shapes_ready()
+tags_ready()
 
 
 cdef const char* table_value_name(uint8_t tag) noexcept nogil:
-    """What an error calls a value of this tag."""
-    if tag == c'S':
-        return b"field table longstr"
-    if tag == c'x':
-        return b"field table byte array"
-    if tag == c'F':
+    """What an error calls a value of this tag. (The shapes at hand may be those of a drop-in, which have no forms.)"""
+    cdef const int8_t* shapes = SHAPES[0]
+    cdef int shape = shapes[tag]
+    if shape == SHAPE_TABLE:
         return b"nested field table"
-    if tag == c'A':
+    if shape == SHAPE_ARRAY:
         return b"field table array"
-    if tag == c'T':
-        return b"field table timestamp"
-    if tag == c'D':
-        return b"field table decimal"
-    return b"field table value"
+    return FORMS[form_of(shapes, tag)].name
 
 
 cdef int check_value(Cursor* c, const int8_t* shapes, int depth) noexcept nogil:

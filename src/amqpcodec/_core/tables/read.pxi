@@ -20,24 +20,12 @@ cdef object UTC = _datetime.timezone.utc
 cdef object EPOCH = _datetime.datetime(1970, 1, 1, tzinfo=_datetime.timezone.utc)
 cdef uint64_t LAST_SECOND = 253402300799    # 9999-12-31 23:59:59, where Python's datetime ends
 
-cdef object Int8 = _types.Int8
-cdef object UInt8 = _types.UInt8
-cdef object Int16 = _types.Int16
-cdef object Int16U = _types.Int16U
-cdef object UInt16 = _types.UInt16
-cdef object Int32 = _types.Int32
-cdef object UInt32 = _types.UInt32
-cdef object Int64 = _types.Int64
-cdef object Int64L = _types.Int64L
-cdef object UInt64 = _types.UInt64
-cdef object TypedFloat = _types.Float
-cdef object TypedDouble = _types.Double
 cdef object TypedTimestamp = _types.Timestamp
-cdef object LongString = _types.LongString
 cdef object LongBytes = _types.LongBytes
 cdef object ShortString = _types.ShortString
-cdef object ByteArray = _types.ByteArray
 cdef object VOID = _types.Void()
+# Dialect, tag -> its class in amqpcodec.types, or NULL; see typed_ready.
+cdef PyObject* TYPED_CLASSES[2][256]
 
 # What Cython's datetime_new calls, as a reference that nothing counts up.
 cdef extern from "datetime.h":
@@ -111,13 +99,46 @@ cdef object make_decimal(uint8_t scale, int32_t unscaled):
     return decimal_of(PyUnicode_FromStringAndSize(w, end - w))
 
 
+cdef PyObject* scalar_object(const Scalar* v, TextCache* cache) except NULL:
+    """A scalar of a field table as a new reference."""
+    cdef ScalarKind kind = v.kind
+    if kind == KIND_LONGSTR:
+        return table_text(v.p, v.n, cache)
+    elif kind == KIND_SIGNED:
+        return PyLong_FromI64(<int64_t>v.u)
+    elif kind == KIND_UNSIGNED:
+        return PyLong_FromU64(v.u)
+    elif kind == KIND_BOOLEAN:
+        return Py_NewRef(Py_True if v.u else Py_False)
+    elif kind == KIND_DOUBLE:
+        return PyFloat_FromDouble_(bits_to_double(v.u))
+    elif kind == KIND_FLOAT:
+        return PyFloat_FromDouble_(<double>bits_to_float(<uint32_t>v.u))
+    elif kind == KIND_SECONDS:
+        return new_reference(make_timestamp(v.u, cache))
+    elif kind == KIND_VOID:
+        return Py_NewRef(Py_None)
+    elif kind == KIND_DECIMAL:
+        return new_reference(make_decimal(<uint8_t>v.n, <int32_t>v.u))
+    elif kind == KIND_BYTES:
+        return PyBytes_FromPointer(<const char*>v.p, v.n)
+    elif kind == KIND_SHORTSTR:
+        return text_new_(v.p, v.n)
+    elif (kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128 or kind == KIND_MILLISECONDS
+            or kind == KIND_CHAR or kind == KIND_UUID or kind == KIND_STRING or kind == KIND_SYMBOL):
+        raise SystemError("of AMQP 1.0: v1/scalar.pxi")
+
+
 cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) except NULL:
     """One tag and its value, as a new reference; moves *at after it."""
     cdef const uint8_t* p = at[0] + 1
     cdef uint8_t tag = at[0][0]
+    cdef const int8_t* shapes
+    cdef Scalar v
     cdef uint32_t n
-    if AMQP_UNLIKELY(mode & MODE_TYPED):
+    if AMQP_UNLIKELY(mode & MODE_TYPED) and tag != c'F' and tag != c'A':
         return new_reference(read_typed(at, mode, cache))
+    # The most frequent ones, what holds others, then all.
     if tag == c'S':
         n = load32(p)
         at[0] = p + 4 + n
@@ -128,9 +149,6 @@ cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) 
     elif tag == c't':
         at[0] = p + 1
         return Py_NewRef(Py_True if p[0] else Py_False)
-    elif tag == c'l':
-        at[0] = p + 8
-        return PyLong_FromU64(load64(p)) if mode & MODE_LETTER else PyLong_FromI64(<int64_t>load64(p))
     elif tag == c'F':
         n = load32(p)
         at[0] = p + 4 + n
@@ -139,92 +157,33 @@ cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) 
         n = load32(p)
         at[0] = p + 4 + n
         return new_reference(read_array(p + 4, n, mode, cache))
-    elif tag == c'd':
-        at[0] = p + 8
-        return PyFloat_FromDouble_(bits_to_double(load64(p)))
-    elif tag == c'T':
-        at[0] = p + 8
-        return new_reference(make_timestamp(load64(p), cache))
-    elif tag == c'V':
-        at[0] = p
-        return Py_NewRef(Py_None)
-    elif tag == c'D':
-        at[0] = p + 5
-        return new_reference(make_decimal(p[0], <int32_t>load32(p + 1)))
-    elif tag == c'x':
-        n = load32(p)
-        at[0] = p + 4 + n
-        return PyBytes_FromPointer(<const char*>(p + 4), n)
-    elif tag == c'f':
-        at[0] = p + 4
-        return PyFloat_FromDouble_(<double>bits_to_float(load32(p)))
-    elif tag == c'L':
-        at[0] = p + 8
-        return PyLong_FromI64(<int64_t>load64(p))
-    elif tag == c'b':
-        at[0] = p + 1
-        return PyLong_FromI64(<int8_t>p[0])
-    elif tag == c'B':
-        at[0] = p + 1
-        return PyLong_FromI64(p[0])
-    elif tag == c's' or tag == c'U':
-        if tag == c's' and mode & MODE_LETTER:
-            at[0] = p + 1 + p[0]
-            return text_new_(p + 1, p[0])
-        at[0] = p + 2
-        return PyLong_FromI64(<int16_t>load16(p))
-    elif tag == c'u':
-        at[0] = p + 2
-        return PyLong_FromI64(load16(p))
-    # The last tag that check_table lets through: i.
-    at[0] = p + 4
-    return PyLong_FromI64(load32(p))
+    shapes = SHAPES[mode & MODE_LETTER]
+    at[0] += value_bytes(at[0], shapes)
+    form_read(form_of(shapes, tag), p, &v)
+    return scalar_object(&v, cache)
 
 
 cdef object read_typed(const uint8_t** at, uintptr_t mode, TextCache* cache):
-    """As read_value with plain values, but each value keeps its tag."""
+    """A scalar as its class in amqpcodec.types, which keeps its tag."""
     cdef uint8_t tag = at[0][0]
-    cdef object v = owned(read_value(at, mode & ~<uintptr_t>MODE_TYPED, cache)) \
-        if tag != c'F' and tag != c'A' and tag != c'T' else None
-    cdef const uint8_t* p
-    cdef uint32_t n
-    if v is None and tag != c'V':
-        p = at[0] + 1
-        if tag == c'T':
-            at[0] = p + 8
-            return TypedTimestamp(load64(p))
-        n = load32(p)
-        at[0] = p + 4 + n
-        return read_table(p + 4, n, mode, cache) if tag == c'F' else read_array(p + 4, n, mode, cache)
-    if tag == c'S':
-        return LongString(v) if isinstance(v, str) else LongBytes(v)
-    if tag == c'I':
-        return Int32(v)
-    if tag == c'l':
-        return UInt64(v) if mode & MODE_LETTER else Int64(v)
-    if tag == c'd':
-        return TypedDouble(v)
-    if tag == c'V':
+    cdef const int8_t* shapes = SHAPES[mode & MODE_LETTER]
+    cdef Form form = form_of(shapes, tag)
+    cdef ScalarKind kind = FORMS[form].kind
+    cdef PyObject* cls = TYPED_CLASSES[mode & MODE_LETTER][tag]
+    cdef Scalar x
+    cdef object v
+    if kind == KIND_SECONDS:
+        form_read(form, at[0] + 1, &x)
+        at[0] += value_bytes(at[0], shapes)
+        return (<object>cls)(x.u)
+    v = owned(read_value(at, mode & ~<uintptr_t>MODE_TYPED, cache))
+    if cls == NULL:
+        return v    # t and D are what they are
+    if kind == KIND_VOID:
         return VOID
-    if tag == c'x':
-        return ByteArray(v)
-    if tag == c'f':
-        return TypedFloat(v)
-    if tag == c'L':
-        return Int64(v) if mode & MODE_LETTER else Int64L(v)
-    if tag == c'b':
-        return Int8(v)
-    if tag == c'B':
-        return UInt8(v)
-    if tag == c's':
-        return ShortString(v) if mode & MODE_LETTER else Int16(v)
-    if tag == c'U':
-        return Int16(v) if mode & MODE_LETTER else Int16U(v)
-    if tag == c'u':
-        return UInt16(v)
-    if tag == c'i':
-        return UInt32(v)
-    return v    # t and D are what they are
+    if kind == KIND_LONGSTR and type(v) is bytes:
+        return LongBytes(v)
+    return (<object>cls)(v)
 
 
 cdef list read_array(const uint8_t* p, uint32_t n, uintptr_t mode, TextCache* cache):

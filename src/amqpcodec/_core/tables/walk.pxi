@@ -5,18 +5,18 @@
 # copied whole; else each name keeps its bytes (all of its duplicates) or is encoded by value.
 
 
-cdef bint same_float(object v, double wire):
-    return type(v) is float and double_to_bits(PyFloat_AS_DOUBLE(v)) == double_to_bits(wire)
-
-
 cdef int same_value(const uint8_t** at, object v, uintptr_t mode) except -1:
     """1 if v is what these bytes say, 0 if not; moves *at after the value either way."""
     cdef const uint8_t* p = at[0] + 1
+    cdef const int8_t* shapes = SHAPES[mode & MODE_LETTER]
     cdef uint8_t tag = at[0][0]
     cdef uint32_t n
+    cdef double number
     cdef Py_ssize_t length = 0
     cdef const uint8_t* text
     cdef object wire
+    cdef ScalarKind kind
+    cdef Scalar x
     if tag == c'F' or tag == c'A':
         n = load32(p)
         at[0] = p + 4 + n
@@ -28,31 +28,26 @@ cdef int same_value(const uint8_t** at, object v, uintptr_t mode) except -1:
         if ascii_bytes(<PyObject*>v, &text, &length):
             at[0] = p + 4 + n
             return length == <Py_ssize_t>n and memcmp(text, p + 4, n) == 0
-    if tag == c'f' or tag == c'd':
-        at[0] = p + (4 if tag == c'f' else 8)
-        wire = <double>bits_to_float(load32(p)) if tag == c'f' else bits_to_double(load64(p))
-        if mode & MODE_TYPED:
-            return (type(v) is (TypedFloat if tag == c'f' else TypedDouble)
-                    and double_to_bits(<double>v) == double_to_bits(<double>wire))
-        return same_float(v, wire)
+    kind = FORMS[form_of(shapes, tag)].kind
+    if KIND_FLOAT <= kind <= KIND_DOUBLE:
+        at[0] += value_bytes(at[0], shapes)
+        form_read(form_of(shapes, tag), p, &x)
+        number = bits_to_double(x.u) if kind == KIND_DOUBLE else <double>bits_to_float(<uint32_t>x.u)
+        wire = <object>TYPED_CLASSES[mode & MODE_LETTER][tag] if mode & MODE_TYPED else float
+        return type(v) is wire and double_to_bits(<double>v) == double_to_bits(number)
     wire = owned(read_value(at, mode, NULL))
     if type(wire) is not type(v):
         return 0
-    if tag == c'D':
+    if kind == KIND_DECIMAL:
         return str(wire) == str(v)
-    if tag == c'T' and type(v) is Datetime:
+    if kind == KIND_SECONDS and type(v) is Datetime:
         return wire == v and v.tzinfo is UTC
     return wire == v
 
 
-cdef const uint8_t* skip_value(const uint8_t* p, int letter=0) noexcept:
+cdef inline const uint8_t* skip_value(const uint8_t* p, uintptr_t mode) noexcept:
     """After one tag and its value, in bytes that were checked."""
-    cdef int shape = SHAPES[letter][p[0]]
-    if shape >= 0:
-        return p + 1 + shape
-    if shape == SHAPE_SHORT:
-        return p + 2 + p[1]
-    return p + 5 + load32(p + 1)
+    return p + value_bytes(p, SHAPES[mode & MODE_LETTER])
 
 
 cdef int same_items(const uint8_t* p, uint32_t n, list items, uintptr_t mode) except -1:
@@ -109,7 +104,7 @@ cdef Py_ssize_t count_pairs(const uint8_t* p, uint32_t n, uintptr_t mode) noexce
     cdef const uint8_t* end = p + n
     cdef Py_ssize_t count = 0
     while p < end:
-        p = skip_value(p + 1 + p[0], mode & MODE_LETTER)
+        p = skip_value(p + 1 + p[0], mode)
         count += 1
     return count
 
@@ -123,7 +118,7 @@ cdef dict last_entries(const uint8_t* p, uint32_t n, uintptr_t mode):
     cdef const uint8_t* after
     while p < end:
         value = p + 1 + p[0]
-        after = skip_value(value, mode & MODE_LETTER)
+        after = skip_value(value, mode)
         entries.setdefault(text_new(p + 1, p[0]), []).append((p - start, value - start, after - start))
         p = after
     return entries
@@ -206,7 +201,7 @@ cdef int put_changed_items(Buffer* b, const uint8_t* p, uint32_t n, list items, 
             continue
         start = p
         value_at = p
-        p = skip_value(p, mode & MODE_LETTER)
+        p = skip_value(p, mode)
         if same_value(&value_at, item, mode):
             put_bytes(b, start, <size_t>(p - start))
         elif type(item) is dict and start[0] == c'F':

@@ -240,7 +240,7 @@ cdef int put_rare(Buffer* b, object v, type t, uintptr_t mode, int depth, Place*
     if t is not Decimal and t is not Datetime:
         tags = TYPED_TAGS.get(t)
         if tags is not None:
-            return put_typed(b, v, t, tags[1 if mode & MODE_LETTER else 0], at)
+            return put_typed(b, v, t, tags[1 if mode & MODE_LETTER else 0], mode, at)
     if t is Decimal or isinstance(v, Decimal):
         take_decimal(v, &scale, &unscaled, at)
         w = buffer_extend(b, 6)
@@ -278,30 +278,95 @@ cdef dict NUMPY_CLASSES = {
     "float16": _types.Float, "float32": _types.Float, "float64": float, "datetime64": _types.Timestamp}
 
 
-cdef int put_typed(Buffer* b, object v, type t, bytes tag, Place* at) except -1:
+cdef int put_typed(Buffer* b, object v, type t, bytes tag, uintptr_t mode, Place* at) except -1:
     """A value of amqpcodec.types under its own tag."""
+    cdef const int8_t* shapes = SHAPES[mode & MODE_LETTER]
+    cdef ScalarKind kind
+    cdef uint8_t* w
     cdef uint8_t c
-    cdef int shape
-    if tag is None:
+    cdef Scalar x
+    if tag is None or shapes[<uint8_t>tag[0]] == SHAPE_UNKNOWN:
         return table_error(at, f"{t.__name__} has no tag in this dialect")
     c = <uint8_t>tag[0]
-    if isinstance(v, str):
-        if issubclass(t, ShortString):
-            put_byte(b, c)
-            return put_name(b, v, at)
+    kind = FORMS[form_of(shapes, c)].kind
+    if kind == KIND_LONGSTR and isinstance(v, str):
         return put_text(b, c, v, at)
-    if isinstance(v, bytes):
+    if kind == KIND_SIGNED:
+        x.u = <uint64_t><int64_t>v
+    elif kind == KIND_UNSIGNED or kind == KIND_SECONDS:
+        x.u = <uint64_t>v
+    elif kind == KIND_FLOAT:
+        x.u = float_to_bits(<float><double>v)
+    elif kind == KIND_DOUBLE:
+        x.u = double_to_bits(<double>v)
+    elif kind == KIND_VOID:
+        x.u = 0
+    elif kind == KIND_LONGSTR or kind == KIND_BYTES:
         return put_long(b, c, PyBytes_AS_STRING(v), PyBytes_GET_SIZE(v), at)
-    if c == c'f':
-        return put_int(b, c, float_to_bits(<float><double>v), 4)
-    if c == c'd':
-        return put_int(b, c, double_to_bits(<double>v), 8)
-    if c == c'V':
-        return put_byte(b, c)
-    shape = SHAPES[0][c]
-    if v < 0:
-        return put_int(b, c, <uint64_t><int64_t>v, shape)
-    return put_int(b, c, <uint64_t>v, shape)
+    elif kind == KIND_SHORTSTR:
+        put_byte(b, c)
+        return put_name(b, v, at)
+    elif (kind == KIND_BOOLEAN or kind == KIND_DECIMAL or kind == KIND_BID32 or kind == KIND_BID64
+            or kind == KIND_BID128 or kind == KIND_MILLISECONDS or kind == KIND_CHAR or kind == KIND_UUID
+            or kind == KIND_STRING or kind == KIND_SYMBOL):
+        return table_error(at, f"no class stands for tag {chr(c)!r}")
+    w = buffer_extend(b, 1 + <size_t>shapes[c])
+    w[0] = c
+    form_store(form_of(shapes, c), w + 1, &x)
+    return 0
+
+
+cdef object sample_value(type cls):
+    """Some value of a class of amqpcodec.types."""
+    if issubclass(cls, int):
+        return cls(1)
+    if issubclass(cls, float):
+        return cls(0.5)
+    if issubclass(cls, str):
+        return cls("a")
+    return cls(b"\xff") if issubclass(cls, bytes) else cls()
+
+
+cdef int typed_ready() except -1:
+    """Fill TYPED_CLASSES from amqpcodec.types. Each class has a tag that tables/tags.h knows, each tag a class, and
+    each value is read from the bytes that it is written as; else the module does not load."""
+    cdef uint8_t memory[64]
+    cdef const uint8_t* p
+    cdef Buffer b
+    cdef Place at
+    cdef int dialect, i
+    place_begin(&at, NULL, NULL)
+    for cls, tags in TYPED_TAGS.items():
+        for dialect in range(2):
+            tag = tags[dialect]
+            if tag is not None and TYPED_CLASSES[dialect][<uint8_t>tag[0]] == NULL:
+                TYPED_CLASSES[dialect][<uint8_t>tag[0]] = Py_NewRef(<PyObject*>cls)
+    for dialect in range(2):
+        for i in range(TAG_LINES):
+            if (TAGS[i].dialects >> dialect & 1 and TYPED_CLASSES[dialect][TAGS[i].tag] == NULL
+                    and TAGS[i].tag not in b"tD"):      # bool and Decimal have no other tag
+                raise ImportError(f"amqpcodec.types.TAGS: tag {chr(TAGS[i].tag)!r} of tables/tags.h has no class")
+    for cls, tags in TYPED_TAGS.items():
+        for dialect in range(2):
+            tag = tags[dialect]
+            if tag is None:
+                continue
+            if SHAPES[dialect][<uint8_t>tag[0]] == SHAPE_UNKNOWN:
+                raise ImportError(f"tables/tags.h: tag {tag!r} of amqpcodec.types.{cls.__name__} has no line")
+            value = sample_value(cls)
+            buffer_init(&b, memory, sizeof(memory))
+            try:
+                put_typed(&b, value, cls, tag, <uintptr_t>dialect, &at)
+                p = b.start
+                same = value_bytes(p, SHAPES[dialect]) == buffer_size(&b) and read_typed(
+                    &p, <uintptr_t>dialect | MODE_TYPED, NULL) == value
+            finally:
+                buffer_free(&b)
+            if not same:
+                raise ImportError(f"tag {tag!r}: amqpcodec.types.{cls.__name__} is not read from what it is written as")
+    return 0
+
+typed_ready()
 
 
 cdef int put_nested(Buffer* b, uint8_t tag, object v, uintptr_t mode, int depth, Place* at) except -1:

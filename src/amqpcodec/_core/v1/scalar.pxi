@@ -151,39 +151,41 @@ cdef object v1_decimal(V1Reader* r, const V1Value* v):
 
 cdef object v1_scalar(V1Reader* r, Cursor* c, const V1Value* v):
     """A value that is no compound and not described, by its own type."""
-    cdef uint8_t wire_type = v.wire_type
+    cdef ScalarKind kind = <ScalarKind>V1_KIND[v.wire_type]
+    cdef bint typed = r.mode & MODE_TYPED
     cdef object made
-    if wire_type == V1_STRING:
+    if kind == KIND_STRING:
         return v1_text(r, c, v, SHORT_VALUE)
-    if wire_type == V1_NULL:
+    elif kind == KIND_VOID:
         return None
-    if wire_type == V1_BOOLEAN:
+    elif kind == KIND_BOOLEAN:
         return v.u != 0
-    if wire_type == V1_SYMBOL:
+    elif kind == KIND_SYMBOL:
         return v1_symbol_value(r, c, v)
-    if wire_type == V1_BINARY:
+    elif kind == KIND_BYTES:
         return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
-    if wire_type <= V1_LONG:
-        if wire_type >= V1_BYTE:
-            made = PyLong_FromLongLong(<long long>v.u)
-        else:
-            made = PyLong_FromUnsignedLongLong(v.u)
-        return v1_int_subclass(V1_TYPED[wire_type], made) if r.mode & MODE_TYPED else made
-    if wire_type == V1_DOUBLE:
+    elif kind == KIND_SIGNED:
+        made = PyLong_FromLongLong(<long long>v.u)
+        return v1_int_subclass(V1_TYPED[v.wire_type], made) if typed else made
+    elif kind == KIND_UNSIGNED:
+        made = PyLong_FromUnsignedLongLong(v.u)
+        return v1_int_subclass(V1_TYPED[v.wire_type], made) if typed else made
+    elif kind == KIND_DOUBLE:
         made = bits_to_double(v.u)
-        return v1_float_subclass(V1Double, made) if r.mode & MODE_TYPED else made
-    if wire_type == V1_TIMESTAMP:
-        if r.mode & MODE_TYPED:
-            return v1_int_subclass(V1Timestamp, <int64_t>v.u)
-        return v1_moment(r.cache, <int64_t>v.u)
-    if wire_type == V1_UUID:
+        return v1_float_subclass(V1Double, made) if typed else made
+    elif kind == KIND_MILLISECONDS:
+        return v1_int_subclass(V1Timestamp, <int64_t>v.u) if typed else v1_moment(r.cache, <int64_t>v.u)
+    elif kind == KIND_UUID:
         return v1_read_uuid(v.p)
-    if wire_type == V1_FLOAT:
+    elif kind == KIND_FLOAT:
         made = <double>bits_to_float(<uint32_t>v.u)
-        return v1_float_subclass(V1Float, made) if r.mode & MODE_TYPED else made
-    if wire_type == V1_CHAR:
+        return v1_float_subclass(V1Float, made) if typed else made
+    elif kind == KIND_CHAR:
         if not v1_is_scalar_value(<uint32_t>v.u):
             c.p -= 4
             v1_fail(c, V1_BAD_TEXT, b"char is not a Unicode character", 0, 0)
         return v1_str_subclass(V1Char, chr(v.u))
-    return v1_decimal(r, v)
+    elif kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128:
+        return v1_decimal(r, v)
+    elif kind == KIND_DECIMAL or kind == KIND_SECONDS or kind == KIND_LONGSTR or kind == KIND_SHORTSTR:
+        raise SystemError("of field tables: tables/read.pxi")

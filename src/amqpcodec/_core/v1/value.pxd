@@ -15,6 +15,13 @@ cdef struct V1Value:
     uint8_t wire_type
     uint8_t code
 
+cdef inline void v1_as_scalar(const V1Value* v, Scalar* x) noexcept nogil:
+    """A value that is no compound and not described."""
+    x.u = v.u
+    x.p = v.p
+    x.n = v.n
+    x.kind = <ScalarKind>V1_KIND[v.wire_type]
+
 # What can be wrong with bytes of this family, beside what wire/wire.pxi numbers.
 cdef enum:
     V1_BAD_CONSTRUCTOR = 100

@@ -24,6 +24,34 @@ cdef struct AmqpValue:
     uint8_t wire_type
     bint present            # properties only
 
+# One scalar value of any protocol; see wire/scalar.h.
+cdef extern from "wire/scalar.h" nogil:
+    ctypedef enum ScalarKind:
+        KIND_VOID
+        KIND_BOOLEAN
+        KIND_SIGNED
+        KIND_UNSIGNED
+        KIND_FLOAT
+        KIND_DOUBLE
+        KIND_DECIMAL
+        KIND_BID32
+        KIND_BID64
+        KIND_BID128
+        KIND_SECONDS
+        KIND_MILLISECONDS
+        KIND_CHAR
+        KIND_UUID
+        KIND_BYTES
+        KIND_LONGSTR
+        KIND_SHORTSTR
+        KIND_STRING
+        KIND_SYMBOL
+    ctypedef struct Scalar:
+        uint64_t u
+        const uint8_t* p
+        uint32_t n
+        ScalarKind kind
+
 # How the bytes of tables are read and written: kept with lazily read tables.
 cdef enum:
     MODE_LETTER = 1         # the letter of 0-9-1, not RabbitMQ's dialect
