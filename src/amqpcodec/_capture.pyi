@@ -62,7 +62,9 @@ class CaptureRows:
         """The batch, made by the first call. One thread at a time."""
 
 def check_columns(columns: tuple[tuple[str, str, bool, bool], ...]) -> None:
-    """Refuse columns that no code fills. The module does so when it is loaded."""
+    """Refuse columns that no code fills. The module does so when it is loaded.
+
+    columns: as CAPTURE_COLUMNS. Raises ImportError."""
 
 def capture_schema(
     protocol: Protocol | V1Core,

@@ -75,7 +75,9 @@ def named_columns() -> tuple[_Named, ...]:
     """For tests: NAMED_COLUMNS."""
 
 def check_columns(columns: tuple[_Named, ...]) -> None:
-    """Refuse columns that no code fills. The module does so when it is loaded."""
+    """Refuse columns that no code fills. The module does so when it is loaded.
+
+    columns: as NAMED_COLUMNS. Raises ImportError."""
 
 def columns_schema(
     protocol: Protocol | V1Core,
