@@ -103,7 +103,7 @@ def once(where: tuple[str, int], cell: Cell, options: argparse.Namespace) -> Any
 
 
 def measure(where: tuple[str, int], cells: list[Cell], options: argparse.Namespace) -> Any:
-    """All cells, round by round; one that fails is named on stderr and not in the table."""
+    """Measure all cells, round by round. stderr names one that fails; the table lacks it."""
     results = {cell: Measured() for cell in cells}
     for number in range(options.rounds):
         for cell in list(results):

@@ -216,8 +216,8 @@ def _amqp(stack: ExitStack) -> None:
 
 
 def _amqp_reader(stock: Any) -> Any:
-    """read_frame with one read of the socket a frame, which is the fewest: what waits for a socket
-    is told of each frame that comes. With a frame comes the head of the next one."""
+    """read_frame with one read of the socket a frame, which is the fewest: the client waits
+    for its socket before each frame. A read gives a frame and the head of the next one."""
     heads: dict[bytes, tuple[int, int, int]] = {}
     known: dict[tuple[bytes, int], Any] = {}
 

@@ -1,6 +1,6 @@
 # A scalar of either family in each form of columns but Python objects: JSON text, Variants, typed columns.
 #
-# Each output names every kind of wire/scalar.h. Where one is left out the C compiler refuses the module.
+# Each output names every kind of wire/scalar.h. The C compiler refuses a module where an output lacks one.
 
 cdef extern from "columns/v1_text.h" nogil:
     uint8_t* v1_put_bid(uint8_t* w, const uint8_t* p, int raw)

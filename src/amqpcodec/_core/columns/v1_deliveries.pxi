@@ -1,7 +1,7 @@
 # Deliveries of AMQP 1.0 as rows: their transfers put together, and where and when these came.
 #
-# Transfers are put together as MessageDecoder does (v1/assemble.pxi). What it skips in silence, the
-# rest of a delivery in which another one began, is a row with an error here: bytes are not lost.
+# This code joins transfers as MessageDecoder does (v1/assemble.pxi). What it skips in silence, the rest of a
+# delivery in which another one began, is a row with an error here: no bytes get lost.
 
 cdef enum:
     # Fields of a transfer that putting deliveries together takes, as a bit mask.
