@@ -217,7 +217,8 @@ class PikaCodec(DropIn):
 class CheckedMethod:
     """A method of pamqp and what its `validate` asks, field by field (names of CHECKS).
 
-    defaults: the values of a new instance. name_bytes: those that names may have.
+    defaults: the values of a new instance. name_table: one byte for each of 256, not 0 if names
+    may have it.
     """
 
     def __init__(
@@ -225,7 +226,7 @@ class CheckedMethod:
         method: BoundMethod,
         checks: tuple[str, ...],
         defaults: tuple[object, ...],
-        name_bytes: bytes,
+        name_table: bytes,
     ) -> None: ...
 
 @final

@@ -239,14 +239,14 @@ class _Client:
             self._add_frames(guard, "unmarshal", _NOT_READ)
         for guard in (writing, of_body[1], of_heartbeat[1]):
             self._add_frames(guard, "marshal", _NOT_WRITTEN)
-        name_bytes = self._name_bytes()
+        name_table = self._name_table()
         checks = []
         for bound, instance in methods:
             worked, field_checks = outcome(partial(_checks, instance))
             if worked:
                 defaults = tuple(getattr(instance, name) for name in type(instance).__slots__)
                 checks.append(
-                    _dropins.CheckedMethod(bound, tuple(field_checks), defaults, name_bytes)
+                    _dropins.CheckedMethod(bound, tuple(field_checks), defaults, name_table)
                 )
         deprecated = "client" if self.profile.options["ints"] == "client" else "smallest signed"
         return _dropins.PamqpCodec(
@@ -255,12 +255,12 @@ class _Client:
             (header, body, heartbeat), self.encode, self.exceptions,
         )  # fmt: skip
 
-    def _name_bytes(self) -> bytes:
-        """What names of exchanges, queues and hosts may have: no blank before 3.3.0, for one."""
+    def _name_table(self) -> bytes:
+        """256 flags: what names of exchanges, queues and hosts may have (no blank before 3.3.0)."""
         patterns = [pattern.match for pattern in set(self.constants.DOMAIN_REGEX.values())]
         # Between others: $ also matches before a line end at the end.
         return bytes(
-            code for code in range(128) if all(match(f"a{chr(code)}a") for match in patterns)
+            code < 128 and all(match(f"a{chr(code)}a") for match in patterns) for code in range(256)
         )
 
     def _add_frames(self, guard: Any, name: str, but: Collection[str]) -> None:

@@ -15,21 +15,23 @@ cdef dict CHECKS = {
 cdef class CheckedMethod:
     """A method of pamqp and what its `validate` asks, field by field (names of CHECKS).
 
-    defaults: the values of a new instance. name_bytes: those that names may have.
+    defaults: the values of a new instance. name_table: one byte for each of 256, not 0 if names
+    may have it.
     """
 
     cdef BoundMethod method
     cdef tuple defaults
     cdef uint8_t check[MAX_FIELDS]
-    cdef uint8_t name_byte[256]         # whether names may have it
+    cdef bytes name_table               # 256 bytes: whether names may have each; methods share it
+    cdef const uint8_t* name_byte       # of name_table
 
     def __cinit__(self, BoundMethod method not None, tuple checks not None, tuple defaults not None,
-                  bytes name_bytes not None):
+                  bytes name_table not None):
         cdef int i
-        cdef uint8_t c
-        memset(self.name_byte, 0, sizeof(self.name_byte))
-        for c in name_bytes:
-            self.name_byte[c] = True
+        if len(name_table) != 256:
+            raise ValueError("the table of names' bytes has not 256 entries")
+        self.name_table = name_table
+        self.name_byte = <const uint8_t*><const char*>name_table
         self.method = method
         self.defaults = defaults
         memset(self.check, CHECK_NOTHING, MAX_FIELDS)
