@@ -340,6 +340,9 @@ def cancelled(n: int) -> None:
         end.channel.cancel(f"c{number}", no_wait=number % 2 == 0)
     end.session.buffers_to_send()
     end.give([Basic.CancelOk(f"c{number}") for number in range(n, 2 * n) if number % 2])
+    for _ in range(2):
+        end.channel.qos()
+        end.give([Basic.QosOk()])
     assert not end.channel.consumers
 
 

@@ -20,6 +20,7 @@ from amqpcodec.session import (
     Nacked,
     Published,
     Rejected,
+    RemoteProtocolError,
     Replied,
     RequestFailed,
     Returned,
@@ -289,7 +290,7 @@ def test_cancel_by_the_client():
     mine.ack(1)
 
 
-def test_cancel_without_a_reply_ends_with_the_next_one():
+def test_cancel_without_a_reply_ends_with_a_request_after_the_next_reply():
     pair, mine, theirs, consumer = consuming()
     theirs.send(amqp.Basic.Deliver(consumer.tag, 1), None, b"under way")
     before = mine.qos()
@@ -308,7 +309,57 @@ def test_cancel_without_a_reply_ends_with_the_next_one():
     second.respond(amqp.Basic.QosOk())
     pair.pump()
     assert after.done
+    # RabbitMQ may have answered that before it sent what the queue gave it.
+    assert mine.consumers == {consumer.tag: consumer}
+    assert mine.qos() is not None
+    pair.pump()
     assert mine.consumers == {}
+
+
+def late_replies(*methods):
+    """A client, its channel, and the requests that these methods make; no reply comes by itself."""
+    pair = opened()
+    mine, _theirs = pair.channel()
+    requests = [mine.send(method) for method in methods]
+    pair.server.receive_data(pair.client.data_to_send())
+    return pair.client, mine, requests
+
+
+def test_replies_to_later_requests_overtake_consume_ok_and_cancel_ok():
+    # RabbitMQ: its queues answer these by way of the channel.
+    client, mine, requests = late_replies(
+        amqp.Basic.Consume(queue="q"), amqp.Queue.Declare("q"), amqp.Basic.Get("q", no_ack=True)
+    )
+    consume, declare, get = requests
+    events = client.receive_data(amqp.encode(1, amqp.Queue.DeclareOk("q")))
+    assert [event.request for event in events] == [declare]
+    events = client.receive_data(amqp.encode_message(1, amqp.Basic.GetOk(1), None, b"x"))
+    assert [event.request for event in events] == [get]
+    assert list(mine.sent) == [consume]
+    client.receive_data(amqp.encode(1, amqp.Basic.ConsumeOk("named")))
+    assert consume.consumer.tag == "named"
+    cancel, declare = mine.cancel("named"), mine.declare_queue("q")
+    events = client.receive_data(amqp.encode(1, amqp.Queue.DeclareOk("q")))
+    assert [event.request for event in events] == [declare]
+    assert mine.consumers
+    client.receive_data(amqp.encode(1, amqp.Basic.CancelOk("named")))
+    assert cancel.done
+    assert not mine.consumers
+
+
+@pytest.mark.parametrize(
+    ("methods", "reply"),
+    [
+        ([amqp.Basic.Qos(), amqp.Queue.Declare("q")], amqp.Queue.DeclareOk("q")),
+        ([amqp.Basic.Consume("q", "c"), amqp.Basic.Cancel("c")], amqp.Basic.CancelOk("c")),
+        ([amqp.Basic.Consume("q", "c"), amqp.Basic.Qos()], amqp.Tx.SelectOk()),
+    ],
+)
+def test_other_replies_keep_their_order(methods, reply):
+    client, *_ = late_replies(*methods)
+    with pytest.raises(RemoteProtocolError) as caught:
+        client.receive_data(amqp.encode(1, reply))
+    assert caught.value.reply_code == 503
 
 
 @pytest.mark.parametrize("no_wait", [True, False])

@@ -46,6 +46,9 @@ from .events import (
 
 __all__ = ["Receiver"]
 
+#: What RabbitMQ answers by way of the queue: replies to later requests may come before these.
+_OVERTAKEN = frozenset({"basic.consume", "basic.cancel"})
+
 #: How many names of consumers that the server cancelled a channel remembers.
 _CANCELLED = 256
 
@@ -198,7 +201,7 @@ class Receiver:
         channel = self._usable(number, method)
         if channel is None:
             return
-        if kind in self._model.replies and self._answers(channel, kind):
+        if kind in self._model.replies and self._answered(channel, kind) is not None:
             self._on_reply(channel, method, method, events)
         elif channel.phase == CLOSING or not connection.is_open:
             return
@@ -234,22 +237,34 @@ class Receiver:
             return None
         return channel
 
-    @staticmethod
-    def _answers(channel: State, kind: type) -> bool:
-        return bool(channel.sent) and kind in channel.sent[0].method.RESPONSES
+    def _answered(self, channel: State, kind: type) -> int | None:
+        """Place in ``channel.sent`` of the request that a reply completes; None for no request.
+
+        Replies come in the order of their requests, but for those of basic.consume and
+        basic.cancel: RabbitMQ's queues give them to the channel, which may have answered later
+        requests by then. Among each other they keep their order.
+        """
+        for place, request in enumerate(channel.sent):
+            overtaken = self._peer == "server" and request.method.NAME in _OVERTAKEN
+            if kind in request.method.RESPONSES:
+                return None if place and overtaken else place
+            if not overtaken:
+                return None
+        return None
 
     def _on_reply(self, channel: State, reply: Any, method: Any, events: list[Event]) -> None:
-        """Complete the request that is next; reply is the method, or the Message around it."""
-        if not self._answers(channel, type(method)):
+        """Complete the request that it answers; reply is the method, or the Message around it."""
+        place = self._answered(channel, type(method))
+        if place is None:
             text = f"{method.NAME} answers nothing that was asked"
             raise ConnectionException(_codes.OUT_OF_TURN, text, method, channel.number)
-        request = channel.sent[0]
+        request = channel.sent[place]
         name = method.NAME
         check = _rules.REPLY_CHECKS.get(name)
         fault = check(channel, request, method) if check is not None else None
         if fault is not None:
             raise ConnectionException(fault[0], fault[1], method, channel.number)
-        channel.sent.popleft()
+        del channel.sent[place]
         request.response = reply
         if channel.phase == OPENING:
             channel.phase = OPEN
@@ -508,11 +523,18 @@ class Receiver:
 
 
 def _forget_left(channel: State) -> None:
-    """Drop the consumers whose last delivery has come, now that a request was answered."""
+    """Drop the consumers whose last delivery has come, now that a request was answered.
+
+    RabbitMQ may answer a request that came right after a cancel before it sends what the queue gave
+    it earlier. One that was made after that answer finds all of it sent.
+    """
     answered = channel.requests_made - len(channel.sent)
-    while channel.leaving and channel.leaving[0][0] < answered:
-        _, consumer = channel.leaving.popleft()
-        if channel.consumers.get(consumer.tag) is consumer:
+    leaving = channel.leaving
+    while leaving and leaving[0][0] < answered:
+        _, consumer, is_last = leaving.popleft()
+        if not is_last:
+            leaving.append((channel.requests_made, consumer, True))
+        elif channel.consumers.get(consumer.tag) is consumer:
             del channel.consumers[consumer.tag]
 
 

@@ -88,7 +88,7 @@ def _do_cancel(channel: State, method: Any, request: Request | None) -> None:
     if channel.connection.model.expects_reply(method):
         return
     if channel.connection.role == "client":
-        channel.leaving.append((channel.requests_made, consumer))
+        channel.leaving.append((channel.requests_made, consumer, False))
     else:
         del channel.consumers[method.consumer_tag]
 

@@ -184,7 +184,8 @@ class ChannelState(Generic[ChannelT, RequestT, PeerRequestT, ConsumerT]):
         discarding: whether it was closed for a mistake of the peer: what comes is skipped.
         requests_made: how many requests were sent so far.
         leaving: consumers that were cancelled without asking for a reply, each with the number of
-            requests before: once a later request is answered, nothing more comes for them.
+            requests before, and whether that number was taken at the answer to a request after the
+            cancel: then nothing more comes once a later request is answered.
         recovering: for each basic.recover that waits for its reply, the last delivery before it.
         cancelled: names of consumers that the server cancelled, the oldest first.
     """
@@ -227,7 +228,7 @@ class ChannelState(Generic[ChannelT, RequestT, PeerRequestT, ConsumerT]):
     ticket: int
     discarding: bool
     requests_made: int
-    leaving: deque[tuple[int, ConsumerT]]
+    leaving: deque[tuple[int, ConsumerT, bool]]
     recovering: deque[int]
     cancelled: dict[str, None]
 

@@ -368,3 +368,24 @@ def self_signed(folder):
         )
     )
     return path
+
+
+# ---- replies out of order ----
+
+
+def test_replies_overtake_those_of_consume_and_cancel(client, unique):
+    """RabbitMQ answers requests that were sent at once in another order than they came."""
+    channel = client.channel()
+    channel.declare_queue(unique, auto_delete=True)
+    keep = channel.consume(unique)  # its queue stays when the others end
+    for _ in range(10):
+        consume = channel.consume(unique)
+        requests = [consume, *(channel.declare_queue(unique, passive=True) for _ in range(20))]
+        while not all(request.done for request in requests):
+            assert client.step()
+        cancel = channel.cancel(consume.consumer.tag)
+        requests = [cancel, *(channel.declare_queue(unique, passive=True) for _ in range(20))]
+        while not all(request.done for request in requests):
+            assert client.step()
+    assert keep.done
+    assert client.session.is_open
