@@ -122,15 +122,15 @@ cdef int follow_end(Reading* r, const Outline* base, const LeapEnds* ends) noexc
             return 0
         h.next += <uint32_t>left.n_bytes
         h.offset += left.n_bytes
-        h.plain = h.offset
-        h.base = h.plain
+        h.layer.at = h.offset
+        h.input.base = h.layer.at
         h.known_end = max(h.known_end, h.offset)
         mark = left.mark
         mark.number += base.packets
         mark.turn += base.left.packets
-        mark.file = r.slot_of_file
-        h.mark = h.n_marks = 0
-        if push_mark(h, &mark, h.plain - mark.at, mark.rows) < 0:
+        mark.file = r.files.slot
+        h.marks.at = h.marks.n = 0
+        if push_mark(h, &mark, h.layer.at - mark.at, mark.rows) < 0:
             return NO_MEMORY
     if c.newer != NULL:
         unchain_conn(r, c)
@@ -156,7 +156,7 @@ cdef int follow_record(Reading* r, const Outline* base, const Outlined* one, con
         return NO_MEMORY
     if r.rows.n >= OUTLINE_ROWS and drop_rows(r) < 0:
         return NO_MEMORY
-    return r.n_conns < r.conn_limit     # who is the longest idle is not known between leaps
+    return r.conns.n < r.limits.conns     # who is the longest idle is not known between leaps
 
 
 cdef int follow_all(StateIO* io, Reading* r, const Outline* base, size_t n, size_t open_bytes) noexcept nogil:
@@ -215,7 +215,7 @@ def follow_outline(CaptureReader reader not None, bytes outline not None):
     memset(&base, 0, sizeof(Outline))
     io.p = <const uint8_t*>PyBytes_AS_STRING(outline)
     io.end = io.p + len(outline)
-    if r.between or r.rows.n or reader.damaged or r.partials.oldest != NULL or r.file.skip:
+    if r.files.between or r.rows.n or reader.damaged or r.partials.oldest != NULL or r.file.skip:
         return False
     try:
         o = new_outline(r)
@@ -247,7 +247,7 @@ def follow_outline(CaptureReader reader not None, bytes outline not None):
             r.last.number = r.file.packets
             r.last.file_at = o.last_at
             r.last.turn = r.count.packets
-            r.last.file = r.slot_of_file
+            r.last.file = r.files.slot
         return True
     finally:
         free_outline(o)

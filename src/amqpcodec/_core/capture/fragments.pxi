@@ -158,7 +158,7 @@ cdef int add_fragment(Reading* r, const Walk* w, const Segment* s, Partial** who
         unlink_partial(r, d)
         whole[0] = d
         return SKIP_NONE
-    while r.partials.n > PARTIAL_LIMIT or (r.partials.bytes > r.fragment_limit and r.partials.n > 1):
+    while r.partials.n > PARTIAL_LIMIT or (r.partials.bytes > r.limits.fragments and r.partials.n > 1):
         drop_partial(r, r.partials.oldest)
     return SKIP_NONE
 

@@ -134,14 +134,14 @@ cdef int start_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, b
     if p[0] == c'A' and n < 8 and not final:
         return 0
     if not is_protocol_header(p, n):
-        if h.layer == LAYER_NONE and not c.left_out:
+        if h.layer.kind == LAYER_NONE and not c.left_out:
             found = look_for_layer(r, c, h, p, n, final)
             if found != CHAIN_NO:
                 return found == CHAIN_YES
         if h.flags & CAPTURED_MIDSTREAM:
             h.state = SEARCHING
             h.broken = LOST_CUT
-            h.scan = 0
+            h.input.scan = 0
             return 1
         if not c.left_out and look_for_foreign(r, c, p, n, final) == CHAIN_WAIT:
             return 0
@@ -152,7 +152,7 @@ cdef int start_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, b
 cdef bint is_large_header(Reading* r, const Conn* c, const uint8_t* p, size_t n) noexcept nogil:
     """Whether the n >= 7 bytes at p can begin a method or a content header: brokers send those also where they
     are larger than the agreed frame_max."""
-    return (p[0] == FRAME_METHOD or p[0] == FRAME_HEADER) and is_plausible(r, c.may, p, n, r.frame_limit)
+    return (p[0] == FRAME_METHOD or p[0] == FRAME_HEADER) and is_plausible(r, c.may, p, n, r.limits.frame)
 
 
 cdef int64_t sync_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
@@ -170,11 +170,11 @@ cdef int64_t sync_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
         if c.left_out and not is_protocol_header(q, n - i):
             break
         if n - i < 7:
-            h.need = 8 if q[0] == c'A' else 7
+            h.input.need = 8 if q[0] == c'A' else 7
             break
         if q[0] == c'A' and memcmp(q, <const char*>b"AMQP", 4) == 0:
             if n - i < 8:
-                h.need = 8
+                h.input.need = 8
                 break
             if emit_frame(r, c, h, q, 8, at + <int64_t>i) < 0:
                 return NO_MEMORY
@@ -188,23 +188,23 @@ cdef int64_t sync_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
             if total > search_limit(c) or (total <= n - i and q[total - 1] != FRAME_END):
                 h.state = SEARCHING
                 h.broken = 0
-                h.scan = 1
+                h.input.scan = 1
                 break
         elif AMQP_UNLIKELY(total > sync_limit(r, c)) and not is_large_header(r, c, q, n - i):
             h.state = SEARCHING
             h.broken = LOST_LARGE
-            h.scan = 1
+            h.input.scan = 1
             break
         elif AMQP_UNLIKELY(n - i < 11 and total > sync_limit(r, c)):
-            h.need = 11     # to judge it
+            h.input.need = 11     # to judge it
             break
         if total > n - i:
-            h.need = <size_t>total
+            h.input.need = <size_t>total
             break
         if AMQP_UNLIKELY(q[total - 1] != FRAME_END):
             h.state = SEARCHING
             h.broken = 0
-            h.scan = 1
+            h.input.scan = 1
             break
         if r.messages:
             size = whole_message(r, c, h, q, n - i)
@@ -223,10 +223,10 @@ cdef int64_t sync_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
 
 cdef bint is_probe(const Half* h, int64_t at, size_t n) noexcept nogil:
     """Whether the first byte of a direction, of n that were captured at `at`, was sent alone: by a keep-alive."""
-    cdef const Mark* mark = <const Mark*>h.marks.p + h.mark
-    if not h.flags & CAPTURED_MIDSTREAM or h.mark >= h.n_marks or mark.at != at:
+    cdef const Mark* mark = <const Mark*>h.marks.block.p + h.marks.at
+    if not h.flags & CAPTURED_MIDSTREAM or h.marks.at >= h.marks.n or mark.at != at:
         return False
-    return n == 1 if h.mark + 1 == h.n_marks else mark[1].at == at + 1
+    return n == 1 if h.marks.at + 1 == h.marks.n else mark[1].at == at + 1
 
 
 cdef int64_t search_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
@@ -239,7 +239,7 @@ cdef int64_t search_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
     cdef bint both = not c.sure
     cdef size_t second, stop
     cdef size_t known = 0, failed = 0       # where frames begin that no chain goes on from, and its end
-    i = h.scan
+    i = h.input.scan
     while i < n:
         found = CHAIN_NO
         if c.v1 or both:
@@ -276,32 +276,32 @@ cdef int64_t search_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
                 h.tokens.unseen = True
                 r.count.resyncs += 1
             h.state = IN_SYNC
-            h.scan = 0
+            h.input.scan = 0
             if both:
                 speak_v1(r, c, v1, not final)       # a few frames at an end are a guess
             return <int64_t>i
         i += 1
-    h.scan = i
+    h.input.scan = i
     if i > SEARCH_HELD:
         if put_rest(r, c, h, p, i, at, <uint64_t>h.broken) < 0:
             return NO_MEMORY
         h.broken = LOST_NONE
-        h.scan = 0
+        h.input.scan = 0
         h.flags &= CAPTURED_GAP | CAPTURED_RESYNC
         return <int64_t>i
-    h.need = n + max(n >> 3, <size_t>64)     # not after each segment: chains are followed anew
+    h.input.need = n + max(n >> 3, <size_t>64)     # not after each segment: chains are followed anew
     return 0
 
 
 cdef int64_t expect_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
                           bint final) noexcept nogil:
     """The rest of a frame that a gap cut, up to where the next one begins: bytes used."""
-    cdef size_t rest = <size_t>(h.expect - at)
+    cdef size_t rest = <size_t>(h.input.expect - at)
     cdef uint64_t total
     cdef const uint8_t* q = p + rest
     cdef bint good = True
     if n < rest + 12 and not final:
-        h.need = rest + 12
+        h.input.need = rest + 12
         return 0
     if n < rest:
         if put_rest(r, c, h, p, n, at, LOST_CUT) < 0:
@@ -321,7 +321,7 @@ cdef int64_t expect_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
     if not good:
         h.state = SEARCHING
         h.broken = LOST_CUT
-        h.scan = 0
+        h.input.scan = 0
         return 0
     if put_rest(r, c, h, p, rest, at, LOST_CUT) < 0:
         return NO_MEMORY
@@ -332,18 +332,18 @@ cdef int64_t expect_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
 cdef int end_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
     """n > 0 bytes that are left where the run of bytes ends: they are no whole frame."""
     cdef uint64_t reason = LOST_CUT
-    h.expect = 0
+    h.input.expect = 0
     if n == 1 and h.state == SEARCHING and is_probe(h, at, n):
         r.count.repeated += 1
-        h.scan = 0
+        h.input.scan = 0
         return 0
     if h.state == IN_SYNC and c.v1:
         if n >= 8 and p[0] != c'A' and 8 <= load32(p) <= v1_search_limit(h):
-            h.expect = at + <int64_t>load32(p)
+            h.input.expect = at + <int64_t>load32(p)
         h.cut_type = p[5] if n >= 6 else V1_FRAME_SASL
     elif h.state == IN_SYNC and n >= 7:
         if <uint64_t>load32(p + 3) + 8 <= search_limit(c):
-            h.expect = at + <int64_t>load32(p + 3) + 8
+            h.input.expect = at + <int64_t>load32(p + 3) + 8
             h.cut_type = p[0]
             h.cut_method = load32(p + 7) if n >= 11 else 0
             if load16(p + 1) == 0 or not is_known_type(p[0]):
@@ -355,12 +355,12 @@ cdef int end_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int
     if put_rest(r, c, h, p, n, at, reason) < 0:
         return NO_MEMORY
     h.flags &= CAPTURED_RESYNC
-    h.scan = 0
+    h.input.scan = 0
     return 0
 
 
 cdef int64_t scan_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, bint final) noexcept nogil:
-    """Make rows of the bytes at h.base: how many were used; all of them if no more will follow."""
+    """Make rows of the bytes at h.input.base: how many were used; all of them if no more will follow."""
     cdef size_t i = 0
     cdef int64_t used
     cdef int state
@@ -369,7 +369,7 @@ cdef int64_t scan_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
             if AMQP_UNLIKELY(h == &c.half[0] and not h.flags & CAPTURED_MIDSTREAM and (p[i] == c'P' or p[i] == c'\r')):
                 used = proxy_header(p + i, n - i, &c.info.peer)
                 if used < 0 and not final:
-                    h.need = <size_t>-used
+                    h.input.need = <size_t>-used
                     break
                 if used > 0:
                     r.count.proxied += 1
@@ -377,32 +377,32 @@ cdef int64_t scan_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
                     i += <size_t>used
                     continue
             if start_bytes(r, c, h, p + i, n - i, final) == 0:
-                h.need = 8
+                h.input.need = 8
                 break
         if c.left_out and not (h.state == IN_SYNC and is_protocol_header(p + i, n - i)):
             r.count.left_out += n - i
-            h.need = 0
-            h.scan = 0
+            h.input.need = 0
+            h.input.scan = 0
             return <int64_t>n
-        if h.layer == LAYER_FOUND:
+        if h.layer.kind == LAYER_FOUND:
             break
         state = h.state
-        h.need = 0
+        h.input.need = 0
         if state == IN_SYNC:
-            used = sync_bytes(r, c, h, p + i, n - i, h.base + <int64_t>i, final)
+            used = sync_bytes(r, c, h, p + i, n - i, h.input.base + <int64_t>i, final)
         elif state == SEARCHING:
-            used = search_bytes(r, c, h, p + i, n - i, h.base + <int64_t>i, final)
+            used = search_bytes(r, c, h, p + i, n - i, h.input.base + <int64_t>i, final)
         else:
-            used = expect_bytes(r, c, h, p + i, n - i, h.base + <int64_t>i, final)
+            used = expect_bytes(r, c, h, p + i, n - i, h.input.base + <int64_t>i, final)
         if used < 0:
             return used
         i += <size_t>used
         if used == 0 and h.state == state:
             break
-    if h.layer == LAYER_FOUND:
+    if h.layer.kind == LAYER_FOUND:
         return <int64_t>i
     if final and i < n:
-        if end_bytes(r, c, h, p + i, n - i, h.base + <int64_t>i) < 0:
+        if end_bytes(r, c, h, p + i, n - i, h.input.base + <int64_t>i) < 0:
             return NO_MEMORY
         return <int64_t>n
     return <int64_t>i

@@ -2,113 +2,114 @@
 #
 # Between them is a Python object (amqpcodec/capture/_layers): bytes as they were sent go in, those that
 # frames are made of come out, of either direction, or how many bytes are lost, or that no more can be read.
-# Positions (Half.plain), marks and rows are of the latter: a row has the packet that completed the TLS record
+# Positions (HalfLayer.at), marks and rows are of the latter: a row has the packet that completed the TLS record
 # or the WebSocket frame with its bytes. Sequence numbers are TCP's (Half.offset). What the object holds of each
 # connection is bounded, and is a part of the state, without keys.
 
 cdef int keep_bytes(Half* h, const uint8_t* p, size_t n) noexcept nogil:
     """Behind those that are kept already."""
-    cdef size_t room = h.n + n
-    if h.buf.room < room:
+    cdef size_t room = h.input.n + n
+    if h.input.block.room < room:
         # Many connections may wait at once: no more room than a quarter beyond what there is, or than a
         # frame needs nearly half of whose bytes are there: two full segments of the loopback miss 114 of 128 KiB.
-        if block_room(&h.buf, h.n, max(max(room + (h.n >> 2), min(h.need, 2 * room + 512)), <size_t>256)) < 0:
+        room = max(max(room + (h.input.n >> 2), min(h.input.need, 2 * room + 512)), <size_t>256)
+        if block_room(&h.input.block, h.input.n, room) < 0:
             return NO_MEMORY
-    memcpy(h.buf.p + h.n, p, n)
-    h.n += n
+    memcpy(h.input.block.p + h.input.n, p, n)
+    h.input.n += n
     return 0
 
 
 cdef int take_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
     """The next n > 0 bytes that frames are made of. mark: of the packet, with the rows that began in it."""
     cdef int64_t used
-    cdef const Mark* last = <const Mark*>h.marks.p + h.n_marks - 1
+    cdef const Mark* last = <const Mark*>h.marks.block.p + h.marks.n - 1
     cdef int32_t rows = mark.rows
-    if h.n_marks and last.turn == mark.turn:
+    if h.marks.n and last.turn == mark.turn:
         rows = max(rows, last.rows)     # a gap before it counts as its row
-    if h.n == 0:
-        h.mark = h.n_marks = 0          # nothing waits that was sent before
-    if push_mark(h, mark, h.plain, rows) < 0:
+    if h.input.n == 0:
+        h.marks.at = h.marks.n = 0          # nothing waits that was sent before
+    if push_mark(h, mark, h.layer.at, rows) < 0:
         return NO_MEMORY
-    h.plain += <int64_t>n
-    if h.n == 0:
-        h.base = h.plain - <int64_t>n
+    h.layer.at += <int64_t>n
+    if h.input.n == 0:
+        h.input.base = h.layer.at - <int64_t>n
         used = scan_bytes(r, c, h, p, n, False)
         if used < 0:
             return NO_MEMORY
-        if h.layer == LAYER_FOUND:
+        if h.layer.kind == LAYER_FOUND:
             return begin_layer(r, c, h, p + used, n - <size_t>used, mark)
-        h.base += used
+        h.input.base += used
         if <size_t>used < n and keep_bytes(h, p + used, n - <size_t>used) < 0:
             return NO_MEMORY
     else:
         if keep_bytes(h, p, n) < 0:
             return NO_MEMORY
-        if h.n < h.need:
+        if h.input.n < h.input.need:
             return 0
-        used = scan_bytes(r, c, h, h.buf.p, h.n, False)
+        used = scan_bytes(r, c, h, h.input.block.p, h.input.n, False)
         if used < 0:
             return NO_MEMORY
-        if h.layer == LAYER_FOUND:
-            return begin_layer(r, c, h, h.buf.p + used, h.n - <size_t>used, mark)
-        h.base += used
-        h.n -= <size_t>used
-        if used and h.n:
-            memmove(h.buf.p, h.buf.p + used, h.n)
-    if h.n == 0:
-        h.mark = h.n_marks - 1
-        if h.buf.room > 1 << 14:
-            block_give(&h.buf)
-            memset(&h.buf, 0, sizeof(Block))
+        if h.layer.kind == LAYER_FOUND:
+            return begin_layer(r, c, h, h.input.block.p + used, h.input.n - <size_t>used, mark)
+        h.input.base += used
+        h.input.n -= <size_t>used
+        if used and h.input.n:
+            memmove(h.input.block.p, h.input.block.p + used, h.input.n)
+    if h.input.n == 0:
+        h.marks.at = h.marks.n - 1
+        if h.input.block.room > 1 << 14:
+            block_give(&h.input.block)
+            memset(&h.input.block, 0, sizeof(Block))
     return 0
 
 
 cdef int flush_bytes(Reading* r, Conn* c, Half* h) noexcept nogil:
     """No byte follows those that are kept."""
     cdef Mark mark
-    cdef int64_t used = scan_bytes(r, c, h, h.buf.p, h.n, True) if h.n else 0
+    cdef int64_t used = scan_bytes(r, c, h, h.input.block.p, h.input.n, True) if h.input.n else 0
     if used < 0:
         return NO_MEMORY
-    if h.layer == LAYER_FOUND:
-        mark = (<const Mark*>h.marks.p)[h.n_marks - 1]
-        return begin_layer(r, c, h, h.buf.p + used, h.n - <size_t>used, &mark)
-    h.base += used
-    h.n = 0
-    h.need = 0
-    h.scan = 0
+    if h.layer.kind == LAYER_FOUND:
+        mark = (<const Mark*>h.marks.block.p)[h.marks.n - 1]
+        return begin_layer(r, c, h, h.input.block.p + used, h.input.n - <size_t>used, &mark)
+    h.input.base += used
+    h.input.n = 0
+    h.input.need = 0
+    h.input.scan = 0
     return 0
 
 
 cdef int lose_bytes(Reading* r, Conn* c, Half* h, int64_t lost) noexcept nogil:
     """So many bytes that frames are made of are missing here. Of those that a layer has, nobody knows how
     many: then the frame that goes on there is looked for."""
-    cdef int64_t to = h.plain + lost
-    cdef int64_t expect = h.expect
-    cdef uint8_t layer = h.layer
+    cdef int64_t to = h.layer.at + lost
+    cdef int64_t expect = h.input.expect
+    cdef uint8_t layer = h.layer.kind
     if h.state != EXPECTING:
         expect = 0
     if flush_bytes(r, c, h) < 0:
         return NO_MEMORY
-    if h.layer != layer:
+    if h.layer.kind != layer:
         return layer_lost(r, c, h, lost)    # it began with the last of those that were kept
-    if h.expect == 0:
-        h.expect = expect       # nothing of the rest of that frame was there
-    h.mark = h.n_marks - 1
+    if h.input.expect == 0:
+        h.input.expect = expect       # nothing of the rest of that frame was there
+    h.marks.at = h.marks.n - 1
     if c.left_out:
         r.count.left_out += <uint64_t>lost
-    elif put_gap(r, c, h, h.plain, <uint64_t>lost) < 0:
+    elif put_gap(r, c, h, h.layer.at, <uint64_t>lost) < 0:
         return NO_MEMORY
-    if h.expect >= to and layer == LAYER_NONE:
+    if h.input.expect >= to and layer == LAYER_NONE:
         h.state = EXPECTING
     else:
         h.state = SEARCHING
         h.broken = LOST_CUT
-        h.scan = 0
-        h.expect = 0
+        h.input.scan = 0
+        h.input.expect = 0
     h.flags |= CAPTURED_GAP
     h.tokens.unseen = True
-    h.plain = to
-    h.base = to
+    h.layer.at = to
+    h.input.base = to
     return 0
 
 
@@ -121,13 +122,13 @@ cdef int begin_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, c
     if first == NULL:
         return NO_MEMORY
     memcpy(first, p, n)
-    h.layer = LAYER_OPEN
+    h.layer.kind = LAYER_OPEN
     h.state = AT_START
-    h.n = 0
-    h.need = 0
-    h.scan = 0
-    h.base = h.plain
-    h.mark = h.n_marks - 1
+    h.input.n = 0
+    h.input.need = 0
+    h.input.scan = 0
+    h.input.base = h.layer.at
+    h.marks.at = h.marks.n - 1
     status = layer_bytes(r, c, h, first, n, mark)
     free(first)
     return status
@@ -135,11 +136,11 @@ cdef int begin_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, c
 
 cdef int layer_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
     """The next n > 0 bytes of a direction that has a layer."""
-    if h.layer == LAYER_SEALED:
+    if h.layer.kind == LAYER_SEALED:
         r.count.left_out += n
         return 0
-    if not h.read:
-        h.covered += n
+    if not h.layer.read:
+        h.layer.covered += n
     if r.layers == NULL:
         return seal_half(r, c, h)
     return ask_layer(r, c, h, p, n, mark)
@@ -147,8 +148,8 @@ cdef int layer_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, c
 
 cdef int layer_lost(Reading* r, Conn* c, Half* h, int64_t lost) noexcept nogil:
     """Bytes of a direction that has a layer were not captured."""
-    cdef Mark mark = (<const Mark*>h.marks.p)[h.n_marks - 1]
-    if h.layer == LAYER_SEALED or r.layers == NULL:
+    cdef Mark mark = (<const Mark*>h.marks.block.p)[h.marks.n - 1]
+    if h.layer.kind == LAYER_SEALED or r.layers == NULL:
         r.count.left_out += <uint64_t>lost
         return 0
     return ask_layer(r, c, h, NULL, <size_t>lost, &mark)
@@ -156,33 +157,33 @@ cdef int layer_lost(Reading* r, Conn* c, Half* h, int64_t lost) noexcept nogil:
 
 cdef int seal_half(Reading* r, Conn* c, Half* h) noexcept nogil:
     """Nothing more can be read of a direction."""
-    if h.layer == LAYER_SEALED:
+    if h.layer.kind == LAYER_SEALED:
         return 0
     if flush_bytes(r, c, h) < 0:
         return NO_MEMORY
     if c.over == OVER_HTTP and not (c.read or c.left_out):
         leave_out(r, c, FOREIGN_HTTP)
-    if h.layer == LAYER_NONE and c.left_out:
+    if h.layer.kind == LAYER_NONE and c.left_out:
         return 0        # skipped without a layer: a server may answer with its protocol header
-    h.layer = LAYER_SEALED
-    r.count.left_out += h.covered
-    h.covered = 0
+    h.layer.kind = LAYER_SEALED
+    r.count.left_out += h.layer.covered
+    h.layer.covered = 0
     return 0
 
 
 cdef void end_half_layer(Reading* r, Half* h) noexcept nogil:
     """What went into a layer that gave nothing counts as skipped."""
-    r.count.left_out += h.covered
-    h.covered = 0
+    r.count.left_out += h.layer.covered
+    h.layer.covered = 0
 
 
 cdef int take_plain(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
     """Bytes that a layer gave. mark: of the packet with which it did."""
     if n == 0:
         return 0
-    if not h.read:
-        h.read = True
-        h.covered = 0
+    if not h.layer.read:
+        h.layer.read = True
+        h.layer.covered = 0
     if not c.read:
         c.read = True
         r.count.decrypted += c.over == OVER_TLS
@@ -210,10 +211,10 @@ cdef int ask_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, con
                 shared = mark[0]
                 if other != side:
                     # Rows of both directions that begin in one packet are counted together.
-                    shared.rows = (<const Mark*>h.marks.p)[h.n_marks - 1].rows
+                    shared.rows = (<const Mark*>h.marks.block.p)[h.marks.n - 1].rows
                 if each is None:
                     status = seal_half(r, c, &c.half[other])
-                elif c.half[other].layer != LAYER_OPEN:
+                elif c.half[other].layer.kind != LAYER_OPEN:
                     continue        # only a state that somebody made up can say so
                 elif isinstance(each, bytes):
                     status = take_plain(r, c, &c.half[other], <const uint8_t*>PyBytes_AS_STRING(each),

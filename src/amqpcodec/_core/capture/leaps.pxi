@@ -133,7 +133,7 @@ cdef inline bint is_waiting(const Conn* c) noexcept nogil:
     """Whether segments out of order wait, or may wait where more is known."""
     cdef const Half* a = &c.half[0]
     cdef const Half* b = &c.half[1]
-    return (a.n_waiting != 0 if is_live(a) else a.astray) or (b.n_waiting != 0 if is_live(b) else b.astray)
+    return (a.waiting.n != 0 if is_live(a) else a.astray) or (b.waiting.n != 0 if is_live(b) else b.astray)
 
 
 cdef uint32_t all_fails(const Conn* c) noexcept nogil:
@@ -149,8 +149,8 @@ cdef bint is_steady(const Conn* c, const Half* h) noexcept nogil:
     connection speaks is settled."""
     if c.v1 or not c.sure or c.left_out or c.over or c.closes or h.fin or c.now != c.version or all_fails(c):
         return False
-    return (h.seen and h.started and h.n_waiting == 0 and h.layer == LAYER_NONE and h.state == IN_SYNC and h.n == 0
-            and h.need == 0 and h.flags == 0 and h.open == NULL and h.n_marks > 0)
+    return (h.seen and h.started and h.waiting.n == 0 and h.layer.kind == LAYER_NONE and h.state == IN_SYNC
+            and h.input.n == 0 and h.input.need == 0 and h.flags == 0 and h.open == NULL and h.marks.n > 0)
 
 
 cdef void free_leap(Half* h) noexcept nogil:
@@ -220,7 +220,7 @@ cdef void note_segment(Reading* r, Conn* c, int side, const Segment* s) noexcept
     o.plain = s.flags & (TCP_SYN | TCP_FIN | TCP_RST) == 0 and s.size == s.have
     if s.size:
         h.astray |= s.size != s.have or (h.seen and not h.started and position_of(h, s.sequence) != h.known_end)
-        o.plain = o.plain and h.leap != NULL and h.leap.steady and h.n_waiting == 0 and s.sequence == h.next
+        o.plain = o.plain and h.leap != NULL and h.leap.steady and h.waiting.n == 0 and s.sequence == h.next
 
 
 cdef void note_frame(Reading* r, Conn* c, Half* h, int type_, int method, size_t n) noexcept nogil:

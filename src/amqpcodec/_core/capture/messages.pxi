@@ -129,7 +129,7 @@ cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
         return put_alone(r, c, h, p, n, flags, &place)
     size = n - 8
     if (p[0] == FRAME_HEADER) == o.header or (p[0] == FRAME_BODY and size > o.size - o.have) \
-            or o.n + n > r.message_limit or r.open_bytes + n > OPEN_LIMIT:
+            or o.n + n > r.limits.message or r.open_bytes + n > OPEN_LIMIT:
         # It does not belong there; or there is too much to keep.
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
@@ -174,7 +174,7 @@ cdef size_t whole_message(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
             return 0
         size -= total - 8
         at += <size_t>total
-    return 0 if at > r.message_limit or find_open(h, channel) != NULL else at
+    return 0 if at > r.limits.message or find_open(h, channel) != NULL else at
 
 
 cdef int emit_whole(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:

@@ -19,7 +19,7 @@ cdef inline void visit_slot(int32_t* slot, int what, int32_t* known) noexcept no
 
 cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
     """Note which slots packets tell of, or give them other numbers."""
-    cdef Conn* c = r.oldest
+    cdef Conn* c = r.conns.oldest
     cdef CapRow* row = <CapRow*>r.rows.row.p
     cdef Partial* d = r.partials.oldest
     cdef Open* o
@@ -29,10 +29,10 @@ cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
     while c != NULL:
         for i in range(2):
             h = &c.half[i]
-            for k in range(h.mark, h.n_marks):
-                visit_slot(&(<Mark*>h.marks.p)[k].file, what, known)
-            for k in range(h.n_waiting):
-                visit_slot(&(<Piece**>h.heap.p)[k].mark.file, what, known)
+            for k in range(h.marks.at, h.marks.n):
+                visit_slot(&(<Mark*>h.marks.block.p)[k].file, what, known)
+            for k in range(h.waiting.n):
+                visit_slot(&(<Piece**>h.waiting.heap.p)[k].mark.file, what, known)
             o = h.open
             while o != NULL:
                 visit_slot(&o.row.file, what, known)
@@ -40,16 +40,16 @@ cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
         c = c.newer
     for k in range(r.rows.n):
         visit_slot(&row[k].file, what, known)
-    for k in range(r.going.first, r.going.n):
-        visit_slot(&(<CapRow*>r.going.row.p)[k].file, what, known)
+    for k in range(r.out.rows.first, r.out.rows.n):
+        visit_slot(&(<CapRow*>r.out.rows.row.p)[k].file, what, known)
     while d != NULL:
         visit_slot(&d.mark.file, what, known)
         d = d.newer
-    for i in range(r.n_taps):
-        if r.taps[i] != NULL:
-            visit_slot(&r.taps[i].slot, what, known)
+    for i in range(r.files.n_taps):
+        if r.files.taps[i] != NULL:
+            visit_slot(&r.files.taps[i].slot, what, known)
     visit_slot(&r.last.file, what, known)
-    visit_slot(&r.slot_of_file, what, known)
+    visit_slot(&r.files.slot, what, known)
 
 
 cdef class FileNames:
@@ -67,8 +67,8 @@ cdef class FileNames:
         if len(self.names) >= MANY_SLOTS:
             self.prune(r)
         self.names.append(name)
-        self.numbers.append(r.file_number)
-        r.slot_of_file = <int32_t>len(self.names) - 1
+        self.numbers.append(r.files.number)
+        r.files.slot = <int32_t>len(self.names) - 1
         return 0
 
     cdef int prune(self, Reading* r) except -1:

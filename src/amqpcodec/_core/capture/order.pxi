@@ -34,7 +34,7 @@ cdef void take_lower(Reading* r, Place* low, uint64_t turn, int32_t position) no
     cdef Place here
     here.turn = turn
     here.position = position
-    if is_place_before(&r.floor, &here) and is_place_before(&here, low):
+    if is_place_before(&r.out.floor, &here) and is_place_before(&here, low):
         low[0] = here
 
 
@@ -47,20 +47,20 @@ cdef inline void take_lower_mark(Reading* r, const Half* h, const Mark* mark, Pl
 
 
 cdef void order_of_half(Reading* r, const Half* h, Place* low) noexcept nogil:
-    cdef const Mark* end = <const Mark*>h.marks.p + h.n_marks
+    cdef const Mark* end = <const Mark*>h.marks.block.p + h.marks.n
     cdef const Mark* mark
     cdef const Open* o = h.open
     cdef int i
-    if h.n:
-        mark = <const Mark*>h.marks.p + h.mark
-        while mark + 1 < end and mark[1].at <= h.base:
+    if h.input.n:
+        mark = <const Mark*>h.marks.block.p + h.marks.at
+        while mark + 1 < end and mark[1].at <= h.input.base:
             mark += 1
         take_lower_mark(r, h, mark, low)
-    if h.n_waiting:
-        if h.n_marks:       # a gap is told of where the bytes before it were sent
+    if h.waiting.n:
+        if h.marks.n:       # a gap is told of where the bytes before it were sent
             take_lower_mark(r, h, end - 1, low)
-        for i in range(h.n_waiting):
-            take_lower_mark(r, h, &(<Piece**>h.heap.p)[i].mark, low)
+        for i in range(h.waiting.n):
+            take_lower_mark(r, h, &(<Piece**>h.waiting.heap.p)[i].mark, low)
     while o != NULL:
         take_lower(r, low, o.row.order_turn, o.row.order_position)
         o = o.next
@@ -68,7 +68,7 @@ cdef void order_of_half(Reading* r, const Half* h, Place* low) noexcept nogil:
 
 cdef void order_known_to(Reading* r, Place* low) noexcept nogil:
     """The first place of which a row may still come, but for places of packets that were not read."""
-    cdef Conn* c = r.holder
+    cdef Conn* c = r.conns.holder
     cdef Conn* after
     low.turn = LAST_TURN
     low.position = 0
@@ -133,9 +133,9 @@ cdef Place* places_in_order(Reading* r) noexcept nogil:
     cdef Place* side
     cdef Place* spare
     cdef Place* out
-    if r.places.room < 4 * n * sizeof(Place) and block_room(&r.places, 0, 4 * n * sizeof(Place)) < 0:
+    if r.out.places.room < 4 * n * sizeof(Place) and block_room(&r.out.places, 0, 4 * n * sizeof(Place)) < 0:
         return NULL
-    main = <Place*>r.places.p
+    main = <Place*>r.out.places.p
     side = main + n
     spare = side + n
     out = spare + n
@@ -158,9 +158,9 @@ cdef Place* places_in_order(Reading* r) noexcept nogil:
     if held == 0:
         merge_places(main, n_main, side, n_side, out)
         return out
-    spare = <Place*>r.places.p + n if side != <Place*>r.places.p + n else <Place*>r.places.p + 2 * n
+    spare = <Place*>r.out.places.p + n if side != <Place*>r.out.places.p + n else <Place*>r.out.places.p + 2 * n
     merge_places(main, n_main, side, n_side, spare)
-    merge_places(<Place*>r.places.p, held, spare, n - held, out)
+    merge_places(<Place*>r.out.places.p, held, spare, n - held, out)
     return out
 
 
@@ -252,7 +252,7 @@ cdef int sort_rows(Reading* r) noexcept nogil:
             k += 1
             last = max(last, <int64_t>place[k].index)
         if k > i:
-            status = arrange_rows(o, place + i, k + 1 - i, o.ready + i, &r.going)   # which is empty
+            status = arrange_rows(o, place + i, k + 1 - i, o.ready + i, &r.out.rows)   # which is empty
         i = k + 1
     o.sorted = o.n
     o.disordered = False
@@ -311,12 +311,12 @@ cdef void flag_late(Reading* r, int64_t first, int64_t end) noexcept nogil:
     cdef int64_t i
     for i in range(first, end):
         place_of(&row[i], i, &place)
-        if not is_place_before(&place, &r.floor):
+        if not is_place_before(&place, &r.out.floor):
             break
         row[i].flags |= CAPTURED_LATE
     place_of(&row[end - 1], 0, &place)
-    if is_place_before(&r.floor, &place):
-        r.floor = place
+    if is_place_before(&r.out.floor, &place):
+        r.out.floor = place
 
 
 cdef inline int64_t bytes_before(const CapRows* o, int64_t row) noexcept nogil:
@@ -325,14 +325,14 @@ cdef inline int64_t bytes_before(const CapRows* o, int64_t row) noexcept nogil:
 
 cdef inline bint is_ready(const Reading* r) noexcept nogil:
     """Whether a batch is full, or a part of one went out."""
-    return (r.going.n != 0 or r.rows.ready >= r.batch_rows
+    return (r.out.rows.n != 0 or r.rows.ready >= r.out.batch_rows
             or (r.rows.ready != 0 and bytes_before(&r.rows, r.rows.ready) >= BATCH_BYTES))
 
 
 cdef void next_look(Reading* r, bint again) noexcept nogil:
     """When the rows that wait are looked at next; where little became ready, not before there are twice as
     many, and not so often that connections count."""
-    cdef int64_t least_rows = ORDER_LEAST + r.n_conns, least_bytes = ORDER_LEAST_BYTES + 128 * <int64_t>r.n_conns
+    cdef int64_t least_rows = ORDER_LEAST + r.conns.n, least_bytes = ORDER_LEAST_BYTES + 128 * <int64_t>r.conns.n
     cdef int64_t before = bytes_before(&r.rows, r.rows.ready)
     cdef int64_t n = r.rows.n - r.rows.ready, used = <int64_t>r.rows.used - before
     if again:
@@ -341,13 +341,13 @@ cdef void next_look(Reading* r, bint again) noexcept nogil:
     else:
         n = max(least_rows, n + ORDER_LEAST // 2)
         used = max(least_bytes, used + ORDER_LEAST_BYTES // 2)
-    r.full_rows = r.rows.ready + n
-    r.full_bytes = <size_t>(before + used)
+    r.out.full_rows = r.rows.ready + n
+    r.out.full_bytes = <size_t>(before + used)
 
 
 cdef inline int64_t whole_batches(const Reading* r, int64_t n) noexcept nogil:
     """So many of n rows that no small batch is left at their end."""
-    return n if n <= r.batch_rows else n - n % r.batch_rows
+    return n if n <= r.out.batch_rows else n - n % r.out.batch_rows
 
 
 cdef int order_rows(Reading* r, bint all_) noexcept nogil:
@@ -369,7 +369,7 @@ cdef int order_rows(Reading* r, bint all_) noexcept nogil:
     if o.ready > before:
         flag_late(r, before, o.ready)
     if all_ and o.ready == o.n:
-        r.floor.turn = 0    # what is read next is by itself
+        r.out.floor.turn = 0    # what is read next is by itself
     return 0
 
 
@@ -377,13 +377,13 @@ cdef int hand_over(Reading* r) noexcept nogil:
     """The rows that are ready are to go out, in whole batches; the others wait on. None goes out yet."""
     cdef CapRows whole = r.rows
     cdef int64_t going = whole_batches(r, whole.ready), waiting = whole.n - going
-    r.rows = r.going
+    r.rows = r.out.rows
     rows_clear(&r.rows)
     r.rows.hint = max(r.rows.hint, hint_after(&whole))
     r.rows.rows_hint = max(whole.n + whole.n // 16, whole.rows_hint - whole.rows_hint // 64)
     if waiting:
         if more_rows(&r.rows, waiting, whole.used - <size_t>bytes_before(&whole, going)) < 0:
-            r.going = r.rows
+            r.out.rows = r.rows
             r.rows = whole
             return NO_MEMORY
         copy_rows(&whole, going, waiting, &r.rows)
@@ -391,9 +391,9 @@ cdef int hand_over(Reading* r) noexcept nogil:
         r.rows.ready = whole.ready - going
         r.rows.sorted = max(whole.sorted - going, <int64_t>0)
         r.rows.disordered = whole.disordered
-    r.going = whole
-    r.going.n = going
-    r.going.used = <size_t>bytes_before(&whole, going)
-    r.full_rows -= going
-    r.full_bytes -= r.going.used
+    r.out.rows = whole
+    r.out.rows.n = going
+    r.out.rows.used = <size_t>bytes_before(&whole, going)
+    r.out.full_rows -= going
+    r.out.full_bytes -= r.out.rows.used
     return 0

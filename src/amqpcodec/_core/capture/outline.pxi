@@ -52,7 +52,7 @@ cdef void leap_to_here(Outline* o, Half* h) noexcept nogil:
             o.methods[code >> 4 & 15][(code >> 8) - 1] += 1
     if leap.now.n_bytes:
         leap.now.mark = half_mark(h)[0]
-        leap.now.mark.at = h.plain - leap.now.mark.at
+        leap.now.mark.at = h.layer.at - leap.now.mark.at
     leap.sure = leap.now
     leap.n_frames = 0
     o.held -= leap.n_records
@@ -87,7 +87,7 @@ cdef int outline_packet(Reading* r, const CapPacket* packet, const uint8_t* p, s
     if read_packet(r, packet) < 0:
         return NO_MEMORY
     o.open_bytes = max(o.open_bytes, r.open_bytes + packet.have)
-    if count.fragments or r.n_conns >= r.conn_limit:
+    if count.fragments or r.conns.n >= r.limits.conns:
         o.whole = True
     if o.conn == NULL:
         if all_skipped(count) == skipped or o.gone:
@@ -196,13 +196,13 @@ cdef class CaptureOutline:
         held for the outline."""
         cdef InUse held = reader.use()
         cdef Reading* r = reader.r
-        if r.between or r.rows.n or r.count.packets or r.outline != NULL:
+        if r.files.between or r.rows.n or r.count.packets or r.outline != NULL:
             raise ValueError("outlining begins with a new reader")
         r.outline = new_outline(r)
         r.outline.start = start
         r.outline.most = most
         r.file.at = start
-        r.hold_total = <size_t>-1
+        r.limits.hold_total = <size_t>-1
         reader.drop_input()
         self.reader = reader
 
@@ -227,7 +227,7 @@ cdef class CaptureOutline:
         cdef Reading* r = self.reader.r
         cdef Outline* o = r.outline
         cdef StateIO io
-        cdef Conn* c = r.oldest
+        cdef Conn* c = r.conns.oldest
         cdef int i, status = 0
         while c != NULL and status == 0:
             for i in range(2):

@@ -2,9 +2,9 @@
 
 cdef int batch_full(Reading* r) noexcept nogil:
     """1 where a batch is full, else 0."""
-    if not r.ordered:
-        return r.rows.n >= r.batch_rows or r.rows.used >= BATCH_BYTES
-    if r.rows.n < r.full_rows and r.rows.used < r.full_bytes:
+    if not r.out.ordered:
+        return r.rows.n >= r.out.batch_rows or r.rows.used >= BATCH_BYTES
+    if r.rows.n < r.out.full_rows and r.rows.used < r.out.full_bytes:
         return 0
     if order_rows(r, False) < 0:
         return NO_MEMORY
@@ -37,7 +37,7 @@ cdef int read_given_up(Reading* r) noexcept nogil:
 
 
 cdef inline int read_packet(Reading* r, const CapPacket* packet) noexcept nogil:
-    """The next one, of the file that r.slot_of_file names."""
+    """The next one, of the file that r.files.slot names."""
     cdef Segment segment
     cdef Walk walk
     cdef Partial* held = NULL
@@ -48,7 +48,7 @@ cdef inline int read_packet(Reading* r, const CapPacket* packet) noexcept nogil:
     r.last.number = packet.number
     r.last.file_at = packet.at
     r.last.turn = r.count.packets
-    r.last.file = r.slot_of_file
+    r.last.file = r.files.slot
     if AMQP_UNLIKELY(r.partials.oldest != NULL):
         expire_partials(r)
     why = read_segment(packet, &walk, &segment)
@@ -139,8 +139,8 @@ cdef int read_taps(Reading* r, int64_t until, int* which) noexcept nogil:
         if found != 0:
             return found
         first = NULL
-        for i in range(r.n_taps):
-            tap = r.taps[i]
+        for i in range(r.files.n_taps):
+            tap = r.files.taps[i]
             if tap == NULL:
                 continue
             if not tap.ready:
@@ -157,17 +157,17 @@ cdef int read_taps(Reading* r, int64_t until, int* which) noexcept nogil:
             which[0] = TAPS_READ
             return 0
         first.ready = False
-        r.slot_of_file = first.slot
-        r.file_number = first.number
+        r.files.slot = first.slot
+        r.files.number = first.number
         if read_packet(r, &first.packet) < 0:
             return NO_MEMORY
 
 
 cdef void free_tap(Reading* r, int i) noexcept nogil:
-    block_give(&r.taps[i].input)
-    free(r.taps[i].file.interface)
-    free(r.taps[i])
-    r.taps[i] = NULL
+    block_give(&r.files.taps[i].input)
+    free(r.files.taps[i].file.interface)
+    free(r.files.taps[i])
+    r.files.taps[i] = NULL
 
 
 cdef int end_connections(Reading* r) noexcept nogil:
@@ -180,10 +180,10 @@ cdef int end_connections(Reading* r) noexcept nogil:
         drop_partial(r, r.partials.oldest)
         if read_given_up(r) < 0:
             return NO_MEMORY
-    while r.oldest != NULL:
+    while r.conns.oldest != NULL:
         status = batch_full(r)
         if status != 0:
             return status
-        if finish_conn(r, r.oldest) < 0:
+        if finish_conn(r, r.conns.oldest) < 0:
             return NO_MEMORY
     return 0

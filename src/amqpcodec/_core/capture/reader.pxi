@@ -15,21 +15,21 @@ cdef void reading_free(Reading* r) noexcept nogil:
         return
     free_outline(r.outline)
     r.outline = NULL
-    if r.bucket != NULL:
-        while r.oldest != NULL:
-            remove_conn(r, r.oldest)
+    if r.conns.bucket != NULL:
+        while r.conns.oldest != NULL:
+            remove_conn(r, r.conns.oldest)
     free_partials(r)
     rows_free(&r.rows)
-    rows_free(&r.going)
+    rows_free(&r.out.rows)
     block_give(&r.infos.block)
-    block_give(&r.places)
+    block_give(&r.out.places)
     block_give(&r.resets)
     free(r.file.interface)
-    for k in range(r.n_taps):
-        if r.taps[k] != NULL:
+    for k in range(r.files.n_taps):
+        if r.files.taps[k] != NULL:
             free_tap(r, k)
-    free(r.taps)
-    free(r.bucket)
+    free(r.files.taps)
+    free(r.conns.bucket)
     for k in range(MAX_PROTOCOLS):
         free(r.protocol[k].methods)
     free(r.alike)
@@ -117,7 +117,7 @@ cdef class CaptureReader:
         find_request(protocol, level, self.frame_names, "plain", field_tables)
         self.batch_rows = batch_rows
         self.files = FileNames()
-        r.between = True
+        r.files.between = True
         for number in as_ints(ports):
             if isinstance(number, bool) or not isinstance(number, int) or not 0 < number < 65536:
                 raise ValueError(f"ports are numbers from 1 to 65535, not {number!r}")
@@ -126,20 +126,20 @@ cdef class CaptureReader:
         r.infos.batch = 1
         r.rows.hint = 65536
         r.redact = redact
-        r.ordered = ordered
-        r.batch_rows = batch_rows
+        r.out.ordered = ordered
+        r.out.batch_rows = batch_rows
         next_look(r, False)
         r.forced = forced
         r.dialect = reading_mode(RABBITMQ, PLAIN, ERROR)
-        r.hold_limit = reorder_bytes
-        r.hold_total = reorder_total
-        r.hold_pieces = reorder_pieces
-        r.conn_limit = open_connections
+        r.limits.hold = reorder_bytes
+        r.limits.hold_total = reorder_total
+        r.limits.hold_pieces = reorder_pieces
+        r.limits.conns = open_connections
         r.file.limit = record_bytes
-        r.frame_limit = frame_bytes
-        r.message_limit = message_bytes
-        r.deliveries_limit = open_deliveries
-        r.fragment_limit = fragment_bytes
+        r.limits.frame = frame_bytes
+        r.limits.message = message_bytes
+        r.limits.deliveries = open_deliveries
+        r.limits.fragments = fragment_bytes
         r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF
 
     def __dealloc__(self):
@@ -176,10 +176,10 @@ cdef class CaptureReader:
         """
         cdef InUse held = self.use()
         cdef Reading* r = self.r
-        if not self.r.between:
+        if not self.r.files.between:
             raise ValueError("the file before has not ended")
         self.add_file(name, key)
-        r.between = False
+        r.files.between = False
         r.file.format = FILE_UNKNOWN
         r.file.at = 0
         r.file.packets = 0
@@ -192,12 +192,12 @@ cdef class CaptureReader:
         cdef bytes seed = key.encode("utf-8", "surrogatepass")
         cdef Reading* r = self.r
         self.make_buckets()
-        if not r.begun:
-            r.begun = True
-            r.seed = mix(<uint64_t>0xCBF29CE484222325, <const uint8_t*>PyBytes_AS_STRING(seed),
-                         <size_t>PyBytes_GET_SIZE(seed))
+        if not r.files.begun:
+            r.files.begun = True
+            r.conns.seed = mix(<uint64_t>0xCBF29CE484222325, <const uint8_t*>PyBytes_AS_STRING(seed),
+                               <size_t>PyBytes_GET_SIZE(seed))
         else:
-            r.file_number += 1
+            r.files.number += 1
         self.files.add(r, name.encode("utf-8", "backslashreplace").replace(b"\0", b"?"))
         return 0
 
@@ -213,32 +213,32 @@ cdef class CaptureReader:
         cdef Tap** grown
         cdef Tap* tap
         cdef int i = 0
-        while i < r.n_taps and r.taps[i] != NULL:
+        while i < r.files.n_taps and r.files.taps[i] != NULL:
             i += 1
-        if i == r.n_taps:
-            grown = <Tap**>realloc(r.taps, (<size_t>i + 1) * sizeof(Tap*))
+        if i == r.files.n_taps:
+            grown = <Tap**>realloc(r.files.taps, (<size_t>i + 1) * sizeof(Tap*))
             if grown == NULL:
                 raise MemoryError
-            r.taps = grown
-            r.taps[i] = NULL
-            r.n_taps += 1
+            r.files.taps = grown
+            r.files.taps[i] = NULL
+            r.files.n_taps += 1
         tap = <Tap*>calloc(1, sizeof(Tap))
         if tap == NULL:
             raise MemoryError
-        r.file_number = self.n_tapped - 1
+        r.files.number = self.n_tapped - 1
         self.add_file(name, key)
         tap.number = self.n_tapped
         tap.file.limit = r.file.limit
         self.n_tapped += 1
-        tap.slot = r.slot_of_file
+        tap.slot = r.files.slot
         tap.time = NO_TIME
-        r.taps[i] = tap
+        r.files.taps[i] = tap
         return i
 
     cdef Tap* tap_of(self, int i) except NULL:
-        if not 0 <= i < self.r.n_taps or self.r.taps[i] == NULL:
+        if not 0 <= i < self.r.files.n_taps or self.r.files.taps[i] == NULL:
             raise ValueError(f"no file is open by the number {i}")
-        return self.r.taps[i]
+        return self.r.files.taps[i]
 
     def feed_tap(self, int i, data):
         """The next bytes of a file, a C-contiguous buffer, which are copied."""
@@ -287,20 +287,20 @@ cdef class CaptureReader:
         return told
 
     cdef int make_buckets(self) except -1:
-        if self.r.bucket == NULL:
-            self.r.bucket = <Conn**>calloc(N_BUCKETS, sizeof(Conn*))
-            if self.r.bucket == NULL:
+        if self.r.conns.bucket == NULL:
+            self.r.conns.bucket = <Conn**>calloc(N_BUCKETS, sizeof(Conn*))
+            if self.r.conns.bucket == NULL:
                 raise MemoryError
         return 0
 
     def release(self):
         """Give back what reading needs, when all connections have ended and all rows went out."""
         cdef InUse held = self.use()
-        if self.r.oldest == NULL and self.r.rows.n == 0 and self.r.going.n == 0:
-            rows_free(&self.r.going)
-            memset(&self.r.going, 0, sizeof(CapRows))
-            free(self.r.bucket)
-            self.r.bucket = NULL
+        if self.r.conns.oldest == NULL and self.r.rows.n == 0 and self.r.out.rows.n == 0:
+            rows_free(&self.r.out.rows)
+            memset(&self.r.out.rows, 0, sizeof(CapRows))
+            free(self.r.conns.bucket)
+            self.r.conns.bucket = NULL
             block_give(&self.input)
             memset(&self.input, 0, sizeof(Block))
             rows_free(&self.r.rows)
@@ -312,7 +312,7 @@ cdef class CaptureReader:
         """No more bytes of this file will come: those of another one may."""
         cdef InUse held = self.use()
         self.drop_input()
-        self.r.between = True
+        self.r.files.between = True
 
     def peek(self):
         """(found, time) of the file's first packet, ns since 1970 or None, in what was fed.
@@ -428,13 +428,13 @@ cdef class CaptureReader:
 
     cdef CapRows* going_rows(self, bint all) except NULL:
         """Those that are to go out. all: also where their order is not known."""
-        if not self.r.ordered:
+        if not self.r.out.ordered:
             self.r.rows.ready = self.r.rows.n
         elif all and self.r.rows.n and not is_ready(self.r) and order_rows(self.r, True) < 0:
             raise MemoryError
-        if self.r.going.n == 0 and self.r.rows.ready and hand_over(self.r) < 0:
+        if self.r.out.rows.n == 0 and self.r.rows.ready and hand_over(self.r) < 0:
             raise MemoryError
-        return &self.r.going
+        return &self.r.out.rows
 
     cdef Request request(self):
         return find_request(self.protocol, self.level, self.frame_names, "plain", self.field_tables)
@@ -505,7 +505,7 @@ cdef class CaptureReader:
         cdef StateIO io
         cdef size_t i
         cdef int status
-        if self.r.rows.n or self.r.going.n:
+        if self.r.rows.n or self.r.out.rows.n:
             raise ValueError("rows wait: take() them first")
         if self.n_tapped:
             raise ValueError("files that are read at once have no state")
@@ -541,7 +541,7 @@ cdef class CaptureReader:
         cdef InUse held = self.use()
         cdef StateIO io
         cdef int status = 0
-        if self.r.begun:
+        if self.r.files.begun:
             raise ValueError("this reader has begun already")
         made_for, at = state_part(state, 0)
         if made_for != self.made_for():
@@ -574,8 +574,8 @@ cdef class CaptureReader:
         """As if nothing had been read."""
         cdef Reading* r = self.r
         cdef int k
-        while r.oldest != NULL:
-            remove_conn(r, r.oldest)
+        while r.conns.oldest != NULL:
+            remove_conn(r, r.conns.oldest)
         free_partials(r)
         free(r.file.interface)
         memset(&r.file, 0, sizeof(CapFile))
@@ -584,10 +584,10 @@ cdef class CaptureReader:
         memset(&r.last, 0, sizeof(Mark))
         for k in range(r.n_protocols):
             memset(r.protocol[k].methods, 0, <size_t>r.protocol[k].n_descs * sizeof(uint64_t))
-        r.slot_of_file = 0
-        r.file_number = 0
-        r.begun = False
-        r.between = True
+        r.files.slot = 0
+        r.files.number = 0
+        r.files.begun = False
+        r.files.between = True
         self.files = FileNames()
 
     def stop_at(self, offset):
@@ -612,16 +612,16 @@ cdef class CaptureReader:
     @property
     def name(self):
         """Name of the file that is read, or was last."""
-        return (<bytes>self.files.names[self.r.slot_of_file]).decode()
+        return (<bytes>self.files.names[self.r.files.slot]).decode()
 
     @property
     def first_index(self):
         """The connection_index of the first connection."""
-        return self.r.first_index
+        return self.r.conns.first_index
 
     @first_index.setter
     def first_index(self, int32_t index):
-        self.r.first_index = index
+        self.r.conns.first_index = index
 
     @property
     def reorder_steps(self):
@@ -631,12 +631,12 @@ cdef class CaptureReader:
     @property
     def begun(self):
         """Whether a file was opened, or a state taken."""
-        return self.r.begun
+        return self.r.files.begun
 
     @property
     def between(self):
         """Whether no file is open: the next one follows."""
-        return self.r.between
+        return self.r.files.between
 
     @property
     def last_time(self):

@@ -10,7 +10,7 @@ cdef extern from "stdlib.h" nogil:
 
 cdef inline Piece* first_waiting(const Half* h) noexcept nogil:
     """The one that the stream goes on with; NULL where none waits."""
-    return (<Piece**>h.heap.p)[0] if h.n_waiting else NULL
+    return (<Piece**>h.waiting.heap.p)[0] if h.waiting.n else NULL
 
 
 cdef inline bint is_piece_before(const Piece* a, const Piece* b) noexcept nogil:
@@ -23,19 +23,19 @@ cdef int compare_pieces(const void* a, const void* b) noexcept nogil:
 
 cdef inline void sort_pieces(Half* h) noexcept nogil:
     """Whoever looks at them in order: an array in order is a heap, too."""
-    if h.n_waiting > 1:
-        qsort(h.heap.p, <size_t>h.n_waiting, sizeof(Piece*), compare_pieces)
+    if h.waiting.n > 1:
+        qsort(h.waiting.heap.p, <size_t>h.waiting.n, sizeof(Piece*), compare_pieces)
 
 
 cdef int push_piece(Reading* r, Half* h, Piece* piece) noexcept nogil:
     """Takes the piece over."""
-    cdef size_t i = <size_t>h.n_waiting, up
+    cdef size_t i = <size_t>h.waiting.n, up
     cdef Piece** heap
-    if h.heap.room < (i + 1) * sizeof(Piece*):
-        if block_room(&h.heap, i * sizeof(Piece*), (2 * i + 8) * sizeof(Piece*)) < 0:
+    if h.waiting.heap.room < (i + 1) * sizeof(Piece*):
+        if block_room(&h.waiting.heap, i * sizeof(Piece*), (2 * i + 8) * sizeof(Piece*)) < 0:
             free(piece)
             return NO_MEMORY
-    heap = <Piece**>h.heap.p
+    heap = <Piece**>h.waiting.heap.p
     h.turn += 1
     piece.turn = h.turn
     while i:
@@ -46,9 +46,9 @@ cdef int push_piece(Reading* r, Half* h, Piece* piece) noexcept nogil:
         heap[i] = heap[up]
         i = up
     heap[i] = piece
-    h.n_waiting += 1
-    h.held += piece.n + PIECE_COST
-    r.held += piece.n + PIECE_COST
+    h.waiting.n += 1
+    h.waiting.held += piece.n + PIECE_COST
+    r.conns.held += piece.n + PIECE_COST
     return 0
 
 
@@ -61,17 +61,17 @@ cdef inline void drop_piece(Reading* r, Half* h) noexcept nogil:
 
 cdef void pop_piece(Reading* r, Half* h) noexcept nogil:
     """Take the first one out of the heap; the caller has it."""
-    cdef Piece** heap = <Piece**>h.heap.p
+    cdef Piece** heap = <Piece**>h.waiting.heap.p
     cdef Piece* piece = heap[0]
     cdef Piece* last
     cdef size_t i = 0, down = 1, n
-    h.n_waiting -= 1
-    h.held -= piece.n + PIECE_COST
-    r.held -= piece.n + PIECE_COST
-    n = <size_t>h.n_waiting
+    h.waiting.n -= 1
+    h.waiting.held -= piece.n + PIECE_COST
+    r.conns.held -= piece.n + PIECE_COST
+    n = <size_t>h.waiting.n
     if n == 0:
-        block_give(&h.heap)
-        memset(&h.heap, 0, sizeof(Block))
+        block_give(&h.waiting.heap)
+        memset(&h.waiting.heap, 0, sizeof(Block))
         return
     last = heap[n]
     while down < n:
@@ -100,4 +100,4 @@ cdef int hold_back(Reading* r, Half* h, const uint8_t* p, uint32_t n, int64_t at
 
 cdef inline bint is_too_much(const Reading* r, const Half* h) noexcept nogil:
     """Whether more waits than may."""
-    return h.held > r.hold_limit or r.held > r.hold_total or h.n_waiting > r.hold_pieces
+    return h.waiting.held > r.limits.hold or r.conns.held > r.limits.hold_total or h.waiting.n > r.limits.hold_pieces

@@ -124,14 +124,14 @@ cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
     cdef Piece* piece
     cdef Piece* before = NULL
     cdef Mark mark
-    cdef size_t i, size, n = io_size(io, <size_t>h.n_waiting, 1 << 30)
+    cdef size_t i, size, n = io_size(io, <size_t>h.waiting.n, 1 << 30)
     cdef int64_t at
     memset(&mark, 0, sizeof(Mark))
     if io.writing:
         sort_pieces(h)
     for i in range(n):
         if io.writing:
-            piece = (<Piece**>h.heap.p)[i]
+            piece = (<Piece**>h.waiting.heap.p)[i]
             io_mark(io, &piece.mark)
             io_number(io, piece.at)
             io_size(io, piece.n, RECORD_LIMIT)
@@ -271,26 +271,26 @@ cdef void io_token_links(StateIO* io, TokenLinks* links) noexcept nogil:
 cdef bint is_half_sound(const Conn* c, const Half* h) noexcept nogil:
     """Whether what the layers above take for granted holds for a direction that was read from a state."""
     # What came in the other one may have sealed both.
-    cdef bint unread = h.layer == LAYER_NONE or (c.over and h.layer == LAYER_SEALED)
+    cdef bint unread = h.layer.kind == LAYER_NONE or (c.over and h.layer.kind == LAYER_SEALED)
     if not h.seen:
-        return (not h.started and not h.syn and h.n_waiting == 0 and h.n == 0 and h.state == AT_START
-                and h.n_marks == 0 and h.open == NULL and unread and h.flags == 0
-                and h.base == 0 and h.expect == 0 and h.scan == 0 and h.need == 0)
-    if h.n_marks == 0:
+        return (not h.started and not h.syn and h.waiting.n == 0 and h.input.n == 0 and h.state == AT_START
+                and h.marks.n == 0 and h.open == NULL and unread and h.flags == 0
+                and h.input.base == 0 and h.input.expect == 0 and h.input.scan == 0 and h.input.need == 0)
+    if h.marks.n == 0:
         return False
     if h.offset < LOWEST_POSITION or h.known_end > h.offset + FAR_AHEAD or h.acked > h.offset + FAR_AHEAD:
         return False
-    if not h.started and (h.n or h.state != AT_START or not unread):
+    if not h.started and (h.input.n or h.state != AT_START or not unread):
         return False
-    if h.layer == LAYER_FOUND or (h.layer == LAYER_NONE and h.plain != h.offset):
+    if h.layer.kind == LAYER_FOUND or (h.layer.kind == LAYER_NONE and h.layer.at != h.offset):
         return False
-    if h.n and h.base + <int64_t>h.n != h.plain:
+    if h.input.n and h.input.base + <int64_t>h.input.n != h.layer.at:
         return False
-    if h.expect > h.plain + HIGHEST_FRAME_MAX + 8:
+    if h.input.expect > h.layer.at + HIGHEST_FRAME_MAX + 8:
         return False
-    if h.state == EXPECTING and h.expect < (h.base if h.n else h.plain):
+    if h.state == EXPECTING and h.input.expect < (h.input.base if h.input.n else h.layer.at):
         return False
-    return h.scan <= h.n
+    return h.input.scan <= h.input.n
 
 
 cdef int io_half(StateIO* io, Reading* r, const Conn* c, Half* h) noexcept nogil:
@@ -303,10 +303,10 @@ cdef int io_half(StateIO* io, Reading* r, const Conn* c, Half* h) noexcept nogil
     h.first = <uint32_t>io_ranged(io, h.first, 0, MAX_U32)
     h.next = <uint32_t>io_ranged(io, h.next, 0, MAX_U32)
     h.offset = io_ranged(io, h.offset, 0, NUMBER_LIMIT)
-    h.plain = io_ranged(io, h.plain, LOWEST_POSITION if h.seen else 0, NUMBER_LIMIT)
-    h.layer = <uint8_t>io_ranged(io, h.layer, LAYER_NONE, LAYER_SEALED)
-    h.read = io_flag(io, h.read)
-    h.covered = <uint64_t>io_ranged(io, <int64_t>h.covered, 0, NUMBER_LIMIT)
+    h.layer.at = io_ranged(io, h.layer.at, LOWEST_POSITION if h.seen else 0, NUMBER_LIMIT)
+    h.layer.kind = <uint8_t>io_ranged(io, h.layer.kind, LAYER_NONE, LAYER_SEALED)
+    h.layer.read = io_flag(io, h.layer.read)
+    h.layer.covered = <uint64_t>io_ranged(io, <int64_t>h.layer.covered, 0, NUMBER_LIMIT)
     h.known_end = io_ranged(io, h.known_end, 0, NUMBER_LIMIT)
     h.acked = io_ranged(io, h.acked, 0, NUMBER_LIMIT)
     if io_pieces(io, r, h) < 0:
@@ -320,17 +320,17 @@ cdef int io_half(StateIO* io, Reading* r, const Conn* c, Half* h) noexcept nogil
     h.tls = io_flag(io, h.tls)
     h.past_sasl = io_flag(io, h.past_sasl)
     io_token_links(io, &h.tokens)
-    h.base = io_ranged(io, h.base, 0, NUMBER_LIMIT)
-    h.expect = io_ranged(io, h.expect, 0, NUMBER_LIMIT)
-    h.scan = <size_t>io_ranged(io, <int64_t>h.scan, 0, 1 << 30)
-    h.need = <size_t>io_ranged(io, <int64_t>h.need, 0, NEEDED_LIMIT)
-    n = io_size(io, h.n, 1 << 30)
+    h.input.base = io_ranged(io, h.input.base, 0, NUMBER_LIMIT)
+    h.input.expect = io_ranged(io, h.input.expect, 0, NUMBER_LIMIT)
+    h.input.scan = <size_t>io_ranged(io, <int64_t>h.input.scan, 0, 1 << 30)
+    h.input.need = <size_t>io_ranged(io, <int64_t>h.input.need, 0, NEEDED_LIMIT)
+    n = io_size(io, h.input.n, 1 << 30)
     if not io.writing and n:
-        if block_room(&h.buf, 0, n) < 0:
+        if block_room(&h.input.block, 0, n) < 0:
             return NO_MEMORY
-        h.n = n
-    io_bytes(io, h.buf.p, n)
-    n = io_size(io, <size_t>(h.n_marks - h.mark), 1 << 30)
+        h.input.n = n
+    io_bytes(io, h.input.block.p, n)
+    n = io_size(io, <size_t>(h.marks.n - h.marks.at), 1 << 30)
     for i in range(n):
         if io.writing:
             mark = half_mark(h)[i]
@@ -395,13 +395,13 @@ cdef int io_conn(StateIO* io, Reading* r, Conn* c) noexcept nogil:
 
 
 cdef int io_conns(StateIO* io, Reading* r) noexcept nogil:
-    cdef Conn* c = r.oldest
+    cdef Conn* c = r.conns.oldest
     cdef size_t i, n = 0
     while c != NULL:
         n += 1
         c = c.newer
-    n = io_size(io, n, <size_t>r.conn_limit + 1 if r.begun else 0)
-    c = r.oldest
+    n = io_size(io, n, <size_t>r.limits.conns + 1 if r.files.begun else 0)
+    c = r.conns.oldest
     for i in range(n):
         if not io.writing:
             c = <Conn*>calloc(1, sizeof(Conn))
@@ -424,8 +424,8 @@ cdef int io_conns(StateIO* io, Reading* r) noexcept nogil:
 
 cdef int io_closing(StateIO* io, Reading* r) noexcept nogil:
     """Connections that are over, in that order, by their index."""
-    cdef Conn* c = r.closing
-    cdef size_t i, n = io_size(io, <size_t>r.n_closing, CLOSING_LIMIT)
+    cdef Conn* c = r.conns.closing
+    cdef size_t i, n = io_size(io, <size_t>r.conns.n_closing, CLOSING_LIMIT)
     cdef int64_t index
     for i in range(n):
         if io.writing:
@@ -433,7 +433,7 @@ cdef int io_closing(StateIO* io, Reading* r) noexcept nogil:
             c = c.closing
             continue
         index = io_ranged(io, 0, 0, 0x7FFFFFFF)
-        c = r.oldest
+        c = r.conns.oldest
         while c != NULL and c.info.index != index:
             c = c.newer
         if c == NULL or c.closes:
@@ -567,7 +567,7 @@ cdef int io_partial(StateIO* io, Reading* r, Partial* d) noexcept nogil:
 cdef int io_partials(StateIO* io, Reading* r) noexcept nogil:
     """IP packets of which fragments are missing, the oldest first."""
     cdef Partial* d = r.partials.oldest
-    cdef size_t i, n = io_size(io, <size_t>r.partials.n, PARTIAL_LIMIT if r.begun else 0)
+    cdef size_t i, n = io_size(io, <size_t>r.partials.n, PARTIAL_LIMIT if r.files.begun else 0)
     for i in range(n):
         if io.bad:
             return 0
@@ -581,14 +581,14 @@ cdef int io_partials(StateIO* io, Reading* r) noexcept nogil:
 cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
     cdef int status
     # Before what depends on it: whether connections may be there at all.
-    r.begun = io_flag(io, r.begun)
-    r.between = io_flag(io, r.between)
-    if r.begun != (io.files > 0) or not (r.begun or r.between):
+    r.files.begun = io_flag(io, r.files.begun)
+    r.files.between = io_flag(io, r.files.between)
+    if r.files.begun != (io.files > 0) or not (r.files.begun or r.files.between):
         io.bad = True
     status = io_file(io, &r.file)
-    r.seed = io_count(io, r.seed)
-    r.slot_of_file = io_slot(io, r.slot_of_file)
-    r.file_number = io_ranged(io, r.file_number, 0, NUMBER_LIMIT)
+    r.conns.seed = io_count(io, r.conns.seed)
+    r.files.slot = io_slot(io, r.files.slot)
+    r.files.number = io_ranged(io, r.files.number, 0, NUMBER_LIMIT)
     io_mark(io, &r.last)
     if status == 0:
         status = io_counts(io, r)

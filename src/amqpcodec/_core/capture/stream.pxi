@@ -70,6 +70,34 @@ cdef struct Open:
 cdef struct Leap
 cdef struct Outline
 
+# Segments that came before those that they follow.
+cdef struct Waiting:
+    Block heap              # of Piece*: see reorder.pxi
+    int32_t n
+    size_t held             # their bytes
+
+# What gives the bytes of frames, where TCP's are none: see layers.pxi.
+cdef struct HalfLayer:
+    uint8_t kind
+    bint read               # it gave bytes
+    uint64_t covered        # bytes that went into it before it did
+    int64_t at              # position of the next byte that frames are made of; without a layer, the half's `offset`
+
+# Bytes in order of which no frame is made yet.
+cdef struct HalfInput:
+    int64_t base            # position of the first
+    int64_t expect
+    size_t scan             # bytes in which no frame begins
+    size_t need             # bytes without which nothing can be done
+    size_t n
+    Block block
+
+# The packets that they came with.
+cdef struct HalfMarks:
+    int32_t n
+    int32_t at              # the first that is still needed
+    Block block
+
 cdef struct Half:
     bint seen
     bint started            # `offset` is where the stream goes on
@@ -78,27 +106,17 @@ cdef struct Half:
     uint32_t first          # sequence number of the first byte
     uint32_t next           # that of `offset`
     int64_t offset          # position of the next byte in order
-    int64_t plain           # position of the next byte that frames are made of; without a layer, `offset`
-    uint8_t layer
-    bint read               # the layer gave bytes
-    uint64_t covered        # bytes that went into it before it did
+    HalfLayer layer
     int64_t known_end       # highest position that headers tell of
     int64_t acked           # highest position that the peer has
-    Block heap              # of Piece*: see reorder.pxi
-    int32_t n_waiting
+    Waiting waiting
     uint64_t turn
-    size_t held             # bytes that wait
     uint8_t state
     uint8_t flags           # of the next row
     uint8_t broken          # why the search began: see LOST_OCTETS
     uint8_t cut_type        # first byte of the frame that a gap cut
     uint32_t cut_method     # and its class and method id
-    int64_t base            # position of buf[0]
-    int64_t expect
-    size_t scan             # bytes of buf in which no frame begins
-    size_t need             # bytes of buf without which nothing can be done
-    size_t n
-    Block buf
+    HalfInput input
     Open* open              # messages, the newest first
     int32_t n_open          # deliveries of 1.0
     int32_t last_position   # where the newest row stands
@@ -107,11 +125,10 @@ cdef struct Half:
     bint tls                # TLS follows, if the peer agrees
     bint past_sasl          # in 1.0: no credentials follow
     TokenLinks tokens
-    int32_t n_marks
-    int32_t mark
-    Block marks
+    HalfMarks marks
     Leap* leap              # see leaps.pxi
     bint astray             # there, before it has begun: its segments are not in order
+
 
 cdef struct Conn:
     CapInfo info
@@ -236,9 +253,54 @@ cdef enum:
     TAPS_READ = -1
     TAPS_FULL = -2
 
+# What is held and read at most.
+cdef struct ReadingLimits:
+    size_t frame            # bytes of a frame
+    size_t message          # bytes of a message
+    int deliveries          # of 1.0 that are open in a direction
+    size_t fragments        # bytes of IP packets of which fragments are missing
+    int conns               # open ones; then those go that were idle for longest
+    size_t hold             # bytes that wait in a direction
+    size_t hold_total       # and in all
+    int32_t hold_pieces     # segments that wait in a direction
+
+cdef struct Conns:
+    Conn** bucket
+    Conn* oldest
+    Conn* newest
+    Conn* closing
+    Conn* closing_last
+    Conn* holder            # those that hold something back, and some that did
+    int n_closing
+    int n
+    size_t held             # bytes that wait in all directions
+    int32_t first_index
+    uint64_t seed           # of their ids
+
+# Rows that go out, and when.
+cdef struct RowsOut:
+    bint ordered            # in the order of their packets: see order.pxi
+    CapRows rows
+    Block places            # Place: memory for sorting
+    Place floor             # of the last row whose place is known
+    int64_t batch_rows
+    int64_t full_rows       # when it is time to look at the rows that wait
+    size_t full_bytes
+
+# Which file is read.
+cdef struct ReadingFiles:
+    int32_t slot            # see FileNames
+    int64_t number          # of the chain, from 0
+    bint begun              # a file was
+    bint between            # no file is open: the next one follows
+    Tap** taps              # files that are read at once, and NULL between them
+    int n_taps
+
 cdef struct Reading:
     CapFile file
+    ReadingFiles files
     CapRows rows
+    RowsOut out
     CapInfos infos          # of all rows that wait
     CaptureCounts count
     KnownProtocol[MAX_PROTOCOLS] protocol
@@ -247,46 +309,16 @@ cdef struct Reading:
     uint8_t v1_number       # of that protocol
     uint64_t[256] v1_counts     # its frames by descriptor
     uint8_t* alike          # of each descriptor of the first: bits of those with the same layout
+    bint forced             # the protocol, whatever headers say
     uintptr_t dialect
-    uint64_t seed           # of connections' ids
-    int32_t first_index     # of connections
-    int32_t slot_of_file    # that is read: see FileNames
-    int64_t file_number     # of the chain, from 0
-    bint begun              # a file was
-    bint between            # no file is open: the next one follows
     Mark last               # the newest packet
-    Tap** taps              # files that are read at once, and NULL between them
-    int n_taps
     Partials partials       # see fragments.pxi
-    bint ordered            # rows go out in the order of their packets: see order.pxi
-    CapRows going           # rows that go out
-    Block places            # Place: memory for sorting
-    Place floor             # of the last row whose place is known
-    int64_t batch_rows
-    int64_t full_rows       # when it is time to look at the rows that wait
-    size_t full_bytes
     bint redact
     bint messages           # the level of rows
-    size_t open_bytes      # of messages
-    size_t frame_limit      # bytes of a frame
-    size_t message_limit    # bytes of a message
-    int deliveries_limit    # of 1.0 that are open in a direction
-    size_t fragment_limit   # bytes of IP packets of which fragments are missing
-    bint forced             # the protocol, whatever headers say
+    size_t open_bytes       # of messages
+    ReadingLimits limits
     uint8_t[8192] ports     # a bit each
-    Conn** bucket
-    Conn* oldest
-    Conn* newest
-    Conn* closing
-    Conn* closing_last
-    Conn* holder            # connections that hold something back, and some that did
-    int n_closing
-    int n_conns
-    int conn_limit          # open ones; then those go that were idle for longest
-    size_t held             # bytes that wait in all directions
-    size_t hold_limit
-    size_t hold_total
-    int32_t hold_pieces     # segments that wait in a direction
+    Conns conns
     uint64_t reorder_steps  # comparisons that keeping segments in order took
     uint64_t stop           # offset in the file: records from there on are not read
     PyObject* layers        # what takes the bytes of connections that are no frames, or NULL: see layers.pxi
@@ -300,8 +332,8 @@ cdef struct Reading:
 cdef inline uint64_t sync_limit(const Reading* r, const Conn* c) noexcept nogil:
     """Bytes of a frame, envelope included, where it is known where it begins."""
     if 0 < c.frame_max < HIGHEST_FRAME_MAX:
-        return min(<uint64_t>c.frame_max + 8, <uint64_t>r.frame_limit)
-    return r.frame_limit
+        return min(<uint64_t>c.frame_max + 8, <uint64_t>r.limits.frame)
+    return r.limits.frame
 
 
 cdef inline int64_t position_of(const Half* h, uint32_t sequence) noexcept nogil:
@@ -309,32 +341,32 @@ cdef inline int64_t position_of(const Half* h, uint32_t sequence) noexcept nogil
 
 
 cdef inline Mark* half_mark(Half* h) noexcept nogil:
-    return <Mark*>h.marks.p + h.mark
+    return <Mark*>h.marks.block.p + h.marks.at
 
 
 cdef inline int push_mark(Half* h, const Mark* mark, int64_t at, int32_t rows) noexcept nogil:
     """The bytes at position `at` were sent by this packet, in which so many rows began."""
     cdef Mark* own
-    cdef size_t n = <size_t>h.n_marks
-    if h.mark > 32 and 2 * h.mark > h.n_marks:
-        n = <size_t>(h.n_marks - h.mark)
-        memmove(h.marks.p, half_mark(h), n * sizeof(Mark))
-        h.mark = 0
-        h.n_marks = <int32_t>n
-    if h.marks.room < (n + 1) * sizeof(Mark):
-        if block_room(&h.marks, n * sizeof(Mark), (2 * n + 4) * sizeof(Mark)) < 0:
+    cdef size_t n = <size_t>h.marks.n
+    if h.marks.at > 32 and 2 * h.marks.at > h.marks.n:
+        n = <size_t>(h.marks.n - h.marks.at)
+        memmove(h.marks.block.p, half_mark(h), n * sizeof(Mark))
+        h.marks.at = 0
+        h.marks.n = <int32_t>n
+    if h.marks.block.room < (n + 1) * sizeof(Mark):
+        if block_room(&h.marks.block, n * sizeof(Mark), (2 * n + 4) * sizeof(Mark)) < 0:
             return NO_MEMORY
-    own = <Mark*>h.marks.p + n
+    own = <Mark*>h.marks.block.p + n
     own[0] = mark[0]
     own.at = at
     own.rows = rows
-    h.n_marks += 1
+    h.marks.n += 1
     return 0
 
 
 cdef void find_layer(Reading* r, Conn* c, Half* h, uint8_t over) noexcept nogil:
     """Bytes of TLS or WebSocket follow."""
-    h.layer = LAYER_FOUND
+    h.layer.kind = LAYER_FOUND
     if c.over:
         return
     c.over = over
@@ -363,12 +395,12 @@ cdef inline void put_in_turn(Half* h, CapRow* row) noexcept nogil:
 
 cdef void find_place(Half* h, size_t n, int64_t at, CapRow* row) noexcept nogil:
     """Which packets sent the n bytes at position `at`, which count as a row of the first one."""
-    cdef Mark* end = <Mark*>h.marks.p + h.n_marks
+    cdef Mark* end = <Mark*>h.marks.block.p + h.marks.n
     cdef Mark* mark = half_mark(h)
     cdef Mark* last
     while mark + 1 < end and mark[1].at <= at:
         mark += 1
-    h.mark = <int32_t>(mark - <Mark*>h.marks.p)
+    h.marks.at = <int32_t>(mark - <Mark*>h.marks.block.p)
     last = mark
     while n != 0 and last + 1 < end and last[1].at < at + <int64_t>n:
         last += 1

@@ -15,7 +15,7 @@ cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const
     """The next n > 0 bytes of a direction."""
     h.next += <uint32_t>n
     h.offset += <int64_t>n
-    if AMQP_UNLIKELY(h.layer != LAYER_NONE):
+    if AMQP_UNLIKELY(h.layer.kind != LAYER_NONE):
         return layer_bytes(r, c, h, p, n, mark)
     return take_bytes(r, c, h, p, n, mark)
 
@@ -27,7 +27,7 @@ cdef int skip_to(Reading* r, Conn* c, Half* h, int64_t to) noexcept nogil:
         return 0
     h.next += <uint32_t>lost
     h.offset = to
-    if AMQP_UNLIKELY(h.layer != LAYER_NONE):
+    if AMQP_UNLIKELY(h.layer.kind != LAYER_NONE):
         return layer_lost(r, c, h, lost)
     return lose_bytes(r, c, h, lost)
 
@@ -46,10 +46,11 @@ cdef uint64_t count_different(const uint8_t* a, const uint8_t* b, size_t n) noex
 cdef void compare_copies(Reading* r, const Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
     """Count what n bytes at a position have otherwise than those that were taken before them, as far as these
     wait for the rest of their frame. Those that were taken first count."""
-    cdef int64_t first = max(at, h.base)
-    cdef int64_t end = min(at + <int64_t>n, h.base + <int64_t>h.n)
-    if h.layer == LAYER_NONE and h.plain == h.offset and first < end:
-        r.count.conflicting += count_different(p + (first - at), h.buf.p + (first - h.base), <size_t>(end - first))
+    cdef int64_t first = max(at, h.input.base)
+    cdef int64_t end = min(at + <int64_t>n, h.input.base + <int64_t>h.input.n)
+    if h.layer.kind == LAYER_NONE and h.layer.at == h.offset and first < end:
+        r.count.conflicting += count_different(p + (first - at), h.input.block.p + (first - h.input.base),
+                                               <size_t>(end - first))
 
 
 cdef int drain(Reading* r, Conn* c, Half* h) noexcept nogil:
@@ -89,7 +90,7 @@ cdef int start_midstream(Reading* r, Conn* c, Half* h) noexcept nogil:
     if first != NULL:
         h.next += <uint32_t>(first.at - h.offset)
         h.offset = first.at
-        h.plain = h.offset
+        h.layer.at = h.offset
         h.first = h.next
     if h != &c.half[0] or first == NULL or not is_header_segment(r, <uint8_t*>(first + 1), first.n):
         h.flags = CAPTURED_MIDSTREAM
@@ -106,11 +107,11 @@ cdef int finish_half(Reading* r, Conn* c, Half* h) noexcept nogil:
     """What is missing now stays missing."""
     cdef Piece* first
     if not h.started:
-        if h.n_waiting == 0:
+        if h.waiting.n == 0:
             return 0
         if start_midstream(r, c, h) < 0:
             return NO_MEMORY
-    while h.n_waiting:
+    while h.waiting.n:
         first = first_waiting(h)
         if skip_to(r, c, h, first.at) < 0 or drain(r, c, h) < 0:
             return NO_MEMORY
@@ -123,11 +124,11 @@ cdef int finish_half(Reading* r, Conn* c, Half* h) noexcept nogil:
 
 
 cdef void free_half(Reading* r, Half* h) noexcept nogil:
-    while h.n_waiting:
+    while h.waiting.n:
         drop_piece(r, h)
     free_messages(r, h)
-    block_give(&h.buf)
-    block_give(&h.marks)
+    block_give(&h.input.block)
+    block_give(&h.marks.block)
 
 
 # ---- connections ----
@@ -157,40 +158,40 @@ cdef inline uint32_t bucket_of(const Endpoint* a, const Endpoint* b) noexcept no
 
 
 cdef Conn* find_conn(Reading* r, const Endpoint* client, const Endpoint* server) noexcept nogil:
-    cdef Conn* c = r.bucket[bucket_of(client, server)]
+    cdef Conn* c = r.conns.bucket[bucket_of(client, server)]
     while c != NULL and not (same_end(&c.info.client, client) and same_end(&c.info.server, server)):
         c = c.bucket
     return c
 
 
 cdef void append_conn(Reading* r, Conn* c) noexcept nogil:
-    c.older = r.newest
+    c.older = r.conns.newest
     c.newer = NULL
-    if r.newest != NULL:
-        r.newest.newer = c
+    if r.conns.newest != NULL:
+        r.conns.newest.newer = c
     else:
-        r.oldest = c
-    r.newest = c
+        r.conns.oldest = c
+    r.conns.newest = c
 
 
 cdef void unchain_conn(Reading* r, Conn* c) noexcept nogil:
     if c.older != NULL:
         c.older.newer = c.newer
     else:
-        r.oldest = c.newer
+        r.conns.oldest = c.newer
     if c.newer != NULL:
         c.newer.older = c.older
     else:
-        r.newest = c.older
+        r.conns.newest = c.older
 
 
 cdef void link_holder(Reading* r, Conn* c) noexcept nogil:
     c.holds = True
     c.holder_before = NULL
-    c.holder = r.holder
-    if r.holder != NULL:
-        r.holder.holder_before = c
-    r.holder = c
+    c.holder = r.conns.holder
+    if r.conns.holder != NULL:
+        r.conns.holder.holder_before = c
+    r.conns.holder = c
 
 
 cdef void unlink_holder(Reading* r, Conn* c) noexcept nogil:
@@ -198,22 +199,22 @@ cdef void unlink_holder(Reading* r, Conn* c) noexcept nogil:
     if c.holder_before != NULL:
         c.holder_before.holder = c.holder
     else:
-        r.holder = c.holder
+        r.conns.holder = c.holder
     if c.holder != NULL:
         c.holder.holder_before = c.holder_before
 
 
 cdef inline bint half_holds(const Half* h) noexcept nogil:
-    return h.n != 0 or h.n_waiting != 0 or h.open != NULL
+    return h.input.n != 0 or h.waiting.n != 0 or h.open != NULL
 
 
 cdef void link_conn(Reading* r, Conn* c) noexcept nogil:
     cdef uint32_t k = bucket_of(&c.info.client, &c.info.server)
-    c.bucket = r.bucket[k]
-    r.bucket[k] = c
+    c.bucket = r.conns.bucket[k]
+    r.conns.bucket[k] = c
     append_conn(r, c)
     link_holder(r, c)
-    r.n_conns += 1
+    r.conns.n += 1
 
 
 cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, uint8_t family,
@@ -225,7 +226,7 @@ cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, 
     c.info.client = client[0]
     c.info.server = server[0]
     c.info.family = family
-    c.info.index = r.first_index + <int32_t>r.count.connections
+    c.info.index = r.conns.first_index + <int32_t>r.count.connections
     r.count.connections += 1
     memcpy(id, client.address, 16)
     memcpy(id + 16, server.address, 16)
@@ -233,8 +234,8 @@ cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, 
     store16(id + 34, server.port)
     store64(id + 36, packet.at)
     store64(id + 44, <uint64_t>packet.time)
-    store64(id + 52, <uint64_t>r.file_number)
-    c.info.id = mix(r.seed, id, 60 if r.file_number else 52)
+    store64(id + 52, <uint64_t>r.files.number)
+    c.info.id = mix(r.conns.seed, id, 60 if r.files.number else 52)
     c.frame_max = -1
     c.v1 = r.v1 != NULL and r.forced
     c.sure = r.v1 == NULL or r.forced
@@ -247,7 +248,7 @@ cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, 
 cdef void remove_conn(Reading* r, Conn* c) noexcept nogil:
     """Out of all lists, and freed."""
     cdef uint32_t k = bucket_of(&c.info.client, &c.info.server)
-    cdef Conn** at = &r.bucket[k]
+    cdef Conn** at = &r.conns.bucket[k]
     cdef Conn* before
     while at[0] != c:
         at = &at[0].bucket
@@ -255,17 +256,17 @@ cdef void remove_conn(Reading* r, Conn* c) noexcept nogil:
     unchain_conn(r, c)
     if c.holds:
         unlink_holder(r, c)
-    r.n_conns -= 1
+    r.conns.n -= 1
     if c.closes:
         before = NULL
-        at = &r.closing
+        at = &r.conns.closing
         while at[0] != c:
             before = at[0]
             at = &at[0].closing
         at[0] = c.closing
-        if r.closing_last == c:
-            r.closing_last = before
-        r.n_closing -= 1
+        if r.conns.closing_last == c:
+            r.conns.closing_last = before
+        r.conns.n_closing -= 1
     end_leaps(r, c)
     free_half(r, &c.half[0])
     free_half(r, &c.half[1])
@@ -294,14 +295,14 @@ cdef int close_conn(Reading* r, Conn* c) noexcept nogil:
     if c.closes:
         return 0
     c.closes = True
-    if r.closing_last != NULL:
-        r.closing_last.closing = c
+    if r.conns.closing_last != NULL:
+        r.conns.closing_last.closing = c
     else:
-        r.closing = c
-    r.closing_last = c
-    r.n_closing += 1
-    if r.n_closing > CLOSING_LIMIT:
-        return finish_conn(r, r.closing)
+        r.conns.closing = c
+    r.conns.closing_last = c
+    r.conns.n_closing += 1
+    if r.conns.n_closing > CLOSING_LIMIT:
+        return finish_conn(r, r.conns.closing)
     return 0
 
 
@@ -365,7 +366,7 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
             c = new_conn(r, &s.source, &s.target, s.family, packet)
         if c == NULL:
             return NO_MEMORY
-        if r.n_conns > r.conn_limit and finish_conn(r, r.oldest) < 0:
+        if r.conns.n > r.limits.conns and finish_conn(r, r.conns.oldest) < 0:
             return NO_MEMORY
     elif c.newer != NULL:
         unchain_conn(r, c)
@@ -395,7 +396,7 @@ cdef bint begins_anew(const Half* h, uint32_t first) noexcept nogil:
         return False
     if h.syn or h.started:
         return h.first != first
-    if h.n_waiting == 0:
+    if h.waiting.n == 0:
         return True
     before = first_waiting(h).at - position_of(h, first)
     return before < 0 or before > SYN_AHEAD
@@ -434,7 +435,7 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, const Mark*
         h.first = sequence
         h.next = sequence
         h.offset = FIRST_POSITION
-        h.plain = FIRST_POSITION
+        h.layer.at = FIRST_POSITION
         h.known_end = FIRST_POSITION
         if push_mark(h, mark, FIRST_POSITION, 0) < 0:   # what is missing before the first byte is told of here
             return NO_MEMORY
@@ -445,7 +446,7 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, const Mark*
             at = position_of(h, sequence)
             h.next = sequence
             h.offset = at
-            h.plain = at
+            h.layer.at = at
             h.started = True
             if drain(r, c, h) < 0:
                 return NO_MEMORY
@@ -465,22 +466,22 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, const Mark*
         if old >= <int64_t>s.have:
             r.count.repeated += s.have
             return 0        # a retransmission or a keep-alive
-        if old >= 0 and h.n_waiting == 0:
+        if old >= 0 and h.waiting.n == 0:
             r.count.repeated += <uint64_t>old
             return deliver(r, c, h, s.data + old, s.have - <size_t>old, mark)
     if hold_back(r, h, s.data, s.have, at, mark) < 0:
         return NO_MEMORY
     if not h.started:
-        if h.n_waiting >= START_PIECES or h.held >= START_BYTES:
+        if h.waiting.n >= START_PIECES or h.waiting.held >= START_BYTES:
             return start_midstream(r, c, h)
         return 0
     if drain(r, c, h) < 0:
         return NO_MEMORY
-    while h.n_waiting:
+    while h.waiting.n:
         first = first_waiting(h)
         if is_too_much(r, h):
             r.count.overflows += 1
-        elif not (h.held > ACKED_HOLD and h.acked >= first.at):
+        elif not (h.waiting.held > ACKED_HOLD and h.acked >= first.at):
             break
         if skip_to(r, c, h, first.at) < 0 or drain(r, c, h) < 0:
             return NO_MEMORY

@@ -61,11 +61,11 @@ cdef int64_t v1_sync(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, i
         if c.left_out and not is_protocol_header(q, n - i):
             break
         if AMQP_UNLIKELY(h.tls and n - i >= 4 and not memcmp(q, <const char*>b"AMQP", 4) == 0
-                         and h.layer == LAYER_NONE):
+                         and h.layer.kind == LAYER_NONE):
             find_layer(r, c, h, OVER_TLS)
             break
         if n - i < 8:
-            h.need = 8
+            h.input.need = 8
             break
         if q[0] == c'A' and is_protocol_header(q, n - i):
             if v1_emit(r, c, h, q, 8, at + <int64_t>i) < 0:
@@ -78,18 +78,18 @@ cdef int64_t v1_sync(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, i
         size = load32(q)
         if size < 8 or q[4] < 2 or 4 * <uint64_t>q[4] > size:
             h.broken = 0
-        elif size > r.frame_limit or (size > v1_search_limit(h) and not v1_plausible(r.v1, q, n - i, size)):
+        elif size > r.limits.frame or (size > v1_search_limit(h) and not v1_plausible(r.v1, q, n - i, size)):
             h.broken = LOST_LARGE
         else:
             if size > n - i:
-                h.need = <size_t>size
+                h.input.need = <size_t>size
                 break
             if v1_emit(r, c, h, q, <size_t>size, at + <int64_t>i) < 0:
                 return NO_MEMORY
             i += <size_t>size
             continue
         h.state = SEARCHING
-        h.scan = 1
+        h.input.scan = 1
         break
     return <int64_t>i
 
@@ -200,7 +200,7 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
         lost = v1_is_unidentified(look.v)      # a later one, whose first was not captured
         if lost or not v1_true(&look.v[TRANSFER_MORE]):
             return store_row(r, c, h, p, n, 0, flags | (CAPTURED_TRUNCATED if lost else 0), &place)
-        if h.n_open >= r.deliveries_limit:      # the oldest is given up
+        if h.n_open >= r.limits.deliveries:      # the oldest is given up
             o = h.open
             while o.next != NULL:
                 o = o.next
@@ -211,7 +211,7 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
         h.open.channel = channel
         h.open.handle = <uint32_t>look.v[TRANSFER_HANDLE].u
         return 0
-    if o.n + n > r.message_limit or r.open_bytes + n > OPEN_LIMIT:
+    if o.n + n > r.limits.message or r.open_bytes + n > OPEN_LIMIT:
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
         return store_row(r, c, h, p, n, 0, flags, &place)

@@ -185,24 +185,11 @@ type_numbers_ready()
 
 cdef void select_protocol(Sink* s, int k) noexcept nogil:
     """From here on, frames are of the protocol with this number."""
-    cdef const ProtocolPlan* to = &s.protocol_plan[k]
     s.protocol_number = <uint8_t>k
-    s.version = to.name
-    s.methods = to.methods
-    s.targets = to.targets
-    s.target = to.target
-    s.picked = to.picked
-    s.descs = to.descs
-    s.slot = to.slot
-    s.slot_mask = to.slot_mask
-    s.contents = to.contents
-    s.n_contents = to.n_contents
-    s.v1 = to.v1
-    s.masks = to.masks
-    s.v1_steps = to.v1_steps
-    s.type_numbers = &TYPE_NUMBERS[0] if to.v1 == NULL else &V1_TYPE_NUMBERS[0]
+    s.protocol = s.protocol_plan[k]
+    s.options.type_numbers = &TYPE_NUMBERS[0] if s.protocol.v1 == NULL else &V1_TYPE_NUMBERS[0]
     s.plan = NULL
-    s.n_steps = -1
+    s.steps.n = -1
 
 
 # ---- headers that were asked for: their types ----
@@ -272,7 +259,7 @@ cdef int put_no_frame(Sink* s, const Entry* e) noexcept nogil:
         s.fault.have = e.lost & ((<uint64_t>1 << 56) - 1)
         s.fault.offset = at
         s.fault.in_frame = False
-    elif (scan_frame(e.start, e.start + e.total, 0, 0, at, &f, &s.fault) if s.v1 == NULL else
+    elif (scan_frame(e.start, e.start + e.total, 0, 0, at, &f, &s.fault) if s.protocol.v1 == NULL else
           v1_scan(e.start, e.start + e.total, 0, at, &f, &s.fault)) == SCAN_MORE:
         s.fault.code = BAD_INCOMPLETE
         s.fault.scope = SCOPE_CONNECTION
@@ -299,7 +286,7 @@ cdef int put_error(Sink* s, int64_t row) noexcept nogil:
     cdef int n
     cdef int status = 0
     if s.asked[COL_ERROR] != NULL:
-        n = fault_text(&s.fault, text, FAULT_TEXT_SIZE) if s.v1 == NULL else v1_error_text(s, text)
+        n = fault_text(&s.fault, text, FAULT_TEXT_SIZE) if s.protocol.v1 == NULL else v1_error_text(s, text)
         status = append_bytes(s.table, s.asked[COL_ERROR], row, text, <size_t>n)
     if status == 0 and s.asked[COL_ERROR_OFFSET] != NULL:
         status = append_i64(s.asked[COL_ERROR_OFFSET], row, <int64_t>s.fault.offset)
@@ -307,10 +294,10 @@ cdef int put_error(Sink* s, int64_t row) noexcept nogil:
 
 
 cdef int tell_progress(Sink* s) noexcept with gil:
-    cdef list progress = <list>s.progress
-    s.told = s.done + TOLD_EVERY
+    cdef list progress = <list>s.input.progress
+    s.input.told = s.input.done + TOLD_EVERY
     try:
-        progress[0](s.done, s.total)
+        progress[0](s.input.done, s.input.total)
     except BaseException as error:
         progress.append(error)
         return STOPPED
@@ -319,8 +306,8 @@ cdef int tell_progress(Sink* s) noexcept with gil:
 
 cdef inline int note_done(Sink* s, uint64_t seen) noexcept nogil:
     """A block of rows is made. seen: bytes of input up to here. A status below 0, or 0."""
-    s.done = seen
-    if AMQP_UNLIKELY(s.progress != NULL and seen >= s.told):
+    s.input.done = seen
+    if AMQP_UNLIKELY(s.input.progress != NULL and seen >= s.input.told):
         return tell_progress(s)
     return 0
 
@@ -339,32 +326,34 @@ cdef void guess_sizes(Sink* s, int n, uint64_t seen) noexcept nogil:
     cdef Column* c
     cdef int64_t rows = s.rows + n
     cdef double n_bytes = 0, n_first
-    cdef double most = min(2.0 * <double>s.total + 65536.0, <double>s.table.limit)
-    if 0 < seen < s.total:
-        rows = <int64_t>(<double>rows * (<double>s.total / <double>seen) * 1.07) + 64
-        rows = min(rows, s.rows + n + <int64_t>(s.total - seen))
-    if s.done:
-        n_bytes = <double>s.total / <double>s.done * 1.07
+    cdef double most = min(2.0 * <double>s.input.total + 65536.0, <double>s.table.limit)
+    if 0 < seen < s.input.total:
+        rows = <int64_t>(<double>rows * (<double>s.input.total / <double>seen) * 1.07) + 64
+        rows = min(rows, s.rows + n + <int64_t>(s.input.total - seen))
+    if s.input.done:
+        n_bytes = <double>s.input.total / <double>s.input.done * 1.07
     for i in range(s.table.n):
         c = &s.table.column[i]
         c.row_hint = rows
         # At first, a third of the input, which may be bodies alone: memory that is not written to costs nothing.
-        n_first = <double>s.total if c == s.asked[COL_PAYLOAD] or c == s.asked[COL_BODY] else <double>s.total / 3
-        known = atomic_get_(&s.sizes[i])
+        n_first = <double>s.input.total
+        if c != s.asked[COL_PAYLOAD] and c != s.asked[COL_BODY]:
+            n_first /= 3
+        known = atomic_get_(&s.columns.sizes[i])
         if known:
-            n_first = <double>s.total * known / SIZE_UNIT * 1.07 + 64
-        c.data_hint = <size_t>min(<double>c.used * n_bytes if s.done else n_first, most)
+            n_first = <double>s.input.total * known / SIZE_UNIT * 1.07 + 64
+        c.data_hint = <size_t>min(<double>c.used * n_bytes if s.input.done else n_first, most)
 
 
 cdef void note_sizes(const Sink* s) noexcept nogil:
     """How large the columns became, for a guess at those of the next input."""
     cdef double share
     cdef int i
-    if s.total < SIZE_LEAST:
+    if s.input.total < SIZE_LEAST:
         return
     for i in range(s.table.n):
-        share = <double>s.table.column[i].used / <double>s.total * SIZE_UNIT
-        atomic_set_(&s.sizes[i], 1 + <long>min(share, <double>SIZE_MOST))
+        share = <double>s.table.column[i].used / <double>s.input.total * SIZE_UNIT
+        atomic_set_(&s.columns.sizes[i], 1 + <long>min(share, <double>SIZE_MOST))
 
 
 fills(ALL_ROWS, (COL_ERROR, COL_ERROR_OFFSET))

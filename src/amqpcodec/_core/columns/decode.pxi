@@ -82,44 +82,44 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         values.data = &NO_BYTES
     try:
         s.table = t
-        s.sizes = request.sizes
+        s.columns.sizes = request.sizes
         for i in range(N_COLUMNS):
             if t.column[i].asked:
                 s.asked[i] = &t.column[i]
                 if BLOCK_WRITERS[i] != NULL:
-                    s.written[s.n_written] = <uint8_t>i
-                    s.n_written += 1
-        s.check = mode != PERMISSIVE or s.asked[COL_ERROR] != NULL or s.asked[COL_ERROR_OFFSET] != NULL
-        s.fast = request.plan.v1 == NULL and (<Protocol?>protocol).fast
-        s.borrow = borrow
-        s.mode = mode
-        s.reading = reading
-        s.shapes = SHAPES[reading & MODE_LETTER]
+                    s.columns.written[s.columns.n_written] = <uint8_t>i
+                    s.columns.n_written += 1
+        s.options.check = mode != PERMISSIVE or s.asked[COL_ERROR] != NULL or s.asked[COL_ERROR_OFFSET] != NULL
+        s.options.fast = request.plan.v1 == NULL and (<Protocol?>protocol).fast
+        s.input.borrow = borrow
+        s.options.mode = mode
+        s.options.reading = reading
+        s.options.shapes = SHAPES[reading & MODE_LETTER]
         add_protocol(&s.protocol_plan[0], protocol, request)
         for i in range(<int>len(others)):
             add_protocol(&s.protocol_plan[i + 1], others[i], related_request(request, others[i]))
         select_protocol(s, 0)
-        s.picks = request.picks
-        s.wants = request.wants
-        s.wanted = request.wanted
-        s.n_wanted = request.n_wanted
-        s.any_property = request.any_property
+        s.columns.picks = request.picks
+        s.columns.wants = request.wants
+        s.columns.wanted = request.wanted
+        s.columns.n_wanted = request.n_wanted
+        s.columns.any_property = request.any_property
         s.c.fault = &s.fault
-        s.total = values.last - (value_end(values, 0) if values.n else 0)
-        s.input_end = values.data + values.last
+        s.input.total = values.last - (value_end(values, 0) if values.n else 0)
+        s.input.end = values.data + values.last
         if progress is not None:
-            s.progress = <PyObject*>progress
-            s.told = TOLD_EVERY
-        if s.fast and s.total > COPY_SLACK:
-            s.fast_end = s.input_end - COPY_SLACK
-        if s.total > COPY_SLACK:
-            s.v1_end = s.input_end - COPY_SLACK
+            s.input.progress = <PyObject*>progress
+            s.input.told = TOLD_EVERY
+        if s.options.fast and s.input.total > COPY_SLACK:
+            s.input.fast_end = s.input.end - COPY_SLACK
+        if s.input.total > COPY_SLACK:
+            s.input.v1_end = s.input.end - COPY_SLACK
         if borrow and request.views:
-            t.base = s.input_end - s.total
-            t.base_n = s.total
-        if s.n_wanted:
-            s.found = <const uint8_t**>calloc(<size_t>s.n_wanted, sizeof(uint8_t*))
-            if s.found == NULL:
+            t.base = s.input.end - s.input.total
+            t.base_n = s.input.total
+        if s.columns.n_wanted:
+            s.columns.found = <const uint8_t**>calloc(<size_t>s.columns.n_wanted, sizeof(uint8_t*))
+            if s.columns.found == NULL:
                 raise MemoryError
         if request.tables == FORM_VARIANT:
             s.variants = <Variants*>calloc(1, sizeof(Variants))
@@ -133,14 +133,14 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
                 s.links = v1_links_new()
                 if s.links == NULL:
                     raise MemoryError
-            s.sectioned = request.plan.v1 != NULL
-            if s.sectioned:
-                s.sections = v1_wanted_sections(s)
+            s.sections.own_columns = request.plan.v1 != NULL
+            if s.sections.own_columns:
+                s.sections.mask = v1_wanted_sections(s)
             # Runs write no text of their own: JSON and columns of several frames are not for them.
-            s.runs = s.fast and t.base != NULL and not request.texts
-            if s.runs and s.asked[COL_METHOD] != NULL:
-                s.names = <uint8_t*>calloc(<size_t>max(request.plan.count, 1), 16)
-                if s.names == NULL:
+            s.options.runs = s.options.fast and t.base != NULL and not request.texts
+            if s.options.runs and s.asked[COL_METHOD] != NULL:
+                s.columns.names = <uint8_t*>calloc(<size_t>max(request.plan.count, 1), 16)
+                if s.columns.names == NULL:
                     raise MemoryError
         if held is not None and s.links != NULL:
             begin_passing(s, held)
@@ -149,7 +149,7 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
             if status == 0:
                 note_sizes(s)
         if status == FAILED:
-            error = fault_error(&s.fault) if s.v1 == NULL else v1_fault_error(&s.fault)
+            error = fault_error(&s.fault) if s.protocol.v1 == NULL else v1_fault_error(&s.fault)
             error.row = s.fault_row
             error.args = (f"row {s.fault_row}: {error.args[0]}",)
             raise error
@@ -164,14 +164,14 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
             raise MemoryError
         if held is not None:
             out.open_messages = take_open(s)
-        if progress is not None and (s.total == 0 or s.told != s.total + TOLD_EVERY):
-            progress[0](s.total, s.total)   # which the last block did not tell
+        if progress is not None and (s.input.total == 0 or s.input.told != s.input.total + TOLD_EVERY):
+            progress[0](s.input.total, s.input.total)   # which the last block did not tell
     finally:
         assembly_drop(s.assembly)
         v1_links_drop(s.links)
         variants_drop(s.variants)
-        free(s.found)
-        free(s.names)
+        free(s.columns.found)
+        free(s.columns.names)
         block_give(&memory)
     return 0
 

@@ -26,7 +26,7 @@ cdef int append_block(Sink* s, int n) noexcept nogil:
         AMQP_PREFETCH(e.start + AHEAD)
         AMQP_PREFETCH(e.start + AHEAD + 64)
         AMQP_PREFETCH(e.start + AHEAD + 128)
-        if s.v1 == NULL:
+        if s.protocol.v1 == NULL:
             status = append_frame(s, e, s.rows + kept)
         elif AMQP_LIKELY(e.way == FRAME_V1):
             status = append_v1_frame(s, e, s.rows + kept)
@@ -39,10 +39,10 @@ cdef int append_block(Sink* s, int n) noexcept nogil:
                 s.fault.in_frame = True
                 s.fault.frame_type = e.type
                 s.fault.channel = e.channel
-            if s.mode == FAILFAST:
+            if s.options.mode == FAILFAST:
                 s.fault_row = e.row
                 return FAILED
-            if s.mode == DROPMALFORMED:
+            if s.options.mode == DROPMALFORMED:
                 table_rewind(s.table, 0, s.table.n, s.rows + kept)
                 continue
             status = put_error(s, s.rows + kept)
@@ -126,7 +126,7 @@ cdef int decode_values(Sink* s, const Values* values) noexcept nogil:
             e = &s.block[n]
             e.base = base
             e.row = i
-            if AMQP_UNLIKELY(s.v1 != NULL):
+            if AMQP_UNLIKELY(s.protocol.v1 != NULL):
                 p = find_v1_frame(s, e, p, end)
             else:
                 p = find_frame(s, e, p, end)
@@ -136,7 +136,7 @@ cdef int decode_values(Sink* s, const Values* values) noexcept nogil:
                 if status < 0:
                     return status
                 n = 0
-    status = flush_block(s, n, s.total)
+    status = flush_block(s, n, s.input.total)
     return status if status < 0 else table_finish(s.table, s.rows)
 
 
@@ -162,8 +162,8 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
     cdef uint64_t first = value_end(values, 0) if values.n else 0
     cdef int32_t group = -1
     cdef Entry e
-    s.input = values.data + first
-    s.whole = values.whole
+    s.input.start = values.data + first
+    s.input.whole = values.whole
     for k in range(values.n):
         i = k if values.order == NULL else values.order[k]
         from_ = value_end(values, i)
@@ -180,7 +180,7 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
             continue
         if values.order != NULL:
             # What was seen is counted from here, wherever the value lies.
-            s.input = <const uint8_t*>(<uintptr_t>(values.data + from_) - <uintptr_t>seen)
+            s.input.start = <const uint8_t*>(<uintptr_t>(values.data + from_) - <uintptr_t>seen)
         seen += to - from_
         if AMQP_UNLIKELY(values.version != NULL and values.version[i] != s.protocol_number):
             status = flush_pending(s)
@@ -189,7 +189,7 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
             if status < 0:
                 return status
             select_protocol(s, values.version[i])
-        if AMQP_UNLIKELY(s.v1 != NULL):
+        if AMQP_UNLIKELY(s.protocol.v1 != NULL):
             if values.lost == NULL:
                 status = step_v1_value(s, values.data + from_, values.data + to, i)
             elif values.lost[values.at + i] != 0:
@@ -209,7 +209,7 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
             status = end_value(s)
         if status < 0:
             return status
-        s.seen = seen
+        s.input.seen = seen
     status = 0 if values.hold else end_conversation(s)
     if status == 0:
         status = flush_pending(s)

@@ -26,22 +26,22 @@ cdef int fast_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         if AMQP_UNLIKELY(d == NULL):
             return FALLS_BACK
         s.key = key
-        s.plan = m = &s.methods[d - s.descs]
-    picked = s.picked[m - s.methods]
-    if picked or (s.check and s.asked[COL_ARGUMENTS] == NULL):
+        s.plan = m = &s.protocol.methods[d - s.protocol.descs]
+    picked = s.protocol.picked[m - s.protocol.methods]
+    if picked or (s.options.check and s.asked[COL_ARGUMENTS] == NULL):
         status = fast_picks(s, m, p, end, at)
         if AMQP_UNLIKELY(status != 0):
-            table_rewind(s.table, s.picks, s.wants, row)
+            table_rewind(s.table, s.columns.picks, s.columns.wants, row)
             return status
     if s.asked[COL_ARGUMENTS] != NULL:
-        status = text_begin(&text, s.asked[COL_ARGUMENTS], s.input_end)
+        status = text_begin(&text, s.asked[COL_ARGUMENTS], s.input.end)
         if AMQP_LIKELY(status == 0):
             status = fast_arguments(s, m, p, end, &text)
         if AMQP_LIKELY(status == 0):
             status = fast_commit(s.table, s.asked[COL_ARGUMENTS], at, text.out.p)
         if AMQP_UNLIKELY(status != 0):
             if picked:
-                table_rewind(s.table, s.picks, s.wants, row)
+                table_rewind(s.table, s.columns.picks, s.columns.wants, row)
             return status
     if s.asked[COL_METHOD] == NULL:
         return 0
@@ -101,7 +101,7 @@ cdef inline int fast_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, c
                 return FALLS_BACK
             buffer_commit(&text.out, copy_piece(w, f.piece, f.piece_n))
             if f.op == FAST_TABLE:
-                status = fast_pairs(text, p, p + size, s.shapes, 1)
+                status = fast_pairs(text, p, p + size, s.options.shapes, 1)
             else:
                 status = json_bytes(text, p, size)
             if status != 0:
@@ -128,7 +128,7 @@ cdef int fast_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_
     """Arguments into columns of their own; what has none is checked."""
     cdef const FieldPlan* f = m.field
     cdef const FieldPlan* last = f + m.n
-    cdef const uint16_t* targets = s.targets + m.first
+    cdef const uint16_t* targets = s.protocol.targets + m.first
     cdef uint8_t wire_type, bits = 0
     cdef size_t n
     cdef uint64_t v
@@ -144,13 +144,13 @@ cdef int fast_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_
             p += 1
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
                 return FALLS_BACK
-            if k == 0 and s.check and AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
+            if k == 0 and s.options.check and AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
                 return FALLS_BACK
             while k:
-                status = fast_ascii(s.table, s.table.column + s.target[k].column, at, p, n)
+                status = fast_ascii(s.table, s.table.column + s.protocol.target[k].column, at, p, n)
                 if AMQP_UNLIKELY(status != 0):
                     return status
-                k = s.target[k].next
+                k = s.protocol.target[k].next
             p += n
         elif wire_type == W_BIT:
             if f.op == FAST_FIRST_BIT:
@@ -161,9 +161,9 @@ cdef int fast_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_
             elif f.op != FAST_BIT:
                 return FALLS_BACK
             while k:
-                if append_bool(s.table.column + s.target[k].column, at.row, bits >> f.bit & 1) < 0:
+                if append_bool(s.table.column + s.protocol.target[k].column, at.row, bits >> f.bit & 1) < 0:
                     return NO_MEMORY
-                k = s.target[k].next
+                k = s.protocol.target[k].next
         elif wire_type == W_LONGSTR or wire_type == W_TABLE:
             if AMQP_UNLIKELY(end - p < 4):
                 return FALLS_BACK
@@ -193,10 +193,10 @@ cdef int fast_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_
                 return FALLS_BACK
             p += n
             while k:
-                status = fast_number(s.table.column + s.target[k].column, at, v)
+                status = fast_number(s.table.column + s.protocol.target[k].column, at, v)
                 if status < 0:
                     return status
-                k = s.target[k].next
+                k = s.protocol.target[k].next
         f += 1
     return 0 if p == end else FALLS_BACK
 
@@ -214,7 +214,7 @@ cdef int fast_long(Sink* s, uint8_t wire_type, int k, const uint8_t* p, size_t n
     if wire_type == W_TABLE and k == 0:
         return 0 if fast_check(s, p, n) else FALLS_BACK
     while k:
-        c = s.table.column + s.target[k].column
+        c = s.table.column + s.protocol.target[k].column
         if c.form != FORM_JSON:
             return FALLS_BACK
         if wire_type == W_LONGSTR:
@@ -223,7 +223,7 @@ cdef int fast_long(Sink* s, uint8_t wire_type, int k, const uint8_t* p, size_t n
             status = fast_table(s, c, p, n, at)
         if AMQP_UNLIKELY(status != 0):
             return status
-        k = s.target[k].next
+        k = s.protocol.target[k].next
     return 0
 
 
@@ -234,19 +234,19 @@ cdef inline int fast_table(Sink* s, Column* c, const uint8_t* p, size_t n, RowPl
     if AMQP_UNLIKELY(c.form != FORM_JSON):
         if not fast_check(s, p, n):
             return FALLS_BACK
-        return append_table(s.table, c, at.row, p, <uint32_t>n, s.variants, s.reading, s.input_end)
-    if text_begin(&text, c, s.input_end) < 0:
+        return append_table(s.table, c, at.row, p, <uint32_t>n, s.variants, s.options.reading, s.input.end)
+    if text_begin(&text, c, s.input.end) < 0:
         return NO_MEMORY
-    status = template_pairs(&text, &s.headers, p, p + n, s.shapes)
+    status = template_pairs(&text, &s.headers, p, p + n, s.options.shapes)
     if AMQP_LIKELY(status == 0):
         s.headers.misses = 0
         return fast_commit(s.table, c, at, text.out.p)
     buffer_truncate(&text.out, c.used)
     if status == FALLS_BACK:
-        status = fast_pairs(&text, p, p + n, s.shapes, 1)
+        status = fast_pairs(&text, p, p + n, s.options.shapes, 1)
     if AMQP_UNLIKELY(status != 0):
         return status
-    template_learn(&s.headers, p, p + n, s.shapes)
+    template_learn(&s.headers, p, p + n, s.options.shapes)
     return fast_commit(s.table, c, at, text.out.p)
 
 
@@ -259,7 +259,7 @@ cdef bint fast_check(Sink* s, const uint8_t* p, size_t n) noexcept nogil:
     c.end = p + n
     c.base_at = 0
     c.fault = &fault
-    return check_pairs(&c, s.shapes, 1) == 0
+    return check_pairs(&c, s.options.shapes, 1) == 0
 
 
 cdef int fast_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
@@ -273,17 +273,17 @@ cdef int fast_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if AMQP_UNLIKELY(e.total < 22):
         return FALLS_BACK
     key = <uint32_t>load16(e.start + 7) << 16 | load16(e.start + 19)
-    if AMQP_UNLIKELY(key != s.steps_key or s.n_steps < 0):
+    if AMQP_UNLIKELY(key != s.steps.key or s.steps.n < 0):
         if plan_properties(s, key) != 0:
             return FALLS_BACK
     body_size = load64(e.start + 11)
     if AMQP_UNLIKELY(body_size > HIGHEST_INT64):
         return FALLS_BACK
-    if s.any_property or s.check:
+    if s.columns.any_property or s.options.check:
         status = fast_properties(s, e.start + 21, end, at)
         if AMQP_UNLIKELY(status != 0):
-            table_rewind(s.table, COL_RAW_HEADERS, s.picks, row)
-            table_rewind(s.table, s.wants, s.table.n, row)
+            table_rewind(s.table, COL_RAW_HEADERS, s.columns.picks, row)
+            table_rewind(s.table, s.columns.wants, s.table.n, row)
             return status
         c = s.asked[COL_PROPERTIES]
         if c != NULL:
@@ -304,10 +304,10 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
     cdef uint32_t flags = key & 0xFFFF
     cdef Column* c
     cdef int i, n = 0
-    s.n_steps = -1
+    s.steps.n = -1
     if d == NULL or flags & 1 or s.asked[COL_PROPERTIES_JSON] != NULL:
         return FALLS_BACK
-    field = s.methods[d - s.descs].field
+    field = s.protocol.methods[d - s.protocol.descs].field
     while flags:
         i = leading_zeros_16(flags)
         flags &= <uint32_t>0x7FFF >> i
@@ -316,20 +316,20 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
         if AMQP_UNLIKELY(field[i].child == NO_CHILD) and s.asked[COL_PROPERTIES] != NULL:
             return FALLS_BACK
         c = s.table.column + field[i].child
-        s.steps[n].wire_type = field[i].wire_type
-        s.steps[n].headers = field[i].headers and (s.n_wanted != 0 or s.asked[COL_RAW_HEADERS] != NULL)
-        s.steps[n].c = c if c.asked else NULL
+        s.steps.step[n].wire_type = field[i].wire_type
+        s.steps.step[n].headers = field[i].headers and (s.columns.n_wanted != 0 or s.asked[COL_RAW_HEADERS] != NULL)
+        s.steps.step[n].c = c if c.asked else NULL
         n += 1
-    s.n_steps = n
-    s.steps_key = key
+    s.steps.n = n
+    s.steps.key = key
     return 0
 
 
 cdef inline int fast_properties(Sink* s, const uint8_t* p, const uint8_t* end, RowPlace at) noexcept nogil:
     """The planned values, each into its column; 0, FALLS_BACK or a status below 0."""
     cdef Table* t = s.table
-    cdef const Step* step = s.steps
-    cdef const Step* last = step + s.n_steps
+    cdef const Step* step = s.steps.step
+    cdef const Step* last = step + s.steps.n
     cdef Column* c
     cdef size_t n
     cdef uint64_t v
@@ -344,7 +344,7 @@ cdef inline int fast_properties(Sink* s, const uint8_t* p, const uint8_t* end, R
             if AMQP_UNLIKELY(<size_t>(end - p) < n):
                 return FALLS_BACK
             if AMQP_UNLIKELY(c == NULL):
-                if s.check and not is_ascii(p, n) and not is_utf8(p, n):
+                if s.options.check and not is_ascii(p, n) and not is_utf8(p, n):
                     return FALLS_BACK
             else:
                 status = fast_ascii(t, c, at, p, n)

@@ -93,7 +93,7 @@ cdef inline const uint8_t* find_frame(Sink* s, Entry* e, const uint8_t* p, const
                        and (head >> 56) - 1 <= 2):
             e.total = total
             e.type = <uint8_t>(head >> 56)
-            e.way = <uint8_t>(head >> 56) if p + total <= s.fast_end else 0
+            e.way = <uint8_t>(head >> 56) if p + total <= s.input.fast_end else 0
             e.channel = <uint16_t>(head >> 40)
             e.broken = False
             e.no_channel = False

@@ -242,7 +242,7 @@ cdef inline const uint8_t* step_whole(Sink* s, const Entry* e, const uint8_t* p,
         if d == NULL:
             return NULL
         s.key = key
-        s.plan = plan = &s.methods[d - s.descs]
+        s.plan = plan = &s.protocol.methods[d - s.protocol.descs]
     m = next_pending(s)
     if m == NULL:
         return NULL
@@ -287,7 +287,7 @@ cdef int step_value(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row) 
     while p < end:
         if s.run.on:            # nothing pends then
             p = run_messages(s, p, end, base, row)
-            s.seen = <uint64_t>(p - s.input)
+            s.input.seen = <uint64_t>(p - s.input.start)
             if p == end:
                 break
             run_end(s)
@@ -298,14 +298,14 @@ cdef int step_value(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row) 
         q = step_whole(s, &e, p, end)
         if AMQP_LIKELY(q != NULL):
             p = q
-            if s.runs and seen_alike(s):
-                s.seen = <uint64_t>(p - s.input)
+            if s.options.runs and seen_alike(s):
+                s.input.seen = <uint64_t>(p - s.input.start)
                 if flush_pending(s) < 0:
                     return s.status
                 run_begin(s, &s.assembly.block[s.assembly.was - 1])
         elif s.status < 0 or step_frame(s, &e) < 0:
             return s.status if s.status < 0 else NO_MEMORY
-        s.seen = <uint64_t>(p - s.input)
+        s.input.seen = <uint64_t>(p - s.input.start)
     return 0
 
 
@@ -358,18 +358,18 @@ cdef inline bint seen_alike(Sink* s) noexcept nogil:
     cdef const Pending* m = &s.assembly.block[s.assembly.n - 1]
     cdef uint32_t flags
     if not s.plan.has_content or m.header.total < 22 or s.assembly.n_open:
-        s.alike = 0
+        s.alike.n = 0
         return False
     flags = load16(m.header.start + 19)
-    if s.plan != s.alike_plan or flags != s.alike_flags:
-        s.alike_plan = s.plan
-        s.alike_flags = flags
-        s.alike = 0
+    if s.plan != s.alike.plan or flags != s.alike.flags:
+        s.alike.plan = s.plan
+        s.alike.flags = flags
+        s.alike.n = 0
         return False
-    s.alike += 1
-    if s.alike < RUN_AFTER:
+    s.alike.n += 1
+    if s.alike.n < RUN_AFTER:
         return False
-    s.alike = 0
+    s.alike.n = 0
     return True
 
 
@@ -382,7 +382,7 @@ cdef int put_body(Sink* s, Pending* m, int64_t row) noexcept nogil:
     cdef uint8_t* w
     cdef int status
     if k == 0:
-        if AMQP_LIKELY(m.size != 0 and m.body + 7 + m.size <= s.fast_end):
+        if AMQP_LIKELY(m.size != 0 and m.body + 7 + m.size <= s.input.fast_end):
             return fast_bytes(s.table, c, place_of(row), m.body + 7, m.size)
         return append_bytes(s.table, c, row, m.body + 7 if m.size else NULL, m.size)
     status = data_room(s.table, c, m.size)
@@ -413,7 +413,7 @@ cdef int put_raw(Sink* s, Pending* m, int64_t row) noexcept nogil:
         if (m.header.total == 0 or m.header.start == start + m.method.total) \
                 and (m.body == NULL or m.body == start + m.method.total + m.header.total):
             return append_view(s.table, c, row, start, n)
-    if AMQP_UNLIKELY(s.borrow) and own_frames(s) < 0:   # rows of 1.0 may be before it
+    if AMQP_UNLIKELY(s.input.borrow) and own_frames(s) < 0:   # rows of 1.0 may be before it
         return NO_MEMORY
     status = data_room(s.table, c, n)
     if status < 0:
@@ -517,7 +517,7 @@ cdef int flush_pending(Sink* s) noexcept nogil:
     row = s.rows
     s.blocks += 1
     if s.blocks & (s.blocks - 1) == 0:
-        guess_sizes(s, n, s.seen)
+        guess_sizes(s, n, s.input.seen)
     for i in range(n):
         m = &a.block[i]
         AMQP_PREFETCH(m.method.start + AHEAD)
@@ -545,7 +545,7 @@ cdef int flush_pending(Sink* s) noexcept nogil:
     s.unusual_block = False
     s.rows = row
     if s.status == 0:
-        s.status = note_done(s, s.seen)
+        s.status = note_done(s, s.input.seen)
     return s.status
 
 
@@ -556,9 +556,9 @@ cdef int put_bad_pending(Sink* s, Pending* m, int64_t row) noexcept nogil:
         s.fault.in_frame = True
         s.fault.frame_type = m.other.type if m.at_other else m.method.type
         s.fault.channel = m.method.channel
-    if s.mode == FAILFAST:
+    if s.options.mode == FAILFAST:
         return FAILED
-    if s.mode == DROPMALFORMED:
+    if s.options.mode == DROPMALFORMED:
         table_rewind(s.table, 0, s.table.n, row)
         return 1
     return put_error(s, row)

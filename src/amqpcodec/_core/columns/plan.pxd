@@ -222,80 +222,92 @@ cdef extern from "columns/template.h" nogil:
     void template_entry(TemplateEntry* e, const uint8_t* p)
     bint template_here(const TemplateEntry* e, const uint8_t* p)
 
-# All that a decode works with. Columns that were not asked for are NULL.
-cdef struct Sink:
-    Table* table
-    Column* asked[N_COLUMNS]    # those of both families, and of 0-x
+# Columns as a decode asks for them, beside those with a number of their own.
+cdef struct SinkColumns:
     uint8_t[N_COLUMNS] written  # numbers of those that have a BlockWriter
     int n_written
-    const MethodPlan* methods
-    const uint16_t* targets # of each field of the protocol: number of its first Target, or 0
-    const Target* target
-    const uint8_t* picked   # of each method: whether one of its fields has a Target
     int picks               # columns from here on are those of arguments
     int wants               # and from here on those of headers
     const Wanted* wanted
     int n_wanted
     const uint8_t** found   # where they are in the table at hand
     bint any_property       # some column takes something of property lists
-    const Desc* descs
-    const Slot* slot
-    uint32_t slot_mask
-    Desc** contents
-    int n_contents
-    const char* version     # of the protocol that these are of
-    uint8_t protocol_number # and its number
-    ProtocolPlan[MAX_PROTOCOLS] protocol_plan
-    const V1Types* v1       # of AMQP 1.0, else NULL
-    const uint32_t* masks   # its own
-    const V1Step* v1_steps
-    const uint8_t* v1_end   # its frames that end before it may take the fast path
-    const int8_t* type_numbers
-    V1Value[V1_MAX_FIELDS] fields
-    int sections            # of messages: those that are read, as a bit mask; 0 with other columns
-    uint32_t header_fields  # that are asked for, as bit masks
-    uint32_t properties_fields
-    bint sectioned          # the columns are 1.0's own
-    V1Links* links          # its deliveries that more transfers are to come for
-    bint check              # every frame, whole, whatever columns are asked for
-    bint fast                # try the fast readers
-    bint borrow             # the input lives as long as the table: frames need no copy
+    Atomic* sizes           # of each column in the decode before: see note_sizes
+    uint8_t* names          # views of the names of methods, or zeros
+
+# The bytes that are decoded, and how far that is.
+cdef struct SinkInput:
+    const uint8_t* start
+    const uint8_t* end
+    const uint8_t* fast_end # frames that end before it may take the fast path
+    const uint8_t* v1_end   # those of AMQP 1.0
     const uint8_t* next     # where the next frame would go on with the borrowed ones
-    const uint8_t* fast_end  # frames that end before it may take the fast path
-    const int8_t* shapes    # of table values
-    uint32_t key            # the newest method: class id, method id
-    const MethodPlan* plan
-    uint32_t steps_key      # the newest property list: class id, flags
-    int n_steps             # -1: there was none
-    Step[16] steps
-    bint unusual_block      # the block has frames without type or channel
-    int waiting             # at 1.0's message level: rows in the block
+    bint borrow             # the input lives as long as the table: frames need no copy
+    bint whole              # a message does not go on in the next value
+    uint64_t total          # bytes
+    uint64_t seen           # bytes that were looked at
+    uint64_t done           # bytes whose rows are made
+    PyObject* progress      # a list of who is told of it and then of what that raised, or NULL
+    uint64_t told           # with one: the bytes that it is told of next
+
+# How frames are read.
+cdef struct SinkOptions:
     int mode
     uintptr_t reading       # dialect
-    Variants* variants      # working memory, or NULL
-    const uint8_t* input_end
-    uint64_t total          # bytes of input
-    uint64_t done           # bytes of input whose rows are made
-    PyObject* progress      # a list of who is told of it and then of what that raised, or NULL
-    uint64_t told           # with one: the bytes of input that it is told of next
-    int64_t rows
-    uint64_t blocks
+    const int8_t* shapes    # of table values
+    const int8_t* type_numbers
+    bint check              # every frame, whole, whatever columns are asked for
+    bint fast               # try the fast readers
+    bint runs               # the columns asked for may be written by runs
+
+# Sections of messages of AMQP 1.0 that are asked for.
+cdef struct SinkSections:
+    int mask                # those that are read; 0 with other columns
+    uint32_t header         # fields, as bit masks
+    uint32_t properties
+    bint own_columns        # the columns are 1.0's own
+
+# What the newest property list consists of.
+cdef struct PropertySteps:
+    uint32_t key            # class id, flags
+    int n                   # -1: there was none
+    Step[16] step
+
+# Messages one after another with one method and flags.
+cdef struct AlikeMessages:
+    int n
+    uint32_t flags
+    const MethodPlan* plan
+
+# All that a decode works with. Columns that were not asked for are NULL.
+cdef struct Sink:
+    Table* table
+    Column* asked[N_COLUMNS]    # those of both families, and of 0-x
+    SinkColumns columns
+    SinkInput input
+    SinkOptions options
+    ProtocolPlan protocol   # of the frames at hand
+    uint8_t protocol_number # and its number
+    ProtocolPlan[MAX_PROTOCOLS] protocol_plan
+    uint32_t key            # the newest method: class id, method id
+    const MethodPlan* plan
+    PropertySteps steps
     Cursor c                # on the frame at hand
     Fault fault
     int64_t fault_row
-    uint64_t empty          # elements of arrays without bytes, in all rows so far
     AmqpValue[MAX_FIELDS] v
+    V1Value[V1_MAX_FIELDS] fields
+    SinkSections sections
+    V1Links* links          # deliveries of AMQP 1.0 that more transfers are to come for
+    int waiting             # at 1.0's message level: rows in the block
     Assembly* assembly      # at message level
-    const uint8_t* input    # where it begins
-    uint64_t seen           # bytes of input that were looked at
-    bint whole              # a message does not go on in the next value
     int status
-    uint8_t* names          # views of the names of methods, or zeros
-    bint runs               # the columns asked for may be written by runs
-    int alike               # messages one after another with one method and flags
-    uint32_t alike_flags
-    const MethodPlan* alike_plan
-    Atomic* sizes           # of each column in the decode before: see note_sizes
-    Run run
+    int64_t rows
+    uint64_t blocks
+    uint64_t empty          # elements of arrays without bytes, in all rows so far
+    bint unusual_block      # the block has frames without type or channel
+    Variants* variants      # working memory, or NULL
+    AlikeMessages alike
+    Run run                 # from here on memory is not cleared
     TableTemplate headers   # of the newest messages
     Entry[BLOCK] block

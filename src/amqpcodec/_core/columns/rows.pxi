@@ -56,7 +56,7 @@ cdef int write_value_json(Sink* s, const Desc* d, int i, JsonText* t) noexcept n
     if v.wire_type == W_BIT:
         return json_literal(t, b"true", 4) if v.u else json_literal(t, b"false", 5)
     if v.wire_type == W_TABLE:
-        return json_table(t, v.p, v.n, s.reading)
+        return json_table(t, v.p, v.n, s.options.reading)
     if v.wire_type == W_LONGSTR:
         return json_bytes(t, v.p, v.n)
     if v.wire_type == W_TIMESTAMP:
@@ -76,11 +76,11 @@ cdef int check_text(Sink* s, const Desc* d) noexcept nogil:
 
 
 cdef inline const Desc* find_method(const Sink* s, uint32_t key) noexcept nogil:
-    cdef uint32_t i = slot_index(key) & s.slot_mask
-    while s.slot[i].desc != NULL:
-        if s.slot[i].key == key:
-            return s.slot[i].desc
-        i = (i + 1) & s.slot_mask
+    cdef uint32_t i = slot_index(key) & s.protocol.slot_mask
+    while s.protocol.slot[i].desc != NULL:
+        if s.protocol.slot[i].key == key:
+            return s.protocol.slot[i].desc
+        i = (i + 1) & s.protocol.slot_mask
     return NULL
 
 
@@ -99,25 +99,25 @@ cdef int append_method(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         s.fault.class_id = load16(s.c.p)
         s.fault.method_id = load16(s.c.p + 2)
         return BAD_FRAME
-    m = &s.methods[d - s.descs]
-    picked = s.picked[d - s.descs]
+    m = &s.protocol.methods[d - s.protocol.descs]
+    picked = s.protocol.picked[d - s.protocol.descs]
     if s.asked[COL_METHOD] != NULL:
         status = append_bytes(s.table, s.asked[COL_METHOD], row, d.name, m.name_n)
         if status < 0:
             return status
-    if s.asked[COL_ARGUMENTS] == NULL and not picked and not s.check:
+    if s.asked[COL_ARGUMENTS] == NULL and not picked and not s.options.check:
         return 0
     s.c.p += 4
-    if read_arguments(d, &s.c, s.v, s.reading, &unusual) < 0:
+    if read_arguments(d, &s.c, s.v, s.options.reading, &unusual) < 0:
         return BAD_FRAME
-    if s.check:
+    if s.options.check:
         check_text(s, d)
     if picked:
         status = append_picks(s, d, m, row)
         if status < 0:
             return status
     if s.asked[COL_ARGUMENTS] != NULL:
-        status = text_begin(&text, s.asked[COL_ARGUMENTS], s.input_end)
+        status = text_begin(&text, s.asked[COL_ARGUMENTS], s.input.end)
         if status == 0:
             status = write_arguments_json(s, d, m.field, &text)
         if status == 0:
@@ -132,9 +132,9 @@ cdef int append_picks(Sink* s, const Desc* d, const MethodPlan* m, int64_t row) 
     cdef const Target* target
     cdef int i, k, status
     for i in range(d.n):
-        k = s.targets[m.first + i]
+        k = s.protocol.targets[m.first + i]
         while k:
-            target = &s.target[k]
+            target = &s.protocol.target[k]
             status = put_field(s, d, i, NULL, s.table.column + target.column, row)
             if status < 0:
                 return status
@@ -146,9 +146,9 @@ cdef int append_picks(Sink* s, const Desc* d, const MethodPlan* m, int64_t row) 
 
 cdef inline const Desc* find_properties(const Sink* s, uint16_t class_id) noexcept nogil:
     cdef int i
-    for i in range(s.n_contents):
-        if s.contents[i].class_id == class_id:
-            return s.contents[i]
+    for i in range(s.protocol.n_contents):
+        if s.protocol.contents[i].class_id == class_id:
+            return s.protocol.contents[i]
     return NULL
 
 
@@ -168,7 +168,7 @@ cdef int note_range(Sink* s, const Desc* d, int i, const uint8_t* start) noexcep
         c.p += 2
         for k in range(i):
             if s.v[k].present and s.v[k].wire_type != W_BIT:
-                read_one(&d.op[k], &c, &v, s.reading)
+                read_one(&d.op[k], &c, &v, s.options.reading)
     return note(s, d, i, BAD_RANGE, WIRE_NAMES[s.v[i].wire_type], c.p, s.v[i].u)
 
 
@@ -198,10 +198,10 @@ cdef int put_table(Sink* s, Column* c, const AmqpValue* v, int64_t row) noexcept
     cdef JsonText text
     cdef int status
     if c.form != FORM_JSON:
-        return append_table(s.table, c, row, v.p, v.n, s.variants, s.reading, s.input_end)
-    status = text_begin(&text, c, s.input_end)
+        return append_table(s.table, c, row, v.p, v.n, s.variants, s.options.reading, s.input.end)
+    status = text_begin(&text, c, s.input.end)
     if status == 0:
-        status = json_table(&text, v.p, v.n, s.reading)
+        status = json_table(&text, v.p, v.n, s.options.reading)
     return data_commit(s.table, &text.out, c, row) if status == 0 else status
 
 
@@ -216,7 +216,7 @@ cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* 
         if c == NULL:
             status = 0 if is_utf8(v.p, v.n) else NOT_UTF8
         else:
-            status = append_utf8(s.table, c, row, v.p, v.n, s.input_end)
+            status = append_utf8(s.table, c, row, v.p, v.n, s.input.end)
         if AMQP_UNLIKELY(status == NOT_UTF8):
             return note_text(s, d, i)
         return status
@@ -231,7 +231,7 @@ cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* 
     if v.wire_type == W_TABLE:
         return put_table(s, c, v, row)
     if v.wire_type == W_CONTENT and start == NULL:
-        status = text_begin(&text, c, s.input_end)
+        status = text_begin(&text, c, s.input.end)
         if status == 0:
             status = json_content(&text, v)
         return data_commit(s.table, &text.out, c, row) if status == 0 else status
@@ -248,7 +248,7 @@ cdef int write_properties_json(Sink* s, const Desc* d, const FieldPlan* field, i
     """A JSON object of the properties that are there."""
     cdef JsonText text
     cdef bint first = True
-    cdef int i, status = text_begin(&text, s.asked[COL_PROPERTIES_JSON], s.input_end)
+    cdef int i, status = text_begin(&text, s.asked[COL_PROPERTIES_JSON], s.input.end)
     if status < 0 or json_literal(&text, b"{", 1) < 0:
         return NO_MEMORY
     for i in range(d.n):
@@ -284,26 +284,26 @@ cdef int append_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if s.asked[COL_BODY_SIZE] != NULL and body_size <= HIGHEST_INT64:
         if append_i64(s.asked[COL_BODY_SIZE], row, <int64_t>body_size) < 0:
             return NO_MEMORY
-    if not s.any_property and not s.check:
+    if not s.columns.any_property and not s.options.check:
         return 0
     s.c.p += 12
-    if read_properties(d, &s.c, s.v, s.reading, &unusual) < 0:
+    if read_properties(d, &s.c, s.v, s.options.reading, &unusual) < 0:
         return BAD_FRAME
     if AMQP_UNLIKELY(body_size > HIGHEST_INT64):
         note(s, NULL, 0, BAD_RANGE, b"body size", e.start + 11, body_size)
     if s.asked[COL_PROPERTIES] != NULL and column_at(s.asked[COL_PROPERTIES], row) < 0:
         return NO_MEMORY
-    field = s.methods[d - s.descs].field
+    field = s.protocol.methods[d - s.protocol.descs].field
     for i in range(d.n):
         if not s.v[i].present:
             continue
         if AMQP_UNLIKELY(field[i].child == NO_CHILD) and s.asked[COL_PROPERTIES] != NULL:
-            note(s, d, i, BAD_COLUMN, s.version, e.start + 19, 0)
+            note(s, d, i, BAD_COLUMN, s.protocol.name, e.start + 19, 0)
         c = s.table.column + field[i].child
         status = put_field(s, d, i, e.start + 19, c if c.asked else NULL, row)
         if status < 0:
             return status
-        if field[i].headers and (s.n_wanted or s.asked[COL_RAW_HEADERS] != NULL):
+        if field[i].headers and (s.columns.n_wanted or s.asked[COL_RAW_HEADERS] != NULL):
             status = append_wanted(s, d, i, s.v[i].p, s.v[i].n, row)
             if status < 0:
                 return status

@@ -131,7 +131,7 @@ cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
     """Plan a run of messages like this one; False where there can be none, or no memory."""
     cdef Run* run = &s.run
     cdef const MethodPlan* plan = s.plan
-    cdef const Desc* d = s.descs + (plan - s.methods)
+    cdef const Desc* d = s.protocol.descs + (plan - s.protocol.methods)
     cdef const Desc* properties = find_properties(s, d.class_id)
     cdef const FieldPlan* field
     cdef Column* arguments[MAX_FIELDS]
@@ -147,13 +147,13 @@ cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
     if run.method < 0 or properties == NULL or run_signature(properties, RUN_PROPERTIES, RUN_PROPERTIES_N) < 0:
         return False
     for i in range(d.n):
-        k = s.targets[plan.first + i]
-        if k and s.target[k].next:
+        k = s.protocol.targets[plan.first + i]
+        if k and s.protocol.target[k].next:
             return False
-        arguments[i] = s.table.column + s.target[k].column if k else NULL
+        arguments[i] = s.table.column + s.protocol.target[k].column if k else NULL
         if not run_fits(d.op[i].wire_type, arguments[i]):
             return False
-    field = s.methods[properties - s.descs].field
+    field = s.protocol.methods[properties - s.protocol.descs].field
     memset(run.property, 0, sizeof(run.property))
     memset(listed, 0, sizeof(listed))
     if flags & (<uint32_t>0xFFFF >> properties.n):
@@ -171,16 +171,16 @@ cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
         if field[i].headers and s.asked[COL_RAW_HEADERS] != NULL:
             listed[i] = s.asked[COL_RAW_HEADERS]
     # What the fields of a message may read too far: each at most a short string, or a table's entry.
-    if s.total < 320 * <uint64_t>(d.n + properties.n + 2):
+    if s.input.total < 320 * <uint64_t>(d.n + properties.n + 2):
         return False
-    run.end = s.input_end - 320 * (d.n + properties.n + 2)
-    if s.progress != NULL:
-        run.end = min(run.end, s.input + s.seen + TOLD_EVERY)   # told of after each run
-    if run.end - (s.input + s.seen) < 4 * <int64_t>m.n_bytes:
+    run.end = s.input.end - 320 * (d.n + properties.n + 2)
+    if s.input.progress != NULL:
+        run.end = min(run.end, s.input.start + s.input.seen + TOLD_EVERY)   # told of after each run
+    if run.end - (s.input.start + s.input.seen) < 4 * <int64_t>m.n_bytes:
         return False        # which would cost more than it gives
     # Room for as many as there will be, if the others are about as large as those until here, and a
     # quarter more. What is not written to costs nothing, to copy columns does.
-    rows = <int64_t>((s.total - s.seen) // min(m.n_bytes, s.seen // <uint64_t>max(s.rows, 1) + 1))
+    rows = <int64_t>((s.input.total - s.input.seen) // min(m.n_bytes, s.input.seen // <uint64_t>max(s.rows, 1) + 1))
     rows = s.rows + rows + (rows >> 2) + 16
     for i in range(d.n):
         if not run_column(run, arguments[i], s.rows, rows):
@@ -194,9 +194,9 @@ cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
             return False
         run.property[i] = listed[i].fixed.p if listed[i] != NULL else NULL
     if s.asked[COL_METHOD] != NULL:
-        if not intern_name(s, <int>(plan - s.methods)):
+        if not intern_name(s, <int>(plan - s.protocol.methods)):
             return False
-        memcpy(run.name, s.names + 16 * (plan - s.methods), 16)
+        memcpy(run.name, s.columns.names + 16 * (plan - s.protocol.methods), 16)
     # Those that every message has; a message without bytes has a body, too.
     for i in range(<int>(sizeof(EVERY_MESSAGE) // sizeof(int16_t))):
         if not run_column(run, s.asked[EVERY_MESSAGE[i]], s.rows, rows):
@@ -245,8 +245,8 @@ cdef void run_end(Sink* s) noexcept nogil:
 cdef bint intern_name(Sink* s, int k) noexcept nogil:
     """The view of a method's name, whose bytes stand once in the column's own."""
     cdef Column* c = s.asked[COL_METHOD]
-    cdef const MethodPlan* m = &s.methods[k]
-    cdef uint8_t* view = s.names + 16 * k
+    cdef const MethodPlan* m = &s.protocol.methods[k]
+    cdef uint8_t* view = s.columns.names + 16 * k
     if view[0] != 0:
         return True
     if m.name_n <= <uint32_t>VIEW_INLINE:

@@ -82,7 +82,7 @@ cdef inline bint run_pairs(Sink* s, const uint8_t* p, const uint8_t* end) noexce
         elif AMQP_LIKELY(tag == c'I'):
             p += 4
         else:
-            shape = s.shapes[tag]
+            shape = s.options.shapes[tag]
             if AMQP_LIKELY(shape >= 0):
                 p += shape
             else:

@@ -77,7 +77,7 @@ cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
     s.unusual_block = False
     if status < 0:
         return status
-    if s.borrow and own_frames(s) < 0:
+    if s.input.borrow and own_frames(s) < 0:
         return NO_MEMORY
     if a.single != NULL:
         return append_bytes(s.table, c, row, a.single, <size_t>(a.single_end - a.single))
@@ -96,8 +96,8 @@ cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
 
 cdef inline uint64_t v1_seen(const Sink* s, const Entry* e) noexcept nogil:
     """Bytes of input up to a frame; where values are read in another order, about so many."""
-    cdef uint64_t n = <uint64_t>(<uintptr_t>e.start - <uintptr_t>s.input)
-    return n if n <= s.total else s.seen
+    cdef uint64_t n = <uint64_t>(<uintptr_t>e.start - <uintptr_t>s.input.start)
+    return n if n <= s.input.total else s.input.seen
 
 
 cdef int end_v1_row(Sink* s, const Entry* e, V1Open* o, int status) noexcept nogil:
@@ -111,9 +111,9 @@ cdef int end_v1_row(Sink* s, const Entry* e, V1Open* o, int status) noexcept nog
             s.fault.in_frame = True
             s.fault.frame_type = e.type
             s.fault.channel = e.channel
-        if s.mode == FAILFAST:
+        if s.options.mode == FAILFAST:
             return FAILED
-        if s.mode == DROPMALFORMED:
+        if s.options.mode == DROPMALFORMED:
             table_rewind(s.table, 0, s.table.n, s.rows)
             return 0
         status = put_error(s, s.rows)
@@ -190,14 +190,14 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
                          const uint8_t* list_) noexcept nogil:
     """A whole delivery, whose fields are in s.fields; 0, BAD_FRAME or a status below 0. e: its first
     transfer; o: where there are several."""
-    cdef const V1Desc* d = s.v1.by_code[DESC_TRANSFER]
-    cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
+    cdef const V1Desc* d = s.protocol.v1.by_code[DESC_TRANSFER]
+    cdef const MethodPlan* m = &s.protocol.methods[d - s.protocol.v1.desc]
     cdef const V1Value* v = s.fields
     cdef V1Value x
     cdef Cursor c
     cdef bint position = False
     cdef int status = 0
-    cdef Column* message = v1_asked(s, V1_COL_MESSAGE) if s.sectioned else NULL
+    cdef Column* message = v1_asked(s, V1_COL_MESSAGE) if s.sections.own_columns else NULL
     if s.asked[COL_METHOD] != NULL:
         status = append_bytes(s.table, s.asked[COL_METHOD], s.rows, d.name, m.name_n)
     if status == 0:
@@ -206,11 +206,11 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
         status = put_v1_arguments(s, d, m, s.rows)
     if status == 0 and message != NULL:
         status = append_bytes(s.table, message, s.rows, payload, n)
-    if status == 0 and s.asked[COL_BODY] != NULL and not s.sectioned:
+    if status == 0 and s.asked[COL_BODY] != NULL and not s.sections.own_columns:
         status = append_bytes(s.table, s.asked[COL_BODY], s.rows, payload, n)     # columns of 0-9-1: all of the message
     if status < 0:
         return status
-    if s.sections == 0 or (v[TRANSFER_MESSAGE_FORMAT].wire_type != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
+    if s.sections.mask == 0 or (v[TRANSFER_MESSAGE_FORMAT].wire_type != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
         return BAD_FRAME if s.fault.code != OK else 0
     if AMQP_UNLIKELY(v1_true(&v[TRANSFER_RESUME]) and v[TRANSFER_STATE].wire_type != V1_NULL):
         # It resumes inside of a section, or only its state comes: there is no message to read.
@@ -218,7 +218,7 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
             c = s.c
             c.p = v[TRANSFER_STATE].p
             c.end = c.p + v[TRANSFER_STATE].n
-            d = v1_known(s.v1, &c)
+            d = v1_known(s.protocol.v1, &c)
             position = d != NULL and d.code == DESC_RECEIVED
         if position or n == 0:
             return BAD_FRAME if s.fault.code != OK else 0
@@ -236,7 +236,7 @@ cdef int read_v1_transfer(Sink* s, const Entry* e, const uint8_t** list_) noexce
     cdef V1Check k
     cdef const V1Desc* d = read_v1_head(s, e)
     list_[0] = s.c.p
-    v1_verify_begin(&k, s.v1)
+    v1_verify_begin(&k, s.protocol.v1)
     return v1_verify_fields(d, &s.c, &k, 1, s.fields, ~<uint32_t>0)
 
 
@@ -268,9 +268,10 @@ cdef int end_v1_open(Sink* s, V1Open* o) noexcept nogil:
 cdef int drop_v1_delivery(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
     """A row of a delivery that will not be whole; s.fault says why. e: its first frame; o: NULL where there
     is no other."""
-    cdef const V1Desc* d = s.v1.by_code[DESC_TRANSFER]
+    cdef const V1Desc* d = s.protocol.v1.by_code[DESC_TRANSFER]
     if s.asked[COL_METHOD] != NULL:
-        if append_bytes(s.table, s.asked[COL_METHOD], s.rows, d.name, s.methods[d - s.v1.desc].name_n) < 0:
+        if append_bytes(s.table, s.asked[COL_METHOD], s.rows, d.name,
+                        s.protocol.methods[d - s.protocol.v1.desc].name_n) < 0:
             return NO_MEMORY
     return end_v1_row(s, e, o, BAD_FRAME)
 

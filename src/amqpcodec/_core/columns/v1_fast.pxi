@@ -52,7 +52,7 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
                        bint matters, int64_t row) noexcept nogil:
     """The field at the cursor, whatever it is, verified as v1_verify_fields does it and written. matters: it is
     asked for, or everything is to be checked. k: of the whole list; its `types` are NULL before the first."""
-    cdef const V1Step* step = s.v1_steps + m.first + i
+    cdef const V1Step* step = s.protocol.v1_steps + m.first + i
     cdef const V1Op* op = &d.op[i]
     cdef const uint8_t* start = c.p
     cdef const uint8_t* inside
@@ -65,7 +65,7 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
         verify_begin(s, k)
     outcome = NULL
     if op.wire_type == V1_ANY and c.end - start >= 4 and load16(start) == CTOR_DESCRIBED_SMALLULONG:
-        outcome = s.v1.by_code[start[2]]
+        outcome = s.protocol.v1.by_code[start[2]]
     if outcome != NULL and outcome.composite and start[3] == CTOR_LIST0:
         v.wire_type = V1_DESCRIBED
         c.p = start + 4
@@ -87,8 +87,8 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
     if step.write == V1_TO_SEVERAL:
         target = step.column
         while target and status == 0:
-            status = put_v1_field(s, op, v, t.column + s.target[target].column, row)
-            target = s.target[target].next
+            status = put_v1_field(s, op, v, t.column + s.protocol.target[target].column, row)
+            target = s.protocol.target[target].next
     elif step.write == V1_TO_ID:
         status = put_v1_id(s, v, t.column + step.column, row)
     else:
@@ -102,8 +102,8 @@ cdef int fast_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_
                         RowPlace at) noexcept nogil:
     """The list of a composite's fields at the cursor, each checked and written to its columns.
     x: of a performative at message level, as `out` of v1_verify_fields; mask: likewise."""
-    cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
-    cdef const V1Step* step = s.v1_steps + m.first
+    cdef const MethodPlan* m = &s.protocol.methods[d - s.protocol.v1.desc]
+    cdef const V1Step* step = s.protocol.v1_steps + m.first
     cdef const uint8_t* p = c.p
     cdef const uint8_t* q
     cdef const uint8_t* end
@@ -262,7 +262,7 @@ cdef int fast_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil
         return FALLS_BACK
     end = p + size
     # As in fast_pairs: text takes in JSON what it takes on the wire, a number little more.
-    if text_begin(&text, to, s.input_end) < 0 or buffer_ensure(&text.out, <size_t>size + FAST_KEYS * FAST_ENTRY) < 0:
+    if text_begin(&text, to, s.input.end) < 0 or buffer_ensure(&text.out, <size_t>size + FAST_KEYS * FAST_ENTRY) < 0:
         return NO_MEMORY
     k.types = NULL
     w = text.out.p
@@ -329,7 +329,7 @@ cdef int fast_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil
                 return FALLS_BACK
             f.p = p
             buffer_commit(&text.out, w)
-            status = json_v1(&text, s.v1, &f)
+            status = json_v1(&text, s.protocol.v1, &f)
             if status == 0:
                 status = buffer_ensure(&text.out, <size_t>(end - f.p) + FAST_KEYS * FAST_ENTRY)
             if status != 0:
@@ -361,11 +361,11 @@ cdef int slow_v1_section(Sink* s, int i, Cursor* c, int64_t row) noexcept nogil:
     if v1_read(c, &v) < 0 or (v.wire_type == V1_DESCRIBED and v1_skip_described(c) < 0):
         return FALLS_BACK
     after = c.p
-    if s.sections >> i & 1:
+    if s.sections.mask >> i & 1:
         c.p = start
         c.end = after
         s.fault.code = OK
-        status = check_v1_section(s, s.v1.by_code[SEC_FIRST_CODE + i], c)
+        status = check_v1_section(s, s.protocol.v1.by_code[SEC_FIRST_CODE + i], c)
         if status == 0:
             c.p = start
             status = put_v1_section(s, i, c, <uint64_t>(after - start), row)
@@ -407,25 +407,25 @@ cdef int fast_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
                 return FALLS_BACK
             c.p = p + n
             status = fast_bytes(t, s.asked[COL_BODY], at, p, <size_t>n) if s.asked[COL_BODY] != NULL else 0
-        elif not s.sections >> i & 1:
+        elif not s.sections.mask >> i & 1:
             # Of a list or map of at most 255 bytes only where it ends.
             if (p[0] == CTOR_LIST8 or p[0] == CTOR_MAP8) and p[1] and c.end - p - 2 >= p[1]:
                 c.p = p + 2 + p[1]
                 continue
         elif i == SEC_HEADER or i == SEC_PROPERTIES:
             to = s.asked[COL_PROPERTIES]
-            mask = s.properties_fields
+            mask = s.sections.properties
             if i == SEC_HEADER:
                 to = v1_asked(s, V1_COL_HEADER)
-                mask = s.header_fields
+                mask = s.sections.header
             c.p = p
-            status = fast_v1_fields(s, s.v1.by_code[SEC_FIRST_CODE + i], c, x,
-                                    ~<uint32_t>0 if s.check else mask, at)
+            status = fast_v1_fields(s, s.protocol.v1.by_code[SEC_FIRST_CODE + i], c, x,
+                                    ~<uint32_t>0 if s.options.check else mask, at)
             if status == 0 and to != NULL:
                 status = column_at(to, at.row)
             if AMQP_UNLIKELY(status != 0):
                 return status
-        elif i == SEC_APPLICATION_PROPERTIES and s.n_wanted == 0:
+        elif i == SEC_APPLICATION_PROPERTIES and s.columns.n_wanted == 0:
             to = &t.column[V1_COL_APPLICATION_PROPERTIES]
             if to.asked and to.form == FORM_JSON:
                 c.p = p

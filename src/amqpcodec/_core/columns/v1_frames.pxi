@@ -18,7 +18,7 @@ cdef const V1Desc* read_v1_head(Sink* s, const Entry* e) noexcept nogil:
         fail(&s.c, V1_BAD_FIELD, b"performative", 0, body[0])
         return NULL
     s.c.p += 1
-    d = v1_known(s.v1, &s.c)
+    d = v1_known(s.protocol.v1, &s.c)
     if AMQP_UNLIKELY(d == NULL or d.frame != (V1_SASL_FRAME if e.type else V1_AMQP_FRAME)):
         v1_bad_descriptor(&s.c, body, d, e.type == V1_FRAME_AMQP)
         return NULL
@@ -28,7 +28,9 @@ cdef const V1Desc* read_v1_head(Sink* s, const Entry* e) noexcept nogil:
 
 cdef inline uint32_t v1_mask(const Sink* s, const V1Desc* d) noexcept nogil:
     """The fields of a performative that matter."""
-    return ~<uint32_t>0 if s.check or s.asked[COL_ARGUMENTS] != NULL else s.masks[d - s.v1.desc]
+    if s.options.check or s.asked[COL_ARGUMENTS] != NULL:
+        return ~<uint32_t>0
+    return s.protocol.masks[d - s.protocol.v1.desc]
 
 
 cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
@@ -41,7 +43,7 @@ cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     cdef int status
     if AMQP_UNLIKELY(d == NULL):
         return BAD_FRAME
-    m = &s.methods[d - s.v1.desc]
+    m = &s.protocol.methods[d - s.protocol.v1.desc]
     mask = v1_mask(s, d)
     if s.asked[COL_METHOD] != NULL:
         status = append_bytes(s.table, s.asked[COL_METHOD], row, d.name, m.name_n)

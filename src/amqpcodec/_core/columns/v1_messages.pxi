@@ -14,7 +14,7 @@ cdef int fast_v1_row(Sink* s, const Entry* e) noexcept nogil:
     cdef V1Links* a = s.links
     cdef const V1Desc* d = fast_v1_head(s, e)
     cdef const V1Value* v = s.fields
-    cdef Column* whole = v1_asked(s, V1_COL_MESSAGE) if s.sectioned else s.asked[COL_BODY]
+    cdef Column* whole = v1_asked(s, V1_COL_MESSAGE) if s.sections.own_columns else s.asked[COL_BODY]
     cdef RowPlace at = place_of(s.rows)
     cdef size_t n
     cdef int status
@@ -34,7 +34,7 @@ cdef int fast_v1_row(Sink* s, const Entry* e) noexcept nogil:
         status = fast_bytes(s.table, whole, at, s.c.p, n)
         if status < 0:
             return status
-    if s.sections == 0 or (v[TRANSFER_MESSAGE_FORMAT].wire_type != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
+    if s.sections.mask == 0 or (v[TRANSFER_MESSAGE_FORMAT].wire_type != V1_NULL and v[TRANSFER_MESSAGE_FORMAT].u != 0):
         return 0
     return fast_v1_message(s, &s.c, at)
 
@@ -64,7 +64,7 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
     d = read_v1_head(s, e)
     if AMQP_UNLIKELY(d == NULL):
         return end_v1_row(s, e, NULL, BAD_FRAME)
-    m = &s.methods[d - s.v1.desc]
+    m = &s.protocol.methods[d - s.protocol.v1.desc]
     mask = v1_row_mask(s, d)
     if d.code != DESC_TRANSFER and s.asked[COL_METHOD] != NULL:
         status = append_bytes(s.table, s.asked[COL_METHOD], s.rows, d.name, m.name_n)

@@ -16,11 +16,11 @@ cdef inline uint8_t* v1_json_name(uint8_t* w, const FieldPlan* f) noexcept nogil
 
 cdef inline uint8_t* v1_json_outcome(Sink* s, uint8_t* w, const uint8_t* p) noexcept nogil:
     """A described type without fields, whose descriptor is at p + 1; NULL: it is none that is known."""
-    cdef const V1Desc* d = s.v1.by_code[p[2]]
+    cdef const V1Desc* d = s.protocol.v1.by_code[p[2]]
     cdef const MethodPlan* m
     if AMQP_UNLIKELY(d == NULL or not d.composite):
         return NULL
-    m = &s.methods[d - s.v1.desc]
+    m = &s.protocol.methods[d - s.protocol.v1.desc]
     memcpy(w, <const char*>b'{"$type":"', 10)
     w += 10
     copy_16(w, <const uint8_t*>m.name)
@@ -36,7 +36,7 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
                                     uint32_t count, uint8_t* w) noexcept nogil:
     """Fields of a list of up to 255 bytes, each checked and written with a comma in front, where there is
     m.room: after them; or NULL, where one is not as most are."""
-    cdef const V1Step* step = s.v1_steps + m.first
+    cdef const V1Step* step = s.protocol.v1_steps + m.first
     cdef const FieldPlan* f = m.field
     cdef uint64_t u
     cdef uint32_t i, n
@@ -99,7 +99,7 @@ cdef inline uint8_t* v1_json_list(Sink* s, const V1Desc* d, const uint8_t* p, co
                                   const uint8_t** end, uint8_t* w) noexcept nogil:
     """The list of a performative's fields at p as a JSON object, where there is m.room: what follows it,
     or NULL, where something is not as most are. end: of the list, which ends before `stop`."""
-    cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
+    cdef const MethodPlan* m = &s.protocol.methods[d - s.protocol.v1.desc]
     cdef uint8_t* start = w
     end[0] = p + 2 + p[1]
     if AMQP_UNLIKELY(p[0] != CTOR_LIST8 or end[0] > stop or p[1] == 0 or p[2] > d.n):
@@ -117,10 +117,10 @@ cdef inline uint8_t* v1_json_list(Sink* s, const V1Desc* d, const uint8_t* p, co
 cdef bint v1_may_run(const Sink* s) noexcept nogil:
     """Whether fields are asked for as JSON text, and none by itself."""
     cdef int i
-    if s.v1 == NULL or s.asked[COL_ARGUMENTS] == NULL:
+    if s.protocol.v1 == NULL or s.asked[COL_ARGUMENTS] == NULL:
         return False
-    for i in range(s.v1.count):
-        if s.masks[i]:
+    for i in range(s.protocol.v1.count):
+        if s.protocol.masks[i]:
             return False
     return True
 
@@ -166,15 +166,15 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
         AMQP_PREFETCH(e.start + AHEAD + 64)
         AMQP_PREFETCH(e.start + AHEAD + 128)
         stop = e.start + e.total
-        if AMQP_UNLIKELY(e.way != FRAME_V1 or e.type > V1_FRAME_SASL or stop > s.v1_end):
+        if AMQP_UNLIKELY(e.way != FRAME_V1 or e.type > V1_FRAME_SASL or stop > s.input.v1_end):
             break
         p = e.start + 4 * <size_t>e.start[4]
         if AMQP_UNLIKELY(load16(p) != CTOR_DESCRIBED_SMALLULONG):
             break
-        d = s.v1.by_code[p[2]]
+        d = s.protocol.v1.by_code[p[2]]
         if AMQP_UNLIKELY(d == NULL or d.frame != (V1_SASL_FRAME if e.type else V1_AMQP_FRAME)):
             break
-        m = &s.methods[d - s.v1.desc]
+        m = &s.protocol.methods[d - s.protocol.v1.desc]
         if AMQP_UNLIKELY(to.data.room - used < m.room):
             break
         block_promise(&to.data, to.data.p + used, m.room)
@@ -220,12 +220,12 @@ cdef int run_v1_arguments(Sink* s, const Entry* e, int n, int64_t row) noexcept 
 
 cdef int fast_v1_both(Sink* s, const V1Desc* d, RowPlace at) noexcept nogil:
     """The fields at s.c as JSON text, which checks them all, and into their columns."""
-    cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
+    cdef const MethodPlan* m = &s.protocol.methods[d - s.protocol.v1.desc]
     cdef Column* to = s.asked[COL_ARGUMENTS]
     cdef const uint8_t* end
     cdef uint8_t* w
     # Deliveries are put together from any of them.
-    cdef uint32_t mask = ~<uint32_t>0 if s.links != NULL else s.masks[d - s.v1.desc]
+    cdef uint32_t mask = ~<uint32_t>0 if s.links != NULL else s.protocol.masks[d - s.protocol.v1.desc]
     cdef int status
     if AMQP_UNLIKELY(to.data.room - to.used < m.room):
         status = data_grow(s.table, to, m.room)
@@ -248,9 +248,9 @@ cdef inline const V1Desc* fast_v1_head(Sink* s, const Entry* e) noexcept nogil:
     """As read_v1_head, for a descriptor as most are; else NULL, and nothing is noted."""
     cdef const uint8_t* body = e.start + 4 * <size_t>e.start[4]
     cdef const V1Desc* d
-    if AMQP_UNLIKELY(e.start + e.total > s.v1_end or load16(body) != CTOR_DESCRIBED_SMALLULONG):
+    if AMQP_UNLIKELY(e.start + e.total > s.input.v1_end or load16(body) != CTOR_DESCRIBED_SMALLULONG):
         return NULL
-    d = s.v1.by_code[body[2]]
+    d = s.protocol.v1.by_code[body[2]]
     if AMQP_UNLIKELY(d == NULL or d.frame != (V1_SASL_FRAME if e.type else V1_AMQP_FRAME)):
         return NULL
     s.c.p = body + 3
@@ -261,7 +261,7 @@ cdef inline const V1Desc* fast_v1_head(Sink* s, const Entry* e) noexcept nogil:
 cdef int fast_v1_performative(Sink* s, const V1Desc* d, uint32_t mask, RowPlace at) noexcept nogil:
     """A performative whose fields s.c is over, into the columns for it; then s.fields has them, at message level,
     and s.c is over what follows."""
-    cdef const MethodPlan* m = &s.methods[d - s.v1.desc]
+    cdef const MethodPlan* m = &s.protocol.methods[d - s.protocol.v1.desc]
     cdef Column* to = s.asked[COL_ARGUMENTS]
     cdef int status
     if to == NULL:

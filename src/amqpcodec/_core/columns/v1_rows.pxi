@@ -7,12 +7,12 @@
 
 cdef inline uint64_t empty_over(const Sink* s) noexcept nogil:
     """By how many the rows so far have more of such elements than the input has bytes."""
-    return s.empty - min(s.empty, s.total)
+    return s.empty - min(s.empty, s.input.total)
 
 
 cdef inline void verify_begin(Sink* s, V1Check* k) noexcept nogil:
     """As v1_verify_begin, for what is written to columns."""
-    v1_verify_begin(k, s.v1)
+    v1_verify_begin(k, s.protocol.v1)
     k.zero_width = empty_over(s)
 
 
@@ -101,7 +101,7 @@ cdef int note_v1_range(Sink* s, const V1Desc* d, int i, const V1Value* value, co
 
 cdef int put_v1_json(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64_t row) noexcept nogil:
     cdef JsonText text
-    cdef int status = text_begin(&text, c, s.input_end)
+    cdef int status = text_begin(&text, c, s.input.end)
     if status == 0:
         status = write_v1_json(s, op, v, &text)
     return data_commit(s.table, &text.out, c, row) if status == 0 else status
@@ -123,9 +123,9 @@ cdef int write_v1_json(Sink* s, const V1Op* op, const V1Value* v, JsonText* t) n
         c.base_at = 0
         c.fault = &s.fault          # nothing can be wrong any more
         if v.wire_type == V1_DESCRIBED:
-            status = json_v1_described(t, s.v1, &c)
+            status = json_v1_described(t, s.protocol.v1, &c)
         else:
-            status = json_v1_compound(t, s.v1, &c, v)
+            status = json_v1_compound(t, s.protocol.v1, &c, v)
     if alone and status == 0:
         status = json_literal(t, b"]", 1)
     return status
@@ -179,13 +179,13 @@ cdef int put_v1_picks(Sink* s, const V1Desc* d, const MethodPlan* m, const uint8
                       int64_t row) noexcept nogil:
     """Fields that have columns of their own."""
     cdef const Target* target
-    cdef uint32_t mask = s.masks[d - s.v1.desc]
+    cdef uint32_t mask = s.protocol.masks[d - s.protocol.v1.desc]
     cdef int i = 0, k, status
     while mask:
         if mask & 1 and s.fields[i].wire_type != V1_NULL:
-            k = s.targets[m.first + i]
+            k = s.protocol.targets[m.first + i]
             while k:
-                target = &s.target[k]
+                target = &s.protocol.target[k]
                 status = put_v1_field(s, &d.op[i], &s.fields[i], s.table.column + target.column, row)
                 if AMQP_UNLIKELY(status != 0):
                     if status < 0:
@@ -202,7 +202,7 @@ cdef int put_v1_arguments(Sink* s, const V1Desc* d, const MethodPlan* m, int64_t
     cdef JsonText text
     cdef bint first = True
     cdef int i
-    cdef int status = text_begin(&text, s.asked[COL_ARGUMENTS], s.input_end)
+    cdef int status = text_begin(&text, s.asked[COL_ARGUMENTS], s.input.end)
     if status < 0 or json_literal(&text, b"{", 1) < 0:
         return NO_MEMORY
     for i in range(d.n):

@@ -13,15 +13,15 @@ cdef int v1_wanted_sections(Sink* s) noexcept nogil:
     cdef Table* t = s.table
     cdef int i, mask = 0
     for i in range(HEADER_FIELDS):
-        s.header_fields |= <uint32_t>t.column[V1_HEADER_CHILDREN + i].asked << i
+        s.sections.header |= <uint32_t>t.column[V1_HEADER_CHILDREN + i].asked << i
     for i in range(PROPERTIES_FIELDS):
-        s.properties_fields |= <uint32_t>t.column[V1_PROPERTIES_CHILDREN + i].asked << i
-    if s.check:
+        s.sections.properties |= <uint32_t>t.column[V1_PROPERTIES_CHILDREN + i].asked << i
+    if s.options.check:
         return V1_ALL_SECTIONS
-    mask |= (s.header_fields != 0) << SEC_HEADER | (s.properties_fields != 0) << SEC_PROPERTIES
+    mask |= (s.sections.header != 0) << SEC_HEADER | (s.sections.properties != 0) << SEC_PROPERTIES
     mask |= t.column[V1_COL_DELIVERY_ANNOTATIONS].asked << SEC_DELIVERY_ANNOTATIONS
     mask |= t.column[V1_COL_MESSAGE_ANNOTATIONS].asked << SEC_MESSAGE_ANNOTATIONS
-    mask |= (t.column[V1_COL_APPLICATION_PROPERTIES].asked or s.n_wanted != 0) << SEC_APPLICATION_PROPERTIES
+    mask |= (t.column[V1_COL_APPLICATION_PROPERTIES].asked or s.columns.n_wanted != 0) << SEC_APPLICATION_PROPERTIES
     mask |= t.column[COL_BODY].asked << SEC_DATA
     mask |= t.column[V1_COL_VALUE].asked << SEC_AMQP_SEQUENCE | t.column[V1_COL_VALUE].asked << SEC_AMQP_VALUE
     mask |= t.column[V1_COL_FOOTER].asked << SEC_FOOTER
@@ -53,7 +53,7 @@ cdef int put_v1_id(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept n
         k = 0
     else:
         k = 1 if v.wire_type == V1_ULONG else 2 if v.wire_type == V1_UUID else 3 if v.wire_type == V1_BINARY else 4
-    status = text_begin(&text, c, s.input_end)
+    status = text_begin(&text, c, s.input.end)
     if status == 0:
         status = json_literal(&text, V1_ID_PREFIXES[k], strlen(V1_ID_PREFIXES[k]))
     if status < 0 or buffer_ensure(&text.out, 2 * <size_t>v.n if k == 3 else 40) < 0:
@@ -80,9 +80,9 @@ cdef int put_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole, in
     cdef V1Check k
     cdef Column* to
     cdef const uint8_t* list_ = c.p
-    cdef uint32_t mask = s.header_fields if first == V1_HEADER_CHILDREN else s.properties_fields
+    cdef uint32_t mask = s.sections.header if first == V1_HEADER_CHILDREN else s.sections.properties
     cdef int i, status
-    if s.check:
+    if s.options.check:
         mask = ~<uint32_t>0
     verify_begin(s, &k)
     if AMQP_UNLIKELY(v1_verify_fields(d, c, &k, 1, v, mask) < 0):
@@ -112,9 +112,9 @@ cdef int put_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole, in
 cdef int put_v1_text(Sink* s, Cursor* c, Column* to, int64_t row) noexcept nogil:
     """The verified value at the cursor as JSON text."""
     cdef JsonText text
-    cdef int status = text_begin(&text, to, s.input_end)
+    cdef int status = text_begin(&text, to, s.input.end)
     if status == 0:
-        status = json_v1(&text, s.v1, c)
+        status = json_v1(&text, s.protocol.v1, c)
     return data_commit(s.table, &text.out, to, row) if status == 0 else status
 
 
@@ -129,7 +129,7 @@ cdef int put_v1_wanted(Sink* s, Cursor* c, const Wanted* w, Column* to, int64_t 
     if v.wire_type >= V1_LIST:
         return 0
     v1_as_scalar(&v, &x)
-    return append_wanted_scalar(s.table, to, row, w, &x, s.input_end)
+    return append_wanted_scalar(s.table, to, row, w, &x, s.input.end)
 
 
 cdef int note_v1_wanted(Sink* s, const V1Value* v, const Cursor* at, const Wanted* w) noexcept nogil:
@@ -137,7 +137,7 @@ cdef int note_v1_wanted(Sink* s, const V1Value* v, const Cursor* at, const Wante
     cdef Cursor c = at[0]
     if s.fault.code != OK:
         return 0
-    s.fault.method = s.v1.by_code[SEC_FIRST_CODE + SEC_APPLICATION_PROPERTIES].name
+    s.fault.method = s.protocol.v1.by_code[SEC_FIRST_CODE + SEC_APPLICATION_PROPERTIES].name
     s.fault.field = NULL
     c.fault = &s.fault
     if w.type == AS_WANTED_DECIMAL:
@@ -154,21 +154,21 @@ cdef int append_v1_wanted(Sink* s, Cursor c, uint32_t count, int64_t row) noexce
     cdef uint32_t i
     cdef Cursor at
     cdef int k, status
-    memset(s.found, 0, <size_t>s.n_wanted * sizeof(uint8_t*))
+    memset(s.columns.found, 0, <size_t>s.columns.n_wanted * sizeof(uint8_t*))
     for i in range(count):
         if CTOR_WIRE_TYPE[c.p[0]] == V1_STRING or CTOR_WIRE_TYPE[c.p[0]] == V1_SYMBOL:
             v1_again(&c, &v)
-            for k in range(s.n_wanted):
-                w = &s.wanted[k]
+            for k in range(s.columns.n_wanted):
+                w = &s.columns.wanted[k]
                 if w.name_n == v.n and memcmp(w.name, v.p, v.n) == 0:
-                    s.found[k] = c.p
+                    s.columns.found[k] = c.p
         else:
             v1_pass(&c)
         v1_pass(&c)
-    for k in range(s.n_wanted):
-        if s.found[k] != NULL:
-            c.p = s.found[k]
-            w = &s.wanted[k]
+    for k in range(s.columns.n_wanted):
+        if s.columns.found[k] != NULL:
+            c.p = s.columns.found[k]
+            w = &s.columns.wanted[k]
             at = c
             status = put_v1_wanted(s, &c, w, s.table.column + w.column, row)
             if AMQP_UNLIKELY(status == DOES_NOT_FIT):
@@ -206,7 +206,7 @@ cdef int append_v1_map(Sink* s, Column* c, int64_t row, Cursor* map_, uint32_t c
         if status == 0 and CTOR_WIRE_TYPE[map_.p[0]] < V1_LIST:
             v1_again(map_, &v)
             v1_as_scalar(&v, &x)
-            status = append_map_scalar(items, &x, s.input_end)
+            status = append_map_scalar(items, &x, s.input.end)
         elif status == 0:
             status = append_v1_item(s, items, map_)
         items.rows += 1
@@ -242,18 +242,18 @@ cdef int append_v1_item(Sink* s, Table* items, Cursor* c) noexcept nogil:
     """A value that holds others as JSON text."""
     cdef JsonText text
     cdef Column* to = &items.column[1]
-    cdef int status = text_begin(&text, to, s.input_end)
+    cdef int status = text_begin(&text, to, s.input.end)
     if status == 0:
-        status = json_v1(&text, s.v1, c)
+        status = json_v1(&text, s.protocol.v1, c)
     return data_commit(items, &text.out, to, items.rows) if status == 0 else status
 
 
 cdef int append_v1_pairs(Sink* s, Table* items, Cursor* c, uint32_t count, int keys) noexcept nogil:
     cdef JsonText text
     cdef Column* to = &items.column[1]
-    cdef int status = text_begin(&text, to, s.input_end)
+    cdef int status = text_begin(&text, to, s.input.end)
     if status == 0:
-        status = json_v1_pairs(&text, s.v1, c, count, keys)
+        status = json_v1_pairs(&text, s.protocol.v1, c, count, keys)
     return data_commit(items, &text.out, to, items.rows) if status == 0 else status
 
 
@@ -271,11 +271,11 @@ cdef int put_v1_application(Sink* s, Cursor* c, int64_t row) noexcept nogil:
     cdef Cursor inner
     cdef V1Value v
     cdef int status = 0
-    if s.n_wanted or (to != NULL and to.form != FORM_JSON):
+    if s.columns.n_wanted or (to != NULL and to.form != FORM_JSON):
         inner = c[0]
         v1_again(&inner, &v)
         v1_inside(&inner, &v, &inner)
-        if s.n_wanted:
+        if s.columns.n_wanted:
             status = append_v1_wanted(s, inner, v.count >> 1, row)
         if status == 0 and to != NULL and to.form == FORM_MAP:
             return append_v1_map(s, to, row, &inner, v.count >> 1)
@@ -295,7 +295,7 @@ cdef int put_v1_data(Sink* s, Cursor* c, uint64_t most, int64_t row) noexcept no
     cdef size_t used
     cdef int status
     c.p += 1
-    v1_known(s.v1, c)
+    v1_known(s.protocol.v1, c)
     v1_again(c, &v)
     if AMQP_LIKELY(c.p == c.end):
         return append_bytes(s.table, to, row, v.p, v.n)
@@ -309,7 +309,7 @@ cdef int put_v1_data(Sink* s, Cursor* c, uint64_t most, int64_t row) noexcept no
         if c.p == c.end:
             break
         c.p += 1
-        v1_known(s.v1, c)
+        v1_known(s.protocol.v1, c)
         v1_again(c, &v)
     return commit_bytes(to, row, used - to.used)
 
@@ -318,15 +318,15 @@ cdef int put_v1_sequences(Sink* s, Cursor* c, int64_t row) noexcept nogil:
     """Verified amqp-sequence sections as a list of lists."""
     cdef JsonText text
     cdef Column* to = v1_asked(s, V1_COL_VALUE)
-    cdef int status = text_begin(&text, to, s.input_end)
+    cdef int status = text_begin(&text, to, s.input.end)
     cdef bint first = True
     while status == 0 and c.p < c.end:
         status = json_literal(&text, b"[" if first else b",", 1)
         first = False
         c.p += 1
-        v1_known(s.v1, c)
+        v1_known(s.protocol.v1, c)
         if status == 0:
-            status = json_v1(&text, s.v1, c)
+            status = json_v1(&text, s.protocol.v1, c)
     if status == 0:
         status = json_literal(&text, b"]", 1)
     return data_commit(s.table, &text.out, to, row) if status == 0 else status
@@ -350,7 +350,7 @@ cdef int check_v1_section(Sink* s, const V1Desc* d, Cursor* c) noexcept nogil:
         s.fault.method = d.name
     while c.p < c.end:
         c.p += 1
-        v1_known(s.v1, c)
+        v1_known(s.protocol.v1, c)
         if v1_check_restricted(d, c) < 0 or v1_check(c, &k, 1) < 0:
             return BAD_FRAME
     verify_end(s, &k)
@@ -374,7 +374,7 @@ cdef int put_v1_message(Sink* s, const uint8_t* p, size_t n, const uint8_t* base
     c.p = p
     c.end = p + n
     c.base = base
-    have = v1_scan_sections(&c, s.v1, offset, length)
+    have = v1_scan_sections(&c, s.protocol.v1, offset, length)
     if AMQP_UNLIKELY(have < 0):
         return BAD_FRAME
     for i in range(SEC_COUNT):
@@ -387,14 +387,14 @@ cdef int put_v1_message(Sink* s, const uint8_t* p, size_t n, const uint8_t* base
                                       V1_KIND_BYTES[i - SEC_DATA])
                 if status < 0:
                     return status
-        if not s.sections >> i & 1:
+        if not s.sections.mask >> i & 1:
             continue
         c.p = p + offset[i]
         c.end = c.p + length[i]
-        d = s.v1.by_code[SEC_FIRST_CODE + i]
+        d = s.protocol.v1.by_code[SEC_FIRST_CODE + i]
         if d.composite:
             c.p += 1
-            v1_known(s.v1, &c)
+            v1_known(s.protocol.v1, &c)
             s.fault.method = d.name
             if i == SEC_HEADER:
                 status = put_v1_composite(s, d, &c, v1_asked(s, V1_COL_HEADER), V1_HEADER_CHILDREN, row)
@@ -418,7 +418,7 @@ cdef int put_v1_section(Sink* s, int i, Cursor* c, uint64_t n, int64_t row) noex
     if i == SEC_AMQP_SEQUENCE:
         return 0 if v1_asked(s, V1_COL_VALUE) == NULL else put_v1_sequences(s, c, row)
     c.p += 1
-    v1_known(s.v1, c)
+    v1_known(s.protocol.v1, c)
     if i == SEC_APPLICATION_PROPERTIES:
         return put_v1_application(s, c, row)
     to = v1_asked(s, V1_COL_DELIVERY_ANNOTATIONS if i == SEC_DELIVERY_ANNOTATIONS else

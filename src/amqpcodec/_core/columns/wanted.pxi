@@ -27,25 +27,25 @@ cdef int append_wanted(Sink* s, const Desc* d, int i, const uint8_t* p, size_t n
     cdef int k, status
     if s.asked[COL_RAW_HEADERS] != NULL:
         status = append_bytes(s.table, s.asked[COL_RAW_HEADERS], row, p, n)
-        if status < 0 or s.n_wanted == 0:
+        if status < 0 or s.columns.n_wanted == 0:
             return status
-    memset(s.found, 0, <size_t>s.n_wanted * sizeof(uint8_t*))
+    memset(s.columns.found, 0, <size_t>s.columns.n_wanted * sizeof(uint8_t*))
     while p < end:
         n = p[0]
-        for k in range(s.n_wanted):
-            w = &s.wanted[k]
+        for k in range(s.columns.n_wanted):
+            w = &s.columns.wanted[k]
             if w.name_n == n and memcmp(w.name, p + 1, n) == 0:
-                s.found[k] = p + 1 + n
+                s.columns.found[k] = p + 1 + n
         p += 1 + n
-        p += value_bytes(p, s.shapes)
-    for k in range(s.n_wanted):
-        if s.found[k] != NULL:
-            w = &s.wanted[k]
-            status = put_wanted(s, s.found[k], w, s.table.column + w.column, row)
+        p += value_bytes(p, s.options.shapes)
+    for k in range(s.columns.n_wanted):
+        if s.columns.found[k] != NULL:
+            w = &s.columns.wanted[k]
+            status = put_wanted(s, s.columns.found[k], w, s.table.column + w.column, row)
             if AMQP_UNLIKELY(status == DOES_NOT_FIT):
                 if d == NULL:
                     return FALLS_BACK
-                note_wanted(s, d, i, s.found[k], w)
+                note_wanted(s, d, i, s.columns.found[k], w)
             elif status < 0:
                 return status
     return 0
@@ -54,7 +54,7 @@ cdef int append_wanted(Sink* s, const Desc* d, int i, const uint8_t* p, size_t n
 cdef int note_wanted(Sink* s, const Desc* d, int i, const uint8_t* p, const Wanted* w) noexcept nogil:
     """Note a header whose column cannot hold its value."""
     cdef Scalar x
-    form_read(form_of(s.shapes, p[0]), p + 1, &x)
+    form_read(form_of(s.options.shapes, p[0]), p + 1, &x)
     if w.type != AS_WANTED_DECIMAL:
         return note(s, d, i, BAD_RANGE, b"timestamp" if x.kind == KIND_SECONDS else b"integer", p, x.u)
     return note(s, d, i, BAD_DIGITS, b"decimal" if x.kind == KIND_DECIMAL else b"integer", p,
@@ -64,19 +64,19 @@ cdef int note_wanted(Sink* s, const Desc* d, int i, const uint8_t* p, const Want
 cdef int put_wanted(Sink* s, const uint8_t* p, const Wanted* w, Column* c, int64_t row) noexcept nogil:
     """A tag and its value as the type that was asked for; a value of another type is null. DOES_NOT_FIT: it
     is of that type, and the column cannot hold it."""
-    cdef int shape = s.shapes[p[0]]
+    cdef int shape = s.options.shapes[p[0]]
     cdef JsonText text
     cdef Scalar x
     cdef int status
     if w.type == AS_WANTED_JSON:
-        status = text_begin(&text, c, s.input_end)
+        status = text_begin(&text, c, s.input.end)
         if status == 0:
-            status = json_value(&text, &p, s.shapes)
+            status = json_value(&text, &p, s.options.shapes)
         return data_commit(s.table, &text.out, c, row) if status == 0 else status
     if shape == SHAPE_TABLE or shape == SHAPE_ARRAY:
         return 0
-    form_read(form_of(s.shapes, p[0]), p + 1, &x)
-    return append_wanted_scalar(s.table, c, row, w, &x, s.input_end)
+    form_read(form_of(s.options.shapes, p[0]), p + 1, &x)
+    return append_wanted_scalar(s.table, c, row, w, &x, s.input.end)
 
 
 fills(FRAMES_0X | MESSAGES_0X, (COL_RAW_HEADERS,))

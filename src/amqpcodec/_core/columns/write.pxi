@@ -12,7 +12,7 @@ cdef int write_types(Sink* s, Column* c, int n) noexcept nogil:
         return status
     if AMQP_UNLIKELY(s.unusual_block or c.arrow_type == AS_VIEW):
         for i in range(n):
-            k = s.type_numbers[e[i].type]
+            k = s.options.type_numbers[e[i].type]
             if k >= 0:
                 status = append_bytes(s.table, c, s.rows + i, FRAME_TYPE_NAMES[k],
                                       FRAME_TYPE_BYTES[k])
@@ -22,7 +22,7 @@ cdef int write_types(Sink* s, Column* c, int n) noexcept nogil:
     w = c.data.p
     used = c.used
     for i in range(n):
-        k = s.type_numbers[e[i].type]
+        k = s.options.type_numbers[e[i].type]
         copy_16(w + used, <const uint8_t*>FRAME_TYPE_NAMES[k])
         used += FRAME_TYPE_BYTES[k]
         ends[i] = <int32_t>used
@@ -72,13 +72,13 @@ cdef int write_rows(Sink* s, int n) noexcept nogil:
     """The columns with a BlockWriter, for n rows from s.rows on, whose entries are in the block."""
     cdef Column* c
     cdef int i, status = 0
-    for i in range(s.n_written):
-        c = s.asked[s.written[i]]
+    for i in range(s.columns.n_written):
+        c = s.asked[s.columns.written[i]]
         if s.rows + n > c.rows and column_grow(c, s.rows + n) < 0:
             return NO_MEMORY
         if c.filled < s.rows:
             column_fill(c, s.rows)
-        status = BLOCK_WRITERS[s.written[i]](s, c, n)
+        status = BLOCK_WRITERS[s.columns.written[i]](s, c, n)
         if status < 0:
             return status
     return 0
@@ -102,16 +102,16 @@ cdef int write_frames(Sink* s, int n) noexcept nogil:
         return 0
     ends = <int32_t*>c.fixed.p + s.rows + 1
     c.filled += n
-    if not s.borrow:
+    if not s.input.borrow:
         return copy_frames(s, e, n, ends)
     if s.rows == 0:
-        c.borrowed = s.next = e.start
-    p = s.next
+        c.borrowed = s.input.next = e.start
+    p = s.input.next
     while i < n and e[i].start == p:
         p += e[i].total
         ends[i] = <int32_t>(p - c.borrowed)
         i += 1
-    s.next = p
+    s.input.next = p
     if AMQP_UNLIKELY(p - c.borrowed > s.table.limit):
         s.table.full = COL_FRAME
         return COLUMN_FULL
@@ -127,8 +127,8 @@ cdef int write_frames(Sink* s, int n) noexcept nogil:
 cdef int own_frames(Sink* s) noexcept nogil:
     """From here on the column has to be a copy."""
     cdef Column* c = s.asked[COL_FRAME]
-    s.borrow = False
-    c.data_hint = <size_t>s.total + SLACK
+    s.input.borrow = False
+    c.data_hint = <size_t>s.input.total + SLACK
     if c.borrowed != NULL:
         if block_room(&c.data, 0, c.used + SLACK) < 0:
             return NO_MEMORY
@@ -146,7 +146,7 @@ cdef int copy_frames(Sink* s, Entry* e, int n, int32_t* ends) noexcept nogil:
     for i in range(n):
         size += e[i].total
     if c.used + size >= c.full_at:
-        c.data_hint = <size_t>s.total + SLACK       # all of the input at most
+        c.data_hint = <size_t>s.input.total + SLACK       # all of the input at most
         status = data_grow(s.table, c, size)
         if status < 0:
             return status

@@ -26,27 +26,28 @@ cdef void begin_legacy(Encoder* e, EncodePlan plan) noexcept:
     cdef Protocol protocol = plan.protocol
     e.fast_plan = plan.fast_plan
     plan.fast_plan = NULL
-    e.root = &plan.tree.root
-    e.channel = plan.channel
+    e.sources.root = &plan.tree.root
+    e.sources.channel = plan.channel
     e.default_channel = 1
-    e.method = plan.method
-    e.arguments = plan.arguments
-    e.properties_json = plan.properties_json
-    e.body = plan.body
-    e.error = plan.error
-    e.argument = plan.argument
-    e.n_arguments = plan.n_arguments
-    e.properties = plan.property_
-    e.n_properties = plan.n_properties
-    e.header = plan.header
-    e.n_headers = plan.n_headers
-    e.methods = plan.methods
-    e.name_slot = plan.name_slot
-    e.name_mask = plan.name_mask
-    e.descs = protocol.descs.desc
-    e.contents = protocol.contents
-    e.n_contents = protocol.n_contents
-    e.publish = method_named(e.name_slot, e.name_mask, e.descs, <const uint8_t*>b"basic.publish", 13)
+    e.sources.method = plan.method
+    e.sources.arguments = plan.arguments
+    e.sources.properties_json = plan.properties_json
+    e.sources.body = plan.body
+    e.sources.error = plan.error
+    e.sources.argument = plan.argument
+    e.sources.n_arguments = plan.n_arguments
+    e.sources.properties = plan.property_
+    e.sources.n_properties = plan.n_properties
+    e.sources.header = plan.header
+    e.sources.n_headers = plan.n_headers
+    e.protocol.methods = plan.methods
+    e.protocol.name_slot = plan.name_slot
+    e.protocol.name_mask = plan.name_mask
+    e.protocol.descs = protocol.descs.desc
+    e.protocol.contents = protocol.contents
+    e.protocol.n_contents = protocol.n_contents
+    e.protocol.publish = method_named(e.protocol.name_slot, e.protocol.name_mask, e.protocol.descs,
+                                      <const uint8_t*>b"basic.publish", 13)
     e.fast = protocol.fast
 
 
@@ -98,7 +99,7 @@ cdef int encode_array(Encoder* e, const ArrowArray* a) except -1:
     cdef int status
     if a.release == NULL:
         raise ValueError("the Arrow array was released already")
-    bind_source(<Source*>e.root, a, 0, a.length)
+    bind_source(<Source*>e.sources.root, a, 0, a.length)
     e.total = e.rows + a.length
     with nogil:
         status = encode_all_rows(e, a.length) if e.v1 == NULL else v1e_rows(e, a.length)

@@ -3,11 +3,8 @@
 
 cdef struct V1Encode
 
-# All that an encode works with.
-cdef struct Encoder:
-    Table* table
-    Column* out             # of messages
-    Column* errors
+# Columns that go in, or NULL.
+cdef struct RowSources:
     const Source* root
     const Source* channel
     const Source* method
@@ -21,6 +18,9 @@ cdef struct Encoder:
     int n_properties
     const HeaderSource* header
     int n_headers
+
+# The protocol, and which columns each of its methods has.
+cdef struct MethodTable:
     MethodSources* methods
     const int16_t* name_slot
     uint32_t name_mask
@@ -28,6 +28,14 @@ cdef struct Encoder:
     Desc** contents
     int n_contents
     const Desc* publish     # of rows where there is no column `method`, or NULL
+
+# All that an encode works with.
+cdef struct Encoder:
+    Table* table
+    Column* out             # of messages
+    Column* errors
+    RowSources sources
+    MethodTable protocol
     const Desc* desc        # the newest method
     int class_at            # its class among `contents`
     uint16_t number         # of the row's channel
@@ -146,7 +154,7 @@ cdef int encode_rows(Encoder* e, RowWriter write_row, int64_t first, int64_t n) 
     cdef int64_t row
     cdef int status
     for row in range(first, first + n):
-        if not is_valid(e.root, row):
+        if not is_valid(e.sources.root, row):
             continue
         status = write_row(e, row)
         if status == 0:
@@ -166,7 +174,7 @@ cdef int encode_rows(Encoder* e, RowWriter write_row, int64_t first, int64_t n) 
 
 cdef int refuse_broken(Encoder* e, int64_t row) noexcept nogil:
     """A row that says that it is broken is not encoded."""
-    cdef const Source* s = e.error
+    cdef const Source* s = e.sources.error
     cdef int64_t i = row
     cdef int status
     place_refusal(e, NULL, -1, NULL)
@@ -175,13 +183,13 @@ cdef int refuse_broken(Encoder* e, int64_t row) noexcept nogil:
         if status < 0:
             return status
         if status == HAS_VALUE:
-            place_refusal(e, NULL, -1, e.error.name)
+            place_refusal(e, NULL, -1, e.sources.error.name)
             return refuse(&e.refusal, b"the row came with an error", NULL, 0)
     return 0
 
 
 cdef int read_channel(Encoder* e, int64_t row, uint16_t* out) noexcept nogil:
-    cdef const Source* s = e.channel
+    cdef const Source* s = e.sources.channel
     cdef int64_t i = row, v
     cdef int status
     out[0] = e.default_channel
@@ -190,7 +198,7 @@ cdef int read_channel(Encoder* e, int64_t row, uint16_t* out) noexcept nogil:
     status = find_value(&s, &i)
     if status != HAS_VALUE:
         return status
-    place_refusal(e, NULL, -1, e.channel.name)
+    place_refusal(e, NULL, -1, e.sources.channel.name)
     if not is_integer(s):
         return refuse(&e.refusal, b"takes integers, not %s", s.type, 0)
     v = signed_at(s.input_type, s.data, s.at + i)

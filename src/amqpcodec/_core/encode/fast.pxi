@@ -9,14 +9,14 @@
 cdef void note_flag(FastPlan* h, const FastStep* t, int n) noexcept nogil:
     cdef int i
     if all_rows(t, n):
-        h.flags_same |= t.flag
+        h.block.flags_same |= t.flag
         return
-    if not h.flags_vary:
-        h.flags_vary = True
-        memset(h.flags, 0, sizeof(h.flags))
+    if not h.block.flags_vary:
+        h.block.flags_vary = True
+        memset(h.block.flags, 0, sizeof(h.block.flags))
     for i in range(n):
         if t.mask >> i & 1:
-            h.flags[i] |= t.flag
+            h.block.flags[i] |= t.flag
 
 
 cdef int look_step(Encoder* e, FastPlan* h, int k, int64_t row, int n) noexcept nogil:
@@ -25,9 +25,9 @@ cdef int look_step(Encoder* e, FastPlan* h, int k, int64_t row, int n) noexcept 
     t.way = WAY_NONE
     t.mask = step_rows(t, row, n)
     if t.what == STEP_LENGTH:
-        h.table_rows = t.mask
+        h.block.table_rows = t.mask
     elif t.part == PART_TABLE:
-        t.mask &= h.table_rows
+        t.mask &= h.block.table_rows
     if t.mask == 0:
         if t.part == PART_ARGUMENTS:
             memset(t.constant, 0, 8)
@@ -43,38 +43,38 @@ cdef int look_step(Encoder* e, FastPlan* h, int k, int64_t row, int n) noexcept 
         t.size = 4
         return 0
     if t.is_table or t.what == STEP_RAW:
-        return look_made(e, h, t, row, n, h.value[k], h.sizes[k])
+        return look_made(e, h, t, row, n, h.block.value[k], h.block.sizes[k])
     if t.what == STEP_SHORT or t.what == STEP_LONG:
-        return look_bytes(h, t, row, n, h.value[k], h.sizes[k])
+        return look_bytes(h, t, row, n, h.block.value[k], h.block.sizes[k])
     if t.what == STEP_INT:
-        return look_ints(h, t, row, n, h.value[k], h.sizes[k])
+        return look_ints(h, t, row, n, h.block.value[k], h.block.sizes[k])
     if t.what == STEP_BITS:
-        return look_bits(t, row, n, h.value[k], h.sizes[k])
-    return look_numbers(h, t, row, n, h.value[k], h.sizes[k])
+        return look_bits(t, row, n, h.block.value[k], h.block.sizes[k])
+    return look_numbers(h, t, row, n, h.block.value[k], h.block.sizes[k])
 
 
 # ---- what is not a step ----
 
 cdef int look_body(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
-    """Bodies: h.body_form says in which form; 0 or FALLS_BACK."""
-    cdef const Source* s = e.body
+    """Bodies: h.block.body_form says in which form; 0 or FALLS_BACK."""
+    cdef const Source* s = e.sources.body
     cdef const Source* found
     cdef const uint8_t* p = NULL
     cdef uint64_t mask = 0 if s == NULL else valid_rows(s, row, n)
     cdef uint64_t size = 0, largest = 0
     cdef int64_t k
     cdef int i
-    h.body_form = PUT_END
+    h.block.body_form = PUT_END
     if mask == 0:
         return 0
     if mask == first_rows(n) and s.input_type == IN_BYTES:
-        h.body_form = PUT_BODY
-        largest = copy_ends(h.body_ends, s.ends + 4 * (s.at + row), n)
-        largest = look_column(h, s, h.body_ends, n, largest, s.text)
+        h.block.body_form = PUT_BODY
+        largest = copy_ends(h.block.body_ends, s.ends + 4 * (s.at + row), n)
+        largest = look_column(h, s, h.block.body_ends, n, largest, s.text)
     else:
-        h.body_form = PUT_BODIES
+        h.block.body_form = PUT_BODIES
         for i in range(n):
-            h.body_n[i] = 0
+            h.block.body_n[i] = 0
             if not mask >> i & 1:
                 continue
             found = s
@@ -85,11 +85,11 @@ cdef int look_body(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
                 return FALLS_BACK
             if found.text and not is_utf8(p, <size_t>size):
                 return FALLS_BACK
-            h.body[i] = <uint64_t><uintptr_t>p
-            h.body_n[i] = <uint32_t>size
-            h.room += size
+            h.block.body[i] = <uint64_t><uintptr_t>p
+            h.block.body_n[i] = <uint32_t>size
+            h.block.room += size
             largest = max(largest, size)
-    prefetch_next(s, row, n, h.body_form == PUT_BODIES)
+    prefetch_next(s, row, n, h.block.body_form == PUT_BODIES)
     if largest > 0xFFFFFF or (e.frame_max and largest + 8 > e.frame_max):
         return FALLS_BACK
     return 0
@@ -109,20 +109,20 @@ cdef int fast_block(Encoder* e, int64_t row, int n) noexcept nogil:
     if status != 0:
         return status
     add_puts(e, h, d, n)
-    total = h.room + <uint64_t>(h.front_n + 1) * <uint64_t>n
+    total = h.block.room + <uint64_t>(h.block.front_n + 1) * <uint64_t>n
     status = begin_rows(e, row, n, total)
     if status != 0:
         return status
     ends = ends_of_rows(e, row)
     w = e.out.data.p + e.out.used
-    w = put_rows(w, h.put, ends, 0, h.safe, False, <size_t>total)
-    if h.safe < <size_t>n:
-        w = put_rows(w, h.put, ends, h.safe, n, True, <size_t>total)
+    w = put_rows(w, h.block.put, ends, 0, h.block.safe, False, <size_t>total)
+    if h.block.safe < <size_t>n:
+        w = put_rows(w, h.block.put, ends, h.block.safe, n, True, <size_t>total)
     fill_numbers(h, n)
     most = fill_frames(h, d, e.out.data.p, ends, n)
     if e.frame_max and most > e.frame_max:
         return FALLS_BACK
-    if d.has_content and e.n_headers and h.opened.at != NULL and some_open_nothing(h, n):
+    if d.has_content and e.sources.n_headers and h.block.opened.at != NULL and some_open_nothing(h, n):
         # columns of one header each: there is a table where one of them is
         return FALLS_BACK
     end_rows(e, row, n, <size_t>(w - e.out.data.p))
@@ -135,10 +135,10 @@ cdef int look_block(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
     cdef const Desc* d = e.desc
     cdef FastStep* t
     cdef int i, k, status
-    h.room = 0
-    h.safe = <size_t>n
-    h.flags_same = 0
-    h.flags_vary = False
+    h.block.room = 0
+    h.block.safe = <size_t>n
+    h.block.flags_same = 0
+    h.block.flags_vary = False
     buffer_truncate(&e.scratch, 0)
     if look_channels(e, h, row, n) != 0:
         return FALLS_BACK
@@ -157,7 +157,7 @@ cdef int look_block(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
     for k in range(h.n_steps):
         t = &h.step[k]
         if t.way == WAY_EACH and (t.is_table or t.what == STEP_RAW):
-            found_made(e, t, n, h.value[k])
+            found_made(e, t, n, h.block.value[k])
     if d.has_content:
         return look_body(e, h, row, n)
     return FALLS_BACK if refuse_some(e, row, n) else 0
@@ -181,7 +181,7 @@ cdef inline bint has_none(const Source* s, int64_t row, int n) noexcept nogil:
 cdef int same_method(Encoder* e, int64_t row, int n) noexcept nogil:
     """How many of n rows from this one on have its method, which becomes e.desc; 0 where that
     cannot be said."""
-    cdef const Source* s = e.method
+    cdef const Source* s = e.sources.method
     cdef int32_t[FAST_ROWS + 1] ends
     cdef const uint8_t* p = NULL
     cdef uint64_t size = 0, length
@@ -211,8 +211,8 @@ cdef int same_method(Encoder* e, int64_t row, int n) noexcept nogil:
 cdef int encode_block(Encoder* e, int64_t row, int n) noexcept nogil:
     """Up to n rows, the fast way if that is possible: how many were done, or a status below 0."""
     cdef int status, same
-    if (valid_rows(e.root, row, n) != first_rows(n) or not has_none(e.error, row, n)
-            or not has_none(e.arguments, row, n) or not has_none(e.properties_json, row, n)):
+    if (valid_rows(e.sources.root, row, n) != first_rows(n) or not has_none(e.sources.error, row, n)
+            or not has_none(e.sources.arguments, row, n) or not has_none(e.sources.properties_json, row, n)):
         return 0
     same = same_method(e, row, n)
     if same < FAST_LEAST_ROWS:

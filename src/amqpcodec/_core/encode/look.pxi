@@ -34,9 +34,9 @@ cdef void look_some(FastPlan* h, FastStep* t, int n, const uint32_t* sizes) noex
     """Rows one by one, their values of these sizes."""
     cdef int i
     t.way = WAY_EACH
-    h.room += <uint64_t>(t.prefix_n + length_width(t)) * <uint64_t>n
+    h.block.room += <uint64_t>(t.prefix_n + length_width(t)) * <uint64_t>n
     for i in range(n):
-        h.room += sizes[i] if t.mask >> i & 1 else 0
+        h.block.room += sizes[i] if t.mask >> i & 1 else 0
 
 
 cdef void look_same(FastStep* t, const uint8_t* data, uint32_t size) noexcept nogil:
@@ -57,15 +57,15 @@ cdef uint32_t look_column(FastPlan* h, const Source* s, const int32_t* ends, int
                           bint text) noexcept nogil:
     """Values of all rows, one after another as in a column with offsets, which copy_ends copied: the size
     of the largest, or more than any has where they are not as they should be."""
-    cdef size_t safe = h.safe
+    cdef size_t safe = h.block.safe
     if largest > 0xFFFFFF or ends[0] < 0 or <uint64_t>ends[n] > s.last:
         return MAX_U32
     if text and not are_utf8(s.data, ends, n):
         return MAX_U32
     while safe and <uint64_t>ends[safe] + PUT_SLACK > s.last:
         safe -= 1
-    h.safe = safe
-    h.room += <uint64_t>(ends[n] - ends[0])
+    h.block.safe = safe
+    h.block.room += <uint64_t>(ends[n] - ends[0])
     return largest
 
 

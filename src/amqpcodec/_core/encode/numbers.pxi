@@ -167,11 +167,11 @@ cdef int look_ints(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* out, 
 cdef int look_channels(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
     """Channels: the first one, or all where they vary; 0 or FALLS_BACK."""
     cdef uint64_t seen = 0, differ = 0, mask
-    cdef const Source* s = e.channel
+    cdef const Source* s = e.sources.channel
     cdef int i
     cdef uint64_t[FAST_ROWS] number
-    h.channels_vary = False
-    h.channel[0] = 1
+    h.block.channels_vary = False
+    h.block.channel[0] = 1
     mask = 0 if s == NULL else valid_rows(s, row, n)
     if mask == 0:
         return 0
@@ -182,7 +182,7 @@ cdef int look_channels(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nog
             number[i] = 1
         seen |= number[i]
         differ |= number[i] ^ number[0]
-        h.channel[i] = <uint16_t>number[i]
-    h.channels_vary = differ != 0
+        h.block.channel[i] = <uint16_t>number[i]
+    h.block.channels_vary = differ != 0
     prefetch_next(s, row, n, False)
     return FALLS_BACK if seen > 0xFFFF else 0

@@ -2,14 +2,14 @@
 
 cdef int read_method(Encoder* e, int64_t row) noexcept nogil:
     """Which method: e.desc."""
-    cdef const Source* s = e.method
+    cdef const Source* s = e.sources.method
     cdef const uint8_t* p = NULL
     cdef uint64_t n = 0
     cdef const Desc* d
     cdef int status, i
     cdef int64_t k = row
     if s == NULL:
-        d = e.publish
+        d = e.protocol.publish
         if d == NULL:
             return refuse(&e.refusal, b"the protocol has no basic.publish: name the method", NULL, 0)
     else:
@@ -25,17 +25,18 @@ cdef int read_method(Encoder* e, int64_t row) noexcept nogil:
             return BAD_OFFSETS
         if e.desc != NULL and n == strlen(e.desc.name) and memcmp(p, e.desc.name, <size_t>n) == 0:
             return 0
-        d = method_named(e.name_slot, e.name_mask, e.descs, p, n)
+        d = method_named(e.protocol.name_slot, e.protocol.name_mask, e.protocol.descs, p, n)
         if d == NULL:
             return refuse(&e.refusal, b"the protocol has no such method", NULL, 0)
     if d != e.desc:
-        if not e.methods[d - e.descs].ready:
-            if find_sources(&e.methods[d - e.descs], d, e.argument, e.n_arguments) < 0:
+        if not e.protocol.methods[d - e.protocol.descs].ready:
+            if find_sources(&e.protocol.methods[d - e.protocol.descs], d, e.sources.argument,
+                            e.sources.n_arguments) < 0:
                 return NO_MEMORY
         e.desc = d
         e.class_at = -1
-        for i in range(e.n_contents):
-            if d.properties == e.contents[i]:
+        for i in range(e.protocol.n_contents):
+            if d.properties == e.protocol.contents[i]:
                 e.class_at = i
     return 0
 
@@ -60,13 +61,13 @@ cdef void find_kept(Encoder* e, const Desc* d, AmqpValue* v) noexcept nogil:
 
 
 cdef int load_arguments(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
-    cdef MethodSources* m = &e.methods[d - e.descs]
+    cdef MethodSources* m = &e.protocol.methods[d - e.protocol.descs]
     cdef const Source* s
     cdef int64_t i = row
     cdef int k, status, which
     clear_values(e, d, e.v, True)
-    if e.arguments != NULL:
-        s = e.arguments
+    if e.sources.arguments != NULL:
+        s = e.sources.arguments
         status = find_value(&s, &i)
         if status == HAS_VALUE:
             status = json_fields(e, d, s, i, e.v)
@@ -106,15 +107,15 @@ cdef int load_properties(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     cdef int64_t i = row
     cdef int k, field, status
     clear_values(e, d, e.w, False)
-    if e.properties_json != NULL:
-        s = e.properties_json
+    if e.sources.properties_json != NULL:
+        s = e.sources.properties_json
         status = find_value(&s, &i)
         if status == HAS_VALUE:
             status = json_fields(e, d, s, i, e.w)
         if status != 0:
             return status
-    for k in range(e.n_properties):
-        p = &e.properties[k]
+    for k in range(e.sources.n_properties):
+        p = &e.sources.properties[k]
         if is_hidden(p, row):
             continue
         s = p.source
@@ -131,7 +132,7 @@ cdef int load_properties(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
         status = load_source(e, d.op[field].wire_type, s, i, &e.w[field], &e.kept[field])
         if status != 0:
             return status
-    if e.n_headers:
+    if e.sources.n_headers:
         status = load_headers(e, d, row)
         if status != 0:
             return status
@@ -152,8 +153,8 @@ cdef int load_headers(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
         if d.op[k].wire_type == W_TABLE:
             field = k
             break
-    for k in range(e.n_headers):
-        h = &e.header[k]
+    for k in range(e.sources.n_headers):
+        h = &e.sources.header[k]
         s = h.source
         i = row
         status = find_value(&s, &i)
@@ -172,7 +173,7 @@ cdef int load_headers(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
             return status
     if any_:
         if e.w[field].present:
-            place_refusal(e, d, field, e.header[0].column)
+            place_refusal(e, d, field, e.sources.header[0].column)
             return refuse(&e.refusal, b"headers come in properties_json as well", NULL, 0)
         e.w[field].present = True
         e.w[field].n = <uint32_t>(buffer_size(b) - at)
@@ -187,36 +188,36 @@ cdef int refuse_content(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     cdef const char* column = NULL
     cdef int64_t i
     cdef int k, status
-    for k in range(e.n_properties + e.n_headers + 2):
+    for k in range(e.sources.n_properties + e.sources.n_headers + 2):
         i = row
-        if k < e.n_properties:
-            p = &e.properties[k]
+        if k < e.sources.n_properties:
+            p = &e.sources.properties[k]
             if is_hidden(p, row):
                 continue
             s = p.source
             column = p.column
-        elif k < e.n_properties + e.n_headers:
-            s = e.header[k - e.n_properties].source
+        elif k < e.sources.n_properties + e.sources.n_headers:
+            s = e.sources.header[k - e.sources.n_properties].source
             column = s.name
-        elif k == e.n_properties + e.n_headers:
-            s = e.properties_json
+        elif k == e.sources.n_properties + e.sources.n_headers:
+            s = e.sources.properties_json
         else:
-            s = e.body
+            s = e.sources.body
         if s == NULL:
             continue
-        if s == e.body or s == e.properties_json:
+        if s == e.sources.body or s == e.sources.properties_json:
             column = s.name
-        status = is_default_value(s, i) if s == e.body else find_value(&s, &i)
+        status = is_default_value(s, i) if s == e.sources.body else find_value(&s, &i)
         if status < 0:
             return status
-        if (status == 0) == (s == e.body):
+        if (status == 0) == (s == e.sources.body):
             place_refusal(e, d, -1, column)
             return refuse(&e.refusal, b"carries no content", NULL, 0)
     return 0
 
 
 cdef int load_body(Encoder* e, const Desc* d, int64_t row, const uint8_t** p, uint64_t* n) noexcept nogil:
-    cdef const Source* s = e.body
+    cdef const Source* s = e.sources.body
     cdef int64_t i = row
     cdef int status
     p[0] = &NO_BYTES
@@ -226,7 +227,7 @@ cdef int load_body(Encoder* e, const Desc* d, int64_t row, const uint8_t** p, ui
     status = find_value(&s, &i)
     if status != HAS_VALUE:
         return status
-    place_refusal(e, d, -1, e.body.name)
+    place_refusal(e, d, -1, e.sources.body.name)
     if not is_bytes(s):
         return refuse(&e.refusal, b"a body takes binary or text, not %s", s.type, 0)
     if bytes_at(s, i, p, n) < 0:

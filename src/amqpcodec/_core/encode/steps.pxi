@@ -94,21 +94,8 @@ cdef struct FastStep:
     uint32_t size           # of a value
     PutPlace place          # of numbers
 
-cdef struct FastPlan:
-    bint possible
-    const Desc* desc
-    uintptr_t mode          # dialect of the plan
-    int n_steps
-    int n_arguments         # the first steps
-    int n_foreign           # columns that must say nothing
-    const Source** foreign
-    const uint8_t* head     # of the method frame, with constants
-    uint32_t head_n
-    const uint8_t* tail     # constants after the last step of the method
-    uint32_t tail_n
-    uint8_t* constants
-    size_t constants_n
-    # of the block at hand
+# The block of rows at hand: what varies in it, and where it goes.
+cdef struct FastBlock:
     uint64_t room           # bytes of values that are not the same in all rows
     size_t safe             # rows after whose values there are PUT_SLACK bytes more
     uint16_t flags_same
@@ -131,12 +118,28 @@ cdef struct FastPlan:
     uint8_t** front_at      # where it stands in each row, if that is asked for
     int n_at
     int n_put
-    FastStep step[FAST_STEPS]
     Put put[2 * FAST_STEPS + 2]
     uint64_t value[FAST_STEPS][FAST_ROWS]     # numbers, or where bytes begin
     uint32_t sizes[FAST_STEPS][FAST_ROWS]
     uint8_t* at[FAST_STEPS + 1][FAST_ROWS]    # places
     uint8_t front[FRONT_ROOM + FRONT_SLACK]    # what all rows have
+
+cdef struct FastPlan:
+    bint possible
+    const Desc* desc
+    uintptr_t mode          # dialect of the plan
+    int n_steps
+    int n_arguments         # the first steps
+    int n_foreign           # columns that must say nothing
+    const Source** foreign
+    const uint8_t* head     # of the method frame, with constants
+    uint32_t head_n
+    const uint8_t* tail     # constants after the last step of the method
+    uint32_t tail_n
+    uint8_t* constants
+    size_t constants_n
+    FastStep step[FAST_STEPS]
+    FastBlock block
 
 
 cdef inline uint64_t first_rows(int n) noexcept nogil:
@@ -217,7 +220,7 @@ cdef bint plan_fast_field(FastPlan* h, const Source* s, uint8_t wire, uint8_t pa
 
 
 cdef bint plan_fast_arguments(Encoder* e, FastPlan* h, const Desc* d) noexcept nogil:
-    cdef MethodSources* m = &e.methods[d - e.descs]
+    cdef MethodSources* m = &e.protocol.methods[d - e.protocol.descs]
     cdef uint8_t[16] head
     cdef const Source* s
     cdef FastStep* t
@@ -322,8 +325,8 @@ cdef bint plan_fast_properties(Encoder* e, FastPlan* h, const Desc* d) noexcept 
         return False
     for k in range(d.n):
         found = NULL
-        for i in range(e.n_properties):
-            p = &e.properties[i]
+        for i in range(e.sources.n_properties):
+            p = &e.sources.properties[i]
             if p.field[e.class_at] == k:
                 if found != NULL:
                     return False
@@ -331,18 +334,19 @@ cdef bint plan_fast_properties(Encoder* e, FastPlan* h, const Desc* d) noexcept 
             elif p.field[e.class_at] < 0:
                 return False
         pending = h.constants_n
-        if d.op[k].wire_type == W_TABLE and (e.n_headers or (found != NULL and found.source.input_type == IN_STRUCT)):
+        if d.op[k].wire_type == W_TABLE and (
+                e.sources.n_headers or (found != NULL and found.source.input_type == IN_STRUCT)):
             whole = NULL
-            if not e.n_headers:
+            if not e.sources.n_headers:
                 whole = found.source
             t = add_fast_step(h, STEP_LENGTH, PART_PROPERTIES, whole, &pending)
             if t == NULL:
                 return False
             t.flag = <uint16_t>(0x8000 >> k)
-            if e.n_headers:
-                for i in range(e.n_headers):
-                    if not plan_fast_entry(h, e.header[i].source, NULL, e.header[i].name,
-                                           e.header[i].name_n, e.mode):
+            if e.sources.n_headers:
+                for i in range(e.sources.n_headers):
+                    if not plan_fast_entry(h, e.sources.header[i].source, NULL, e.sources.header[i].name,
+                                           e.sources.header[i].name_n, e.mode):
                         return False
                 continue
             t.parent = found.parent

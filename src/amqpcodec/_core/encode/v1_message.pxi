@@ -93,7 +93,7 @@ cdef int v1e_body_section(Encoder* e, int64_t row, int* section) noexcept nogil:
 
 cdef int v1e_body(Encoder* e, int64_t row) noexcept nogil:
     cdef V1Encode* m = e.v1
-    cdef const Source* body = e.body
+    cdef const Source* body = e.sources.body
     cdef const Source* value = m.value
     cdef int64_t at = row, i = row
     cdef int section = -1, has_body = NO_VALUE, has_value = NO_VALUE
@@ -117,10 +117,10 @@ cdef int v1e_body(Encoder* e, int64_t row) noexcept nogil:
         if has_value == HAS_VALUE:
             e.refusal.column = m.value.name
             return refuse(&e.refusal, b"a message has a body or a value", NULL, 0)
-        e.refusal.column = e.body.name
+        e.refusal.column = e.sources.body.name
         return v1e_data(e, body, at)
     if has_body == HAS_VALUE:
-        e.refusal.column = e.body.name
+        e.refusal.column = e.sources.body.name
         return refuse(&e.refusal, b"a message has a body or a value", NULL, 0)
     if value != NULL:
         e.refusal.column = m.value.name

@@ -241,11 +241,11 @@ cdef class V1EncodePlan:
 
 cdef int v1e_begin(Encoder* e, V1EncodePlan plan) except -1:
     """What AMQP 1.0 adds to an encoder that was begun."""
-    e.root = &plan.tree.root
-    e.channel = plan.channel
-    e.arguments = plan.arguments
-    e.body = plan.body
-    e.error = plan.error
+    e.sources.root = &plan.tree.root
+    e.sources.channel = plan.channel
+    e.sources.arguments = plan.arguments
+    e.sources.body = plan.body
+    e.sources.error = plan.error
     e.v1 = &plan.state
     e.default_channel = 0
     if e.frame_max and e.frame_max < V1_MIN_MAX_FRAME:

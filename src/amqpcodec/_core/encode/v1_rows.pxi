@@ -34,7 +34,7 @@ cdef int v1e_performative(Encoder* e, int64_t row) noexcept nogil:
 cdef int v1e_arguments(Encoder* e, int64_t row) noexcept nogil:
     """The JSON text `arguments` into parts; and that no column says what this performative has no field for."""
     cdef V1Encode* m = e.v1
-    cdef const Source* s = e.arguments
+    cdef const Source* s = e.sources.arguments
     cdef Json j
     cdef bint more = False
     cdef int64_t i = row
@@ -53,16 +53,16 @@ cdef int v1e_arguments(Encoder* e, int64_t row) noexcept nogil:
     status = find_value(&s, &i)
     if status != HAS_VALUE:
         return status
-    v1e_place(e, m.frame.desc, -1, e.arguments.name)
+    v1e_place(e, m.frame.desc, -1, e.sources.arguments.name)
     if not (is_bytes(s) and s.text):
         return refuse(&e.refusal, b"takes JSON text, not %s", s.type, 0)
     status = json_begin(&j, s, i, &e.refusal)
     if status == 0:
         status = json_first(&j, c'{', c'}', b"an object", &more)
     if status == 0 and more:
-        status = v1e_json_fields(e, m.frame.desc, &j, &m.parts, 1, e.arguments.name)
+        status = v1e_json_fields(e, m.frame.desc, &j, &m.parts, 1, e.sources.arguments.name)
     if status == 0:
-        v1e_place(e, m.frame.desc, -1, e.arguments.name)
+        v1e_place(e, m.frame.desc, -1, e.sources.arguments.name)
         status = json_end(&j)
     return status
 

@@ -32,51 +32,51 @@ cdef inline void end_rows(Encoder* e, int64_t row, int n, size_t used) noexcept 
 # ---- layout ----
 
 cdef void begin_puts(FastPlan* h) noexcept nogil:
-    h.n_put = 0
-    h.n_at = 0
-    h.front_from = 0
-    h.front_n = 0
-    h.front_at = NULL
+    h.block.n_put = 0
+    h.block.n_at = 0
+    h.block.front_from = 0
+    h.block.front_n = 0
+    h.block.front_at = NULL
 
 
 cdef void mark_place(FastPlan* h, PutPlace* place) noexcept nogil:
     """Of what comes next."""
-    if h.front_at == NULL:
-        h.front_at = h.at[h.n_at]
-        h.n_at += 1
-    place.at = h.front_at
-    place.on = h.front_n - h.front_from
+    if h.block.front_at == NULL:
+        h.block.front_at = h.block.at[h.block.n_at]
+        h.block.n_at += 1
+    place.at = h.block.front_at
+    place.on = h.block.front_n - h.block.front_from
 
 
 cdef void add_front(FastPlan* h, const uint8_t* p, size_t size) noexcept nogil:
-    copy_bytes(h.front + h.front_n, p, size)
-    h.front_n += size
+    copy_bytes(h.block.front + h.block.front_n, p, size)
+    h.block.front_n += size
 
 
 cdef void add_constants(FastPlan* h, const uint8_t* p, size_t size) noexcept nogil:
     """Of the plan, of which 32 bytes more may be read."""
     cdef size_t k
     for k in range(0, size, 32):
-        copy_32(h.front + h.front_n + k, p + k)
-    h.front_n += size
+        copy_32(h.block.front + h.block.front_n + k, p + k)
+    h.block.front_n += size
 
 
 cdef void leave_open(FastPlan* h, size_t size) noexcept nogil:
     """Up to 8 bytes."""
-    memset(h.front + h.front_n, 0, 8)
-    h.front_n += size
+    memset(h.block.front + h.block.front_n, 0, 8)
+    h.block.front_n += size
 
 
 cdef Put* add_put(FastPlan* h, uint8_t form) noexcept nogil:
     """What rows do not share, after the front so far."""
-    cdef Put* p = &h.put[h.n_put]
-    h.n_put += 1
+    cdef Put* p = &h.block.put[h.block.n_put]
+    h.block.n_put += 1
     p.form = form
-    p.front = h.front + h.front_from
-    p.front_n = h.front_n - h.front_from
-    p.at = h.front_at
-    h.front_from = h.front_n
-    h.front_at = NULL
+    p.front = h.block.front + h.block.front_from
+    p.front_n = h.block.front_n - h.block.front_from
+    p.at = h.block.front_at
+    h.block.front_from = h.block.front_n
+    h.block.front_at = NULL
     return p
 
 
@@ -108,7 +108,7 @@ cdef void add_step(Encoder* e, FastPlan* h, int k, int n) noexcept nogil:
         p.prefix = t.prefix
         p.prefix_n = t.prefix_n
         p.mask = t.mask
-        put_values_of(p, h.value[k], h.sizes[k])
+        put_values_of(p, h.block.value[k], h.block.sizes[k])
         return
     add_constants(h, t.prefix, t.prefix_n)
     if t.way == WAY_SAME:
@@ -122,9 +122,9 @@ cdef void add_step(Encoder* e, FastPlan* h, int k, int n) noexcept nogil:
         leave_open(h, t.size)
     elif t.way == WAY_TABLE:
         leave_open(h, 4)
-        mark_place(h, &h.opened)
+        mark_place(h, &h.block.opened)
     else:
-        if h.front_n + wide - h.front_from > 32:
+        if h.block.front_n + wide - h.block.front_from > 32:
             add_put(h, PUT_FRONT)
         leave_open(h, wide)
         p = add_put(h, PUT_LONG if t.far else PUT_TEXT)
@@ -138,19 +138,19 @@ cdef void add_bodies(FastPlan* h, const uint8_t* data, int n) noexcept nogil:
     cdef Put* p
     head[0] = FRAME_END
     head[1] = FRAME_BODY
-    mark_place(h, &h.header_end)
-    if h.body_form == PUT_END:
+    mark_place(h, &h.block.header_end)
+    if h.block.body_form == PUT_END:
         add_front(h, head, 1)
         add_put(h, PUT_END)
         return
     add_front(h, head, 2)
     leave_open(h, 6)
-    store16(h.front + h.front_n - 6, h.channel[0])
-    p = add_put(h, h.body_form)
-    if h.body_form == PUT_BODY:
-        put_column(p, data, h.body_ends, n)
+    store16(h.block.front + h.block.front_n - 6, h.block.channel[0])
+    p = add_put(h, h.block.body_form)
+    if h.block.body_form == PUT_BODY:
+        put_column(p, data, h.block.body_ends, n)
     else:
-        put_values_of(p, h.body, h.body_n)
+        put_values_of(p, h.block.body, h.block.body_n)
 
 
 cdef void add_puts(Encoder* e, FastPlan* h, const Desc* d, int n) noexcept nogil:
@@ -158,13 +158,13 @@ cdef void add_puts(Encoder* e, FastPlan* h, const Desc* d, int n) noexcept nogil
     cdef uint8_t[22] head
     cdef int k
     begin_puts(h)
-    mark_place(h, &h.start)
+    mark_place(h, &h.block.start)
     add_constants(h, h.head, h.head_n)
-    store16(h.front + 1, h.channel[0])
+    store16(h.block.front + 1, h.block.channel[0])
     for k in range(h.n_arguments):
         add_step(e, h, k, n)
     add_constants(h, h.tail, h.tail_n)
-    mark_place(h, &h.method_end)
+    mark_place(h, &h.block.method_end)
     memset(head, 0, 22)
     head[0] = FRAME_END
     if not d.has_content:
@@ -172,19 +172,19 @@ cdef void add_puts(Encoder* e, FastPlan* h, const Desc* d, int n) noexcept nogil
         add_put(h, PUT_END)
         return
     head[1] = FRAME_HEADER
-    store16(head + 2, h.channel[0])
+    store16(head + 2, h.block.channel[0])
     store16(head + 8, d.class_id)
-    store16(head + 20, h.flags_same)
+    store16(head + 20, h.block.flags_same)
     add_front(h, head, 22)
-    h.opened.at = NULL
-    h.closed.at = NULL
+    h.block.opened.at = NULL
+    h.block.closed.at = NULL
     for k in range(h.n_arguments, h.n_steps):
-        if h.opened.at != NULL and h.closed.at == NULL and h.step[k].part != PART_TABLE:
-            mark_place(h, &h.closed)
+        if h.block.opened.at != NULL and h.block.closed.at == NULL and h.step[k].part != PART_TABLE:
+            mark_place(h, &h.block.closed)
         add_step(e, h, k, n)
-    if h.opened.at != NULL and h.closed.at == NULL:
-        mark_place(h, &h.closed)
-    add_bodies(h, e.body.data if e.body != NULL else NULL, n)
+    if h.block.opened.at != NULL and h.block.closed.at == NULL:
+        mark_place(h, &h.block.closed)
+    add_bodies(h, e.sources.body.data if e.sources.body != NULL else NULL, n)
 
 
 # ---- what is left open ----
@@ -200,9 +200,10 @@ cdef void fill_numbers(const FastPlan* h, int n) noexcept nogil:
 
 cdef uint64_t fill_frames(FastPlan* h, const Desc* d, const uint8_t* data, const int32_t* ends, int n) noexcept nogil:
     """Sizes, and what varies besides: bytes of the largest method or header frame."""
-    cdef PutPlace method = h.method_end, content = h.header_end, opened = h.opened, closed = h.closed
-    cdef uint8_t** starts = h.start.at
-    cdef bint channels = h.channels_vary, flags = h.flags_vary
+    cdef PutPlace method = h.block.method_end, content = h.block.header_end
+    cdef PutPlace opened = h.block.opened, closed = h.block.closed
+    cdef uint8_t** starts = h.block.start.at
+    cdef bint channels = h.block.channels_vary, flags = h.block.flags_vary
     cdef uint8_t* start
     cdef uint8_t* header
     cdef uint8_t* table
@@ -216,7 +217,7 @@ cdef uint64_t fill_frames(FastPlan* h, const Desc* d, const uint8_t* data, const
         most = max(most, size)
         store32(start + 3, size - 8)
         if channels:
-            store16(start + 1, h.channel[i])
+            store16(start + 1, h.block.channel[i])
         if not d.has_content:
             continue
         end = content.at[i] + content.on
@@ -225,12 +226,12 @@ cdef uint64_t fill_frames(FastPlan* h, const Desc* d, const uint8_t* data, const
         store32(header + 4, size - 8)
         size = <uint32_t>(data + ends[i + 1] - end) - 1     # the body frame
         if channels:
-            store16(header + 2, h.channel[i])
+            store16(header + 2, h.block.channel[i])
             if size:
-                store16(end + 2, h.channel[i])
+                store16(end + 2, h.block.channel[i])
         store32(header + 16, size - 8 if size else 0)
         if flags:
-            store16(header + 20, h.flags[i] | h.flags_same)
+            store16(header + 20, h.block.flags[i] | h.block.flags_same)
         if opened.at != NULL:
             table = opened.at[i] + opened.on
             store32(table - 4, <uint32_t>(closed.at[i] + closed.on - table))
@@ -241,6 +242,6 @@ cdef bint some_open_nothing(const FastPlan* h, int n) noexcept nogil:
     """Whether a table has no entries in some row."""
     cdef int i
     for i in range(n):
-        if h.closed.at[i] + h.closed.on == h.opened.at[i] + h.opened.on:
+        if h.block.closed.at[i] + h.block.closed.on == h.block.opened.at[i] + h.block.opened.on:
             return True
     return False

@@ -1,0 +1,182 @@
+"""Bars for the core: fields of structs, arguments of constructors, lines of functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.layers.core_sizes import CONSTRUCTOR, Size, sizes
+
+MOST_FIELDS = 30
+MOST_LINES = 100
+MOST_ARGUMENTS = 8
+
+SIZES = sizes()
+
+#: Constructors that users call by keyword: the options are the interface.
+PUBLIC = {
+    "v1/message.pxi": "Message has a section for each argument",
+    "v1/assemble.pxi": "options of MessageDecoder",
+    "protocol/messages.pxi": "options of MessageDecoder",
+}
+
+EXAMPLES = {
+    "room/a.pxd": """
+cdef struct Pair:
+    int first, second       # both
+    const uint8_t** found[3]
+cdef class Box:
+    cdef dict a
+    cdef readonly int b, c
+    cdef int method(self, int a)
+cdef int make_pair(int a,
+                   int b=f(1, 2), *) except -1
+""",
+    "room/a.pxi": '''
+cdef extern from *:
+    """
+    static int hidden(int a) {
+        return 1;
+    }
+    """
+    int hidden(int a)
+
+cdef class Box:
+    cdef dict inner
+
+    def __cinit__(self, int a,
+                  *, b=(1, 2), **more):
+        """Text."""
+        self.inner = {}
+
+        # the end
+
+cdef inline int three() noexcept nogil:
+    # why
+    return 3
+''',
+    "room/a.h": """
+typedef struct {
+    int a, b; /* c */
+    uint8_t d[2];
+} Triple;
+#define LONG(x) \\
+    do { } while (0)
+static inline int four(const uint8_t *p,
+                       size_t n) {
+    return 4;
+}
+static int one(void) { return 1; }
+""",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "room").mkdir()
+    for name, text in EXAMPLES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_what_is_measured(folder: Path) -> None:
+    measured = {(size.kind, size.name, size.place, size.count) for size in sizes(folder)}
+    assert measured == {
+        ("fields", "Pair", "room/a.pxd:2", 3),
+        ("fields", "Box", "room/a.pxd:5", 3),
+        ("arguments", "method", "room/a.pxd:8", 1),
+        ("arguments", "make_pair", "room/a.pxd:9", 2),
+        ("fields", "Box", "room/a.pxi:10", 1),
+        ("arguments", "__cinit__", "room/a.pxi:13", 3),
+        ("lines", "__cinit__", "room/a.pxi:13", 4),
+        ("arguments", "three", "room/a.pxi:20", 0),
+        ("lines", "three", "room/a.pxi:20", 3),
+        ("fields", "Triple", "room/a.h:2", 3),
+        ("lines", "four", "room/a.h:8", 4),
+        ("arguments", "four", "room/a.h:8", 2),
+        ("lines", "one", "room/a.h:12", 1),
+        ("arguments", "one", "room/a.h:12", 0),
+    }
+
+
+#: What is still too large: this list only becomes shorter.
+TOO_LARGE = {
+    "columns/request.pxi: make_request",
+    "columns/v1_fast.pxi: fast_v1_fields",
+    "columns/v1_fast.pxi: fast_v1_map",
+    "columns/decode.pxi: fill_columns",
+    "objects/message_meta.h: class_make",
+    "objects/message_class.pxi: new_class",
+    "objects/message_class.pxd: new_class",
+    "dropins/profile.pxi: __cinit__",
+    "dropins/pyamqp.pxi: __cinit__",
+    "dropins/pamqp.pxi: __cinit__",
+    "dropins/pika.pxi: __cinit__",
+    "dropins_v1/azure_read.pxi: __cinit__",
+    "capture/reader.pxi: __cinit__",
+    "capture/batch.pxi: make_batch",
+    "capture/batch.pxi: make_chosen_batch",
+}
+
+
+def file_and_name(size: Size) -> str:
+    return f"{size.place.partition(':')[0]}: {size.name}"
+
+
+def too_large(kind: str, most: int, sizes: list[Size] = SIZES) -> list[str]:
+    return [
+        f"{size.place}: {size.name} has {size.count} {kind}, {most} at most"
+        for size in sizes
+        if size.kind == kind and size.count > most and file_and_name(size) not in TOO_LARGE
+    ]
+
+
+def test_exceptions_are_needed() -> None:
+    large = {
+        file_and_name(size)
+        for sizes, kind, most in (
+            (SIZES, "lines", MOST_LINES),
+            (constructors(), "arguments", MOST_ARGUMENTS),
+        )
+        for size in sizes
+        if size.kind == kind and size.count > most
+    }
+    assert large == TOO_LARGE
+
+
+def constructors() -> list[Size]:
+    return [
+        size
+        for size in SIZES
+        if CONSTRUCTOR.fullmatch(size.name)
+        and not (size.name == "__init__" and size.place.partition(":")[0] in PUBLIC)
+    ]
+
+
+def test_there_is_much_to_measure() -> None:
+    names = {size.name for size in SIZES}
+    assert {"Sink", "Reading", "class_make", "v1_content", "key_mark"} <= names
+    assert len(SIZES) > 4000
+
+
+def test_fields() -> None:
+    assert too_large("fields", MOST_FIELDS) == []
+
+
+def test_lines_of_functions() -> None:
+    assert too_large("lines", MOST_LINES) == []
+
+
+def test_arguments_of_constructors() -> None:
+    assert too_large("arguments", MOST_ARGUMENTS, constructors()) == []
+
+
+def test_public_constructors_are_there() -> None:
+    """Each exception is needed."""
+    large = {
+        size.place.partition(":")[0]
+        for size in SIZES
+        if size.name == "__init__" and size.kind == "arguments" and size.count > MOST_ARGUMENTS
+    }
+    assert large == set(PUBLIC)
