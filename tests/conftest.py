@@ -51,6 +51,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items.sort(key=lambda item: -costs.get(item.path, 0))
 
 
+@pytest.fixture(params=["arrow", "pandas"])
+def way(request, monkeypatch):
+    """Column functions as Spark 4.1 and later evaluate them, and as older ones do."""
+    if request.param == "pandas":
+        from amqpcodec.spark.functions import encoding, structs
+
+        monkeypatch.setattr(structs, "arrow_udf", None)
+        monkeypatch.setattr(encoding, "arrow_udf", None)
+
+
 @pytest.fixture(scope="session")
 def spark():
     """A session on two threads, or a skip where PySpark or Java is missing."""

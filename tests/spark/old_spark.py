@@ -32,9 +32,66 @@ def streamed(spark, path) -> int:
         return spark.read.parquet(f"{place}/out").count()
 
 
+def column_functions(spark, publish: bytes, ack: bytes) -> None:
+    """from_amqp, to_amqp and schema_of_amqp, in Python and in SQL."""
+    from pyspark.sql import functions as sf
+
+    values = [(1, ack), (2, b"bad"), (3, None), (4, b""), (5, publish)]
+    frames = spark.createDataFrame(values, "id long, frame binary").repartition(1)
+    schema = "method string, `basic.ack.delivery_tag` long, error string"
+    rows = {
+        r.id: r.v for r in frames.select("id", amqp.from_amqp("frame", schema).alias("v")).collect()
+    }
+    assert tuple(rows[1]) == ("basic.ack", 2**63 - 1, None)
+    assert rows[2].error.startswith("the stream ended inside a frame")
+    assert rows[3] is None
+    assert rows[4] is None
+    assert rows[5].error == "3 frames in one value: only the first is here"
+
+    several = "array<struct<method string, exchange string, body binary>>"
+    messages = amqp.from_amqp("frame", several, {"level": "message"}).alias("v")
+    lists = {r.id: r.v for r in frames.select("id", messages).collect()}
+    assert lists[3] is None
+    assert lists[4] == []
+    assert [tuple(message) for message in lists[5]] == [("basic.publish", "e", b"body")]
+
+    whole = "array<struct<method string, exchange string, properties struct<message_id string, "
+    whole += "headers string>, body binary>>"
+    again = frames.where("id = 5").select(
+        sf.explode(amqp.from_amqp("frame", whole, {"level": "message"})).alias("v")
+    )
+    assert bytes(again.select(amqp.to_amqp("v")).collect()[0][0]) == publish
+    assert again.select(amqp.to_amqp("v")).columns == ["to_amqp(v)"]
+    unknown = spark.createDataFrame([("\ufffd",), ("e",)], "exchange string")
+    sent = [r[0] for r in unknown.select(amqp.to_amqp(sf.struct("exchange"))).collect()]
+    assert sent[0] is None or bytes(sent[0]).count("\ufffd".encode()) == 1
+    assert sent[1] is not None
+
+    frames.createOrReplaceTempView("frames")
+    amqp.register(spark, functions={"heads": "channel int, method string"})
+    [row] = spark.sql(
+        "SELECT from_amqp(frame, 'method string', map('mode', 'FAILFAST')).method AS method, "
+        "heads(frame) AS heads, schema_of_amqp(frame) AS schema, "
+        "to_amqp(named_struct('exchange', 'e', 'body', frame)) AS sent FROM frames WHERE id = 1"
+    ).collect()
+    assert (row.method, tuple(row.heads)) == ("basic.ack", (1, "basic.ack"))
+    assert row.schema.startswith("struct<offset: bigint, frame_type: string"), row.schema
+    assert ack in bytes(row.sent)
+    for column in (amqp.from_amqp(sf.hex("frame")), amqp.to_amqp("id")):
+        assert refusal(frames.select(column).collect) == "AnalysisException"
+
+
+def refusal(call) -> str:
+    """The name of the exception that a call ends with."""
+    try:
+        call()
+    except Exception as problem:
+        return type(problem).__name__
+    return "none"
+
+
 def main() -> None:
     import pyarrow as pa
-    from pyspark.sql import functions as sf
 
     version = tuple(map(int, pyspark.__version__.split(".")[:2]))
     spark = local_session("old")
@@ -82,29 +139,16 @@ def main() -> None:
     assert amqp.index_captures(spark, plain, range_options).collect()[0].ranges > 3
     assert amqp.read_captures(spark, plain, range_options).count() == from_values.count()
 
-    refused = []
-    for name, call in (
-        ("register", lambda: amqp.register(spark)),
-        ("capture_stats", lambda: amqp.capture_stats(spark, str(path)).collect()),
-        ("from_amqp", lambda: frames.select(amqp.from_amqp("frame")).collect()),
-        ("to_amqp", lambda: frames.select(amqp.to_amqp(sf.struct("frame"))).collect()),
-    ):
-        try:
-            call()
-        except NotImplementedError as problem:
-            refused.append(name if "or later is needed" in str(problem) else f"{name}: {problem}")
-        except Exception:
-            assert name == "to_amqp", name  # frame is no column of a message
-    assert refused == {
-        (3, 5): ["register", "capture_stats", "from_amqp", "to_amqp"],
-        (4, 0): ["from_amqp", "to_amqp"],
-    }.get(version, []), refused
+    column_functions(spark, publish, wire.encode(1, wire.Basic.Ack(2**63 - 1)))
+
+    statistics = refusal(lambda: amqp.capture_stats(spark, str(path)).collect())
+    assert statistics == ("NotImplementedError" if version < (4, 0) else "none")
     if version >= (4, 0):
         read = spark.read.format("amqp_capture").load(str(path))
         assert read.count() == from_values.count()
         assert streamed(spark, path) == from_values.count()
     spark.stop()
-    print("Spark", pyspark.__version__, "refuses", refused)
+    print("Spark", pyspark.__version__, "capture_stats ends with", statistics)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def test_what_cannot_be_meant_is_refused_at_once(spark):
         amqp.to_amqp("body", options={"frameMax": "x"})
 
 
-def test_to_amqp(spark):
+def test_to_amqp(way, spark):
     frames = spark.createDataFrame(MESSAGES)
     message = sf.struct("routing_key", "mandatory", "properties", "body")
     maybe = sf.when(sf.col("id") != 1, message)
@@ -132,7 +132,7 @@ def test_to_amqp(spark):
         strict.collect()
 
 
-def test_to_amqp_is_evaluated_once(spark):
+def test_to_amqp_is_evaluated_once(way, spark):
     octets = spark.createDataFrame(MESSAGES).select(
         "id", amqp.to_amqp("routing_key", "body").alias("f")
     )
@@ -180,7 +180,7 @@ def test_pieces(monkeypatch):
     assert job.run(rows) == expected
 
 
-def test_messages_of_1_0(spark):
+def test_messages_of_1_0(way, spark):
     """Sections as structs, JSON text and maps; nulls of every kind; a bad row."""
     rows = pa.table(
         {

@@ -24,7 +24,7 @@ def grouped(values, fields=None):
 
 
 @pytest.mark.parametrize("partitions", [1, 4])
-def test_a_struct_a_frame(spark, partitions):
+def test_a_struct_a_frame(way, spark, partitions):
     values = [*recorded(), None, b"", b"\x01\x00", UNKNOWN]
     expected = grouped(values)
     assert all(len(rows) < 2 for rows in expected.values())
@@ -34,7 +34,7 @@ def test_a_struct_a_frame(spark, partitions):
 
 
 @pytest.mark.parametrize("large", ["false", "true"])
-def test_an_array_of_all_frames(spark, large):
+def test_an_array_of_all_frames(way, spark, large):
     values = [*ODD, *recorded()[:50], None, OPEN + BEAT]
     expected = grouped(values, ["method", "error", "frame"])
     schema = "array<struct<method string, error string, frame binary>>"
@@ -51,7 +51,7 @@ def test_an_array_of_all_frames(spark, large):
         assert row["f"] == (None if value is None else expected[row["id"]])
 
 
-def test_more_frames_than_a_struct_holds(spark):
+def test_more_frames_than_a_struct_holds(way, spark):
     schema = "method string, error string, _corrupt_record binary"
     frames = framed(spark, [OPEN, OPEN + BEAT, None, UNKNOWN + OPEN])
     structs = [r.f for r in frames.select(amqp.from_amqp("frame", schema).alias("f")).collect()]
@@ -66,14 +66,14 @@ def test_more_frames_than_a_struct_holds(spark):
         frames.limit(2).select(strict).collect()
 
 
-def test_corrupt_record_under_another_name(spark):
+def test_corrupt_record_under_another_name(way, spark):
     options = {"columnnameofcorruptrecord": "bad"}
     frames = framed(spark, [OPEN, UNKNOWN])
     structs = frames.select(amqp.from_amqp("frame", "bad string, channel int", options).alias("f"))
     assert [tuple(row.f) for row in structs.collect()] == [(None, 1), (UNKNOWN.hex(), 1)]
 
 
-def test_failfast(spark):
+def test_failfast(way, spark):
     frames = framed(spark, [OPEN, UNKNOWN])
     with pytest.raises(Exception, match=r"UnknownMethodError: partition \d, row \d: "):
         frames.select(amqp.from_amqp("frame", "channel int", {"mode": "FAILFAST"})).collect()
@@ -115,7 +115,7 @@ def evaluations(frames, function) -> int:
     return plan.count("ArrowEvalPython [")
 
 
-def test_evaluated_once(spark):
+def test_evaluated_once(way, spark):
     frames = framed(spark, [OPEN, BEAT])
     assert evaluations(frames, amqp.from_amqp("frame", "channel int, method string")) == 1
     # What it would be otherwise, which is why it is marked.
@@ -125,7 +125,7 @@ def test_evaluated_once(spark):
 
 
 @pytest.mark.parametrize("value", [OPEN, BODY, UNKNOWN, OPEN + BEAT + BODY, recorded()[40]])
-def test_schema_takes_all_that_is_there(spark, value):
+def test_schema_takes_all_that_is_there(way, spark, value):
     [row] = spark.range(1).select(amqp.schema_of_amqp(value).alias("s")).collect()
     [value_row] = rows_of(framed(spark, [value]).select(amqp.from_amqp("frame", row.s).alias("f")))
     rows = value_row["f"] if isinstance(value_row["f"], list) else [value_row["f"]]
@@ -145,7 +145,7 @@ def test_schema_takes_all_that_is_there(spark, value):
                 assert item == expected_row[name]
 
 
-def test_schema_of_nothing(spark):
+def test_schema_of_nothing(way, spark):
     schemas = framed(spark, [None, b""]).select(amqp.schema_of_amqp("frame").alias("s"))
     assert [row.s for row in schemas.collect()] == [None, None]
 

@@ -13,7 +13,9 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from ... import batch
 from ..planning.columns import arrow_schema
 from ..planning.options import Options, mode_of
-from .structs import _udf
+from ..planning.versions import arrow_udf
+from .by_pandas import PandasFunction, read_json, text_of_struct
+from .structs import _udf, name_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -154,6 +156,9 @@ def to_amqp(
         options: ``mode`` ("PERMISSIVE": null where a row cannot be encoded, or "FAILFAST"),
             ``protocol`` and ``frameMax``. Names in any case.
 
+    Before Spark 4.1 rows pass as JSON text: ``encode`` is several times as fast there, and a text
+    with U+FFFD, which stands for bytes that are no UTF-8, too, cannot be encoded.
+
     Raises:
         ValueError: an option is not known.
     """
@@ -173,7 +178,25 @@ def to_amqp_udf(options: Mapping[str, Any] | None = None) -> Any:
     )
     _check(StructType([]), job.protocol, job.frame_max)
 
+    if arrow_udf is None:
+        return _ByText(job)
+
     def to_amqp(messages: pa.Array) -> pa.Array:
         return job.run(messages)[0]
 
     return _udf(to_amqp, BinaryType())
+
+
+class _ByText:
+    """to_amqp where a function gets no struct that it could trust: before Spark 4.1."""
+
+    def __init__(self, job: _Job) -> None:
+        def to_amqp(texts: pa.Array, types: pa.Array) -> pa.Array:
+            return job.run(read_json(texts, types, strict=job.mode == "FAILFAST"))[0]
+
+        self._function = PandasFunction(to_amqp, BinaryType())
+
+    def __call__(self, struct: str | Column) -> Column:
+        """The bytes of a struct column."""
+        column = sf.col(struct) if isinstance(struct, str) else struct
+        return self._function(*text_of_struct(column)).alias(f"to_amqp({name_of(column)})")

@@ -1,4 +1,4 @@
-"""``from_amqp`` and ``schema_of_amqp`` in SQL, where their arguments say what they give.
+"""``from_amqp``, ``schema_of_amqp`` and ``to_amqp`` in SQL.
 
 A Python function that is registered has one type. from_json's depends on its arguments, since the
 analyzer asks a builder for it; here the builder is Python's, called back through Py4J.
@@ -9,18 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..planning.versions import of_ddl
+from pyspark.sql import Column
+
+from ..planning.versions import DATA_SOURCES, arrow_udf, of_ddl
+from .encoding import to_amqp_udf
 from .frames import check_binary
 from .structs import from_amqp_udf, schema_of_amqp, schema_of_amqp_udf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import DataType
 
 __all__ = ["register_builders"]
 
 
-def register_builders(spark: SparkSession) -> bool:
+def register_builders(spark: SparkSession, functions: Mapping[str, str | DataType]) -> bool:
     """Make ``from_amqp(col[, schema[, options]])`` and ``schema_of_amqp(col[, options])`` known.
+
+    Before Spark 4.1, where a function is an expression of several, also ``to_amqp(struct)`` and
+    ``functions``, the names of which stand for from_amqp with a schema.
 
     False: the analyzer is out of reach, as it is for a client of Spark Connect, and for programs on
     clusters that let Python call few classes of the JVM.
@@ -35,7 +42,11 @@ def register_builders(spark: SparkSession) -> bool:
     try:
         start(gateway)
         registry = spark._jsparkSession.sessionState().functionRegistry()
-        for name, most, build in _FUNCTIONS:
+        builds = list(_FUNCTIONS)
+        if arrow_udf is None:
+            builds.append(("to_amqp", 1, _to_amqp))
+            builds += [(name, 1, _of_schema(schema)) for name, schema in functions.items()]
+        for name, most, build in builds:
             builder = _Builder(name, most, build, gateway.jvm)
             registry.createOrReplaceTempFunction(name, builder, "python_udf")
     except Py4JError:
@@ -63,8 +74,6 @@ class _Builder:
     def _built(self, children: Any) -> Any:
         if not 1 <= children.size() <= self.most:
             raise ValueError(f"{self.name} takes 1 to {self.most} arguments, not {children.size()}")
-        first = children.head()
-        check_binary(of_ddl(first.dataType().sql()), first.sql())
         arguments = [children.apply(number) for number in range(1, children.size())]
         return self.build(self.constants, children.take(1), *arguments)
 
@@ -74,20 +83,41 @@ class _Builder:
         implements = ("scala.Function1",)
 
 
+def _check_binary(col: Any) -> None:
+    first = col.head()
+    check_binary(of_ddl(first.dataType().sql()), first.sql())
+
+
 def _from_amqp(constants: _Constants, col: Any, schema: Any = None, options: Any = None) -> Any:
+    _check_binary(col)
     text = None if schema is None else constants.value(schema)
     if schema is not None and not isinstance(text, str):
         raise ValueError(f"the schema of from_amqp is text, not {text!r}")
-    return _call(from_amqp_udf(text, options and constants.map(options)), col)
+    return constants.call(from_amqp_udf(text, options and constants.map(options)), col)
+
+
+def _of_schema(schema: str | DataType) -> Callable[..., Any]:
+    function = from_amqp_udf(schema)
+
+    def build(constants: _Constants, col: Any) -> Any:
+        _check_binary(col)
+        return constants.call(function, col)
+
+    return build
+
+
+def _to_amqp(constants: _Constants, struct: Any) -> Any:
+    return constants.call(to_amqp_udf(), struct)
 
 
 def _schema_of_amqp(constants: _Constants, col: Any, options: Any = None) -> Any:
+    _check_binary(col)
     option_values = options and constants.map(options)
     if col.head().foldable():
         value = constants.value(col.head())
         if isinstance(value, bytes):
             return constants.literal(vars(schema_of_amqp(value, option_values))["_amqp_schema"])
-    return _call(schema_of_amqp_udf(option_values), col)
+    return constants.call(schema_of_amqp_udf(option_values), col)
 
 
 #: Name in SQL, how many arguments it takes, and what makes the expression.
@@ -97,15 +127,12 @@ _FUNCTIONS: tuple[tuple[str, int, Callable[..., Any]], ...] = (
 )
 
 
-def _call(function: Any, col: Any) -> Any:
-    return function._unwrapped._judf.builder(col)
-
-
 class _Constants:
-    """Reads arguments that must be the same for all rows."""
+    """Reads arguments that must be the same for all rows, and makes expressions."""
 
     def __init__(self, name: str, jvm: Any) -> None:
         self.name = name
+        self.sql = jvm.org.apache.spark.sql
         self.expressions = jvm.org.apache.spark.sql.catalyst.expressions
         self.string = jvm.org.apache.spark.sql.types.DataTypes.StringType
 
@@ -127,6 +154,19 @@ class _Constants:
             pair = pairs.next()
             entries[str(pair._1())] = str(pair._2())
         return entries
+
+    def call(self, function: Any, arguments: Any) -> Any:
+        """The expression of a function of an expression."""
+        if arrow_udf is not None:
+            return function._unwrapped._judf.builder(arguments)
+        argument = arguments.head()
+        name = f"{self.name}({argument.sql()})"
+        if DATA_SOURCES:  # 4.0: columns are nodes, and expressions are made of them
+            column = self.sql.classic.ExpressionUtils.column(argument)
+            node = function(Column(column)).alias(name)._jc.node()
+            converter = getattr(self.sql.classic, "ColumnNodeToExpressionConverter$")
+            return getattr(converter, "MODULE$").apply(node)
+        return function(Column(self.sql.Column(argument))).alias(name)._jc.expr()
 
     def literal(self, text: str) -> Any:
         """A text as an expression."""

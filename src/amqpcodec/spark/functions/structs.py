@@ -17,6 +17,7 @@ from pyspark.sql.types import ArrayType, DataType, StringType, StructType
 from ..planning.columns import Plan, arrow_schema, conform, parse_schema, spark_type
 from ..planning.options import CORRUPT, Options, mode_of
 from ..planning.versions import arrow_udf
+from .by_pandas import PandasFunction
 from .frames import check_binary, decode_column, plan_of_batch
 from .pieces import row_of_task
 
@@ -72,9 +73,13 @@ def _of_binary(function: Any, col: str | Column) -> Column:
     """
     column = sf.col(col) if isinstance(col, str) else col
     checked = sf.when(sf.typeof(sf.bitmap_count(column)).isNotNull(), column)
-    name = str(column).removeprefix("Column<'").removesuffix("'>")
-    result: Column = function(checked).alias(f"{function.__name__}({name})")
+    result: Column = function(checked).alias(f"{function.__name__}({name_of(column)})")
     return result
+
+
+def name_of(column: Column) -> str:
+    """What Spark calls a column."""
+    return str(column).removeprefix("Column<'").removesuffix("'>")
 
 
 def _literal(schema: Column) -> str:
@@ -111,7 +116,9 @@ def from_amqp_udf(
     return _udf(from_amqp, job.type)
 
 
-def _udf(function: Callable[[pa.Array], pa.Array], returns: DataType) -> Any:
+def _udf(function: Callable[..., pa.Array], returns: DataType) -> Any:
+    if arrow_udf is None:
+        return PandasFunction(function, returns)
     # Marked so that Spark does not run it again for each use of its result.
     return arrow_udf(function, returns).asNondeterministic()
 

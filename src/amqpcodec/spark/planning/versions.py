@@ -7,10 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyspark
+from pyspark.sql.pandas import functions as _functions
 from pyspark.sql.pandas import types as _types
 from pyspark.sql.types import DataType
 
 __all__ = [
+    "DATA_SOURCES",
     "DataSource",
     "DataSourceReader",
     "DataSourceStreamReader",
@@ -33,8 +35,8 @@ def missing(what: str, since: str) -> NotImplementedError:
     """The error for what this version of Spark does not have."""
     return NotImplementedError(
         f"Spark {since} or later is needed for {what}, and this is {pyspark.__version__}; "
-        "decode, encode, read_captures, index_captures, decode_captures, read_traces and "
-        "decode_traces work with Spark 3.5"
+        "decode, encode, from_amqp, to_amqp, schema_of_amqp, read_captures, index_captures, "
+        "decode_captures, read_traces and decode_traces work with Spark 3.5"
     )
 
 
@@ -46,10 +48,10 @@ try:
         InputPartition,
     )
 
-    _SOURCES = True
+    DATA_SOURCES = True
 except ImportError:  # before 4.0
     DataSource = DataSourceReader = InputPartition = object  # type: ignore[assignment, misc]
-    _SOURCES = False
+    DATA_SOURCES = False
 
     class DataSourceStreamReader:  # type: ignore[no-redef]
         """Nobody asks."""
@@ -72,7 +74,7 @@ except ImportError:  # before 4.2, which asks a source for all that is there
 
 def needs_sources(what: str) -> None:
     """NotImplementedError where Spark takes no data sources of Python's."""
-    if not _SOURCES:
+    if not DATA_SOURCES:
         raise missing(what, "4.0")
 
 
@@ -118,15 +120,5 @@ def of_ddl(text: str) -> DataType:
     return data_type
 
 
-def arrow_udf(function: Any, returns: DataType) -> Any:
-    """A column function over Arrow arrays.
-
-    Raises:
-        NotImplementedError: before Spark 4.1.
-    """
-    try:
-        from pyspark.sql.pandas.functions import arrow_udf as make
-    except ImportError:
-        raise missing("from_amqp, schema_of_amqp and to_amqp", "4.1") from None
-    factory: Any = make
-    return factory(function, returns)
+arrow_udf: Any = getattr(_functions, "arrow_udf", None)
+"""Makes a column function over Arrow arrays; None before Spark 4.1."""

@@ -6,12 +6,13 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import pyspark
 from pyspark.sql.types import DataType
 
 from ..functions.encoding import to_amqp_udf
 from ..functions.sql import register_builders
 from ..functions.structs import from_amqp_udf, schema_of_amqp_udf
-from ..planning.versions import needs_sources
+from ..planning.versions import DATA_SOURCES, arrow_udf, missing
 from .data_source import AmqpCapture
 
 if TYPE_CHECKING:
@@ -36,22 +37,31 @@ def register(spark: SparkSession, functions: Mapping[str, str | DataType] | None
         functions: name in SQL → schema, as from_amqp takes it: ``{"amqp_heads": "channel int,
             method string"}`` makes ``SELECT amqp_heads(frame)`` possible.
 
+    Before Spark 4.0, which has no data sources of Python's, there are the functions alone; on a
+    Spark Connect before 4.1 the format alone. Both are warned of.
+
     Raises:
-        NotImplementedError: before Spark 4.0, which has no data sources of Python's; with functions
-            before 4.1. With 4.0 there is the format alone, which is warned of.
+        NotImplementedError: functions, on a Spark Connect before 4.1.
     """
-    needs_sources("register")
-    spark.dataSource.register(AmqpCapture)
-    try:
-        from_sql = from_amqp_udf()
-    except NotImplementedError as problem:
-        if functions:
-            raise
-        _log.warning("only the format amqp_capture is there: %s", problem)
+    if DATA_SOURCES:
+        spark.dataSource.register(AmqpCapture)
+    else:
+        _log.warning(
+            "Spark %s has no formats of Python's, as 4.0 has: read_captures reads captures, and "
+            "the functions are there",
+            pyspark.__version__,
+        )
+    of_schema = dict(functions or {})
+    known = register_builders(spark, of_schema)
+    if arrow_udf is None:
+        if not known and of_schema:
+            raise missing("names of functions in SQL where no analyzer is in reach", "4.1")
+        if not known:
+            _log.warning("SQL has no functions of amqpcodec here: Spark 4.1 or later is needed")
         return
-    if not register_builders(spark):
-        spark.udf.register("from_amqp", from_sql)
+    if not known:
+        spark.udf.register("from_amqp", from_amqp_udf())
         spark.udf.register("schema_of_amqp", schema_of_amqp_udf())
     spark.udf.register("to_amqp", to_amqp_udf())
-    for name, schema in dict(functions or {}).items():
+    for name, schema in of_schema.items():
         spark.udf.register(name, from_amqp_udf(schema))
