@@ -62,6 +62,76 @@ cdef int add_protocol(ProtocolPlan* to, object core, Request request) except -1:
     return 0
 
 
+cdef void set_columns(Sink* s, Request request, Table* t):
+    """Which columns are asked for."""
+    cdef int i
+    s.table = t
+    s.columns.sizes = request.sizes
+    for i in range(N_COLUMNS):
+        if t.column[i].asked:
+            s.asked[i] = &t.column[i]
+            if BLOCK_WRITERS[i] != NULL:
+                s.columns.written[s.columns.n_written] = <uint8_t>i
+                s.columns.n_written += 1
+    s.columns.picks = request.picks
+    s.columns.wants = request.wants
+    s.columns.wanted = request.wanted
+    s.columns.n_wanted = request.n_wanted
+    s.columns.any_property = request.any_property
+
+
+cdef void set_input(Sink* s, const Values* values, bint borrow, bint views) noexcept nogil:
+    cdef SinkInput* to = &s.input
+    to.borrow = borrow
+    to.total = values.last - (value_end(values, 0) if values.n else 0)
+    to.end = values.data + values.last
+    if to.total > COPY_SLACK:
+        to.v1_end = to.end - COPY_SLACK
+        if s.options.fast:
+            to.fast_end = to.v1_end
+    if borrow and views:
+        s.table.base = to.end - to.total
+        s.table.base_n = to.total
+
+
+cdef int set_messages(Sink* s, Request request, bint has_links) except -1:
+    """What messages are put together with. has_links: frames of AMQP 1.0 may come."""
+    s.assembly = assembly_new()
+    if s.assembly == NULL:
+        raise MemoryError
+    if has_links:
+        s.links = v1_links_new()
+        if s.links == NULL:
+            raise MemoryError
+    s.sections.own_columns = request.plan.v1 != NULL
+    if s.sections.own_columns:
+        s.sections.mask = v1_wanted_sections(s)
+    # Runs write no text of their own: JSON and columns of several frames are not for them.
+    s.options.runs = s.options.fast and s.table.base != NULL and not request.texts
+    if s.options.runs and s.asked[COL_METHOD] != NULL:
+        s.columns.names = <uint8_t*>calloc(<size_t>max(request.plan.count, 1), 16)
+        if s.columns.names == NULL:
+            raise MemoryError
+    return 0
+
+
+cdef int raise_status(const Sink* s, int status, Request request, list progress) except -1:
+    """What a decode that ended early raises."""
+    if status == FAILED:
+        error = fault_error(&s.fault) if s.protocol.v1 == NULL else v1_fault_error(&s.fault)
+        error.row = s.fault_row
+        error.args = (f"row {s.fault_row}: {error.args[0]}",)
+        raise error
+    if status == COLUMN_FULL:
+        raise ValueError(f"a column would hold more than {s.table.limit} bytes, which its int32 offsets "
+                         f"do not reach: {request.names[s.table.full]}; decode the input in pieces")
+    if status == STOPPED:
+        raise progress[1]
+    if status == BAD_OFFSETS:
+        raise ValueError("the offsets of the Arrow array go backward")
+    raise MemoryError
+
+
 cdef int fill_columns(object protocol, Request request, Columns out, Values* values, int mode,
                       uintptr_t reading, bint borrow=False, tuple others=(), list held=None,
                       list progress=None) except -1:
@@ -81,17 +151,9 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
     if values.data == NULL:
         values.data = &NO_BYTES
     try:
-        s.table = t
-        s.columns.sizes = request.sizes
-        for i in range(N_COLUMNS):
-            if t.column[i].asked:
-                s.asked[i] = &t.column[i]
-                if BLOCK_WRITERS[i] != NULL:
-                    s.columns.written[s.columns.n_written] = <uint8_t>i
-                    s.columns.n_written += 1
+        set_columns(s, request, t)
         s.options.check = mode != PERMISSIVE or s.asked[COL_ERROR] != NULL or s.asked[COL_ERROR_OFFSET] != NULL
         s.options.fast = request.plan.v1 == NULL and (<Protocol?>protocol).fast
-        s.input.borrow = borrow
         s.options.mode = mode
         s.options.reading = reading
         s.options.shapes = SHAPES[reading & MODE_LETTER]
@@ -99,24 +161,11 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         for i in range(<int>len(others)):
             add_protocol(&s.protocol_plan[i + 1], others[i], related_request(request, others[i]))
         select_protocol(s, 0)
-        s.columns.picks = request.picks
-        s.columns.wants = request.wants
-        s.columns.wanted = request.wanted
-        s.columns.n_wanted = request.n_wanted
-        s.columns.any_property = request.any_property
         s.c.fault = &s.fault
-        s.input.total = values.last - (value_end(values, 0) if values.n else 0)
-        s.input.end = values.data + values.last
+        set_input(s, values, borrow, request.views)
         if progress is not None:
             s.input.progress = <PyObject*>progress
             s.input.told = TOLD_EVERY
-        if s.options.fast and s.input.total > COPY_SLACK:
-            s.input.fast_end = s.input.end - COPY_SLACK
-        if s.input.total > COPY_SLACK:
-            s.input.v1_end = s.input.end - COPY_SLACK
-        if borrow and request.views:
-            t.base = s.input.end - s.input.total
-            t.base_n = s.input.total
         if s.columns.n_wanted:
             s.columns.found = <const uint8_t**>calloc(<size_t>s.columns.n_wanted, sizeof(uint8_t*))
             if s.columns.found == NULL:
@@ -126,42 +175,15 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
             if s.variants == NULL:
                 raise MemoryError
         if request.level == LEVEL_MESSAGE:
-            s.assembly = assembly_new()
-            if s.assembly == NULL:
-                raise MemoryError
-            if request.plan.v1 != NULL or others:
-                s.links = v1_links_new()
-                if s.links == NULL:
-                    raise MemoryError
-            s.sections.own_columns = request.plan.v1 != NULL
-            if s.sections.own_columns:
-                s.sections.mask = v1_wanted_sections(s)
-            # Runs write no text of their own: JSON and columns of several frames are not for them.
-            s.options.runs = s.options.fast and t.base != NULL and not request.texts
-            if s.options.runs and s.asked[COL_METHOD] != NULL:
-                s.columns.names = <uint8_t*>calloc(<size_t>max(request.plan.count, 1), 16)
-                if s.columns.names == NULL:
-                    raise MemoryError
+            set_messages(s, request, request.plan.v1 != NULL or len(others) > 0)
         if held is not None and s.links != NULL:
             begin_passing(s, held)
         with nogil:
             status = decode_values(s, values) if s.assembly == NULL else decode_messages(s, values)
             if status == 0:
                 note_sizes(s)
-        if status == FAILED:
-            error = fault_error(&s.fault) if s.protocol.v1 == NULL else v1_fault_error(&s.fault)
-            error.row = s.fault_row
-            error.args = (f"row {s.fault_row}: {error.args[0]}",)
-            raise error
-        if status == COLUMN_FULL:
-            raise ValueError(f"a column would hold more than {t.limit} bytes, which its int32 offsets "
-                             f"do not reach: {request.names[t.full]}; decode the input in pieces")
-        if status == STOPPED:
-            raise progress[1]
-        if status == BAD_OFFSETS:
-            raise ValueError("the offsets of the Arrow array go backward")
         if status < 0:
-            raise MemoryError
+            raise_status(s, status, request, progress)
         if held is not None:
             out.open_messages = take_open(s)
         if progress is not None and (s.input.total == 0 or s.input.told != s.input.total + TOLD_EVERY):

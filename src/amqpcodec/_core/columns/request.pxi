@@ -131,159 +131,245 @@ cdef tuple related_sources(FramePlan plan, str name, str format_):
         if (source[1] == W_TABLE if format_ in ("+s", "+m") else WIRE_FORMATS[source[1]] in fits)])
 
 
-cdef Request make_request(FramePlan plan, int level, object fields, bint views, int form,
-                          Request base=None):
-    cdef Request r = Request.__new__(Request)
-    cdef list out = []          # (name, format, children, number of the column) that goes out
-    cdef list picks = []        # (format, numbers of fields)
-    cdef list wants = []        # (type, format, bytes of the name)
-    cdef list formats
-    cdef bytes raw
-    cdef int i, k, n, at
+# ---- names ----
+
+@cython.final
+@cython.internal
+cdef class ParsedNames:
+    """What names of columns stand for, in order. The number of a header's column is below 0 until it is known
+    how many arguments there are: -1 for the first."""
+
+    cdef FramePlan plan
+    cdef int level
+    cdef int form               # of tables
+    cdef set tables             # numbers of the columns that hold tables, which then have that form
+    cdef dict below             # of each struct: its children as they go out
+    cdef dict nested            # "properties.message_id" -> (format, children, number of the column)
+    cdef list columns           # (name, format, children, number of the column)
+    cdef list arguments         # (format, numbers of the fields)
+    cdef list headers           # see wanted_header
+
+
+cdef ParsedNames parse_names(FramePlan plan, int level, object fields, int form, Request base):
+    """fields: names, or None for the columns that there are without. base: see make_request."""
+    cdef ParsedNames p = ParsedNames.__new__(ParsedNames)
+    cdef int i, first
+    p.plan = plan
+    p.level = level
+    p.form = form
     if base is not None:
-        tables = set([i for i in range(N_COLUMNS, base.picks) if base.form[i]])
+        p.tables = set([i for i in range(N_COLUMNS, base.picks) if base.form[i]])
     else:
-        tables = table_columns(plan) if form else ()
-    below = {}                  # of each struct: its children as they go out
-    nested = {}                 # "properties.message_id" -> (format, children, column)
-    r.structs = plan.structs
-    for name, at, k, children in plan.structs:
-        below[name] = tuple([(child[0], *FORM_SCHEMAS[form]) if k + i in tables else (child[0], child[1], ())
-                             for i, child in enumerate(children)])
+        p.tables = table_columns(plan) if form else set()
+    p.below = {}
+    p.nested = {}
+    p.columns = []
+    p.arguments = []
+    p.headers = []
+    for name, _, first, children in plan.structs:
+        p.below[name] = tuple([
+            (child[0], *FORM_SCHEMAS[form]) if first + i in p.tables else (child[0], child[1], ())
+            for i, child in enumerate(children)])
         if name not in plan.not_at_level[level]:
-            for i, child in enumerate(below[name]):
-                nested[f"{name}.{child[0]}"] = (child[1], child[2], k + i)
-    r.plan = plan
-    r.related = {}
-    r.level = level
-    r.views = views
-    r.picks = plan.picks
-    if fields is None and level == LEVEL_FRAME:
-        wishes = [(name, format_) for name, format_, _ in plan.columns]
-    elif fields is None:
-        wishes = plan.message_columns
-    else:
-        wishes = [(name, None) for name in fields]
-    if base is not None:
-        plain = {view: format_ for format_, view in VIEW_FORMATS.items()}
-        wishes = [(name, plain.get(format_, format_)) for name, format_, _ in base.schema]
+            for i, child in enumerate(p.below[name]):
+                p.nested[f"{name}.{child[0]}"] = (child[1], child[2], first + i)
     seen = set()
-    for name, format_ in wishes:
+    for name, format_ in requested_names(plan, level, fields, base):
         if name in seen:
             raise ValueError(f"fields names {name!r} twice")
         seen.add(name)
-        if name in plan.fixed and name not in plan.not_at_level[level]:
-            k = plan.numbers[name]
-            if k in tables:
-                out.append((name, *FORM_SCHEMAS[form], k))
-            else:
-                out.append((name, plan.fixed[name], below.get(name, ()), k))
-        elif name in nested:
-            out.append((name, *nested[name]))
-        elif name.startswith(plan.wanted) and len(name) > len(plan.wanted) and (
-                plan.v1 == NULL or level == LEVEL_MESSAGE):
-            source = wanted_header(plan, name)
-            wants.append(source)
-            out.append((name, source[1], (), -<int>len(wants)))
+        parse_name(p, name, format_, base is not None)
+    return p
+
+
+cdef object requested_names(FramePlan plan, int level, object fields, Request base):
+    """(name, format that the column has to have or None)"""
+    if base is not None:
+        plain = {view: format_ for format_, view in VIEW_FORMATS.items()}
+        return [(name, plain.get(format_, format_)) for name, format_, _ in base.schema]
+    if fields is not None:
+        return [(name, None) for name in fields]
+    if level == LEVEL_FRAME:
+        return [(name, format_) for name, format_, _ in plan.columns]
+    return plan.message_columns
+
+
+cdef int parse_name(ParsedNames p, str name, object format_, bint related) except -1:
+    """related: of another protocol's columns, of which this one may have none."""
+    cdef FramePlan plan = p.plan
+    cdef int number
+    if name in plan.fixed and name not in plan.not_at_level[p.level]:
+        number = plan.numbers[name]
+        if number in p.tables:
+            p.columns.append((name, *FORM_SCHEMAS[p.form], number))
         else:
-            children = ()
-            if base is not None:
-                source = related_sources(plan, name, format_)
-                children = FORM_SCHEMAS[form][1] if format_ in ("+s", "+m") else ()
-            else:
-                source = argument_sources(plan, level, name, format_)
-                if form and source[1] and plan.v1 == NULL and all(
-                        [plan.field[<int>k].wire_type == W_TABLE for k in source[1]]):
-                    source = FORM_SCHEMAS[form][0], source[1]
-                    children = FORM_SCHEMAS[form][1]
-            out.append((name, source[0], children, r.picks + <int>len(picks)))
-            picks.append(source)
-    r.wants = r.picks + <int>len(picks)
-    r.made = r.wants + <int>len(wants)
+            p.columns.append((name, plan.fixed[name], p.below.get(name, ()), number))
+    elif name in p.nested:
+        p.columns.append((name, *p.nested[name]))
+    elif name.startswith(plan.wanted) and len(name) > len(plan.wanted) and (
+            plan.v1 == NULL or p.level == LEVEL_MESSAGE):
+        header = wanted_header(plan, name)
+        p.headers.append(header)
+        p.columns.append((name, header[1], (), -<int>len(p.headers)))
+    else:
+        parse_argument(p, name, format_, related)
+    return 0
+
+
+cdef int parse_argument(ParsedNames p, str name, object format_, bint related) except -1:
+    cdef FramePlan plan = p.plan
+    cdef int field
+    children = ()
+    if related:
+        source = related_sources(plan, name, format_)
+        children = FORM_SCHEMAS[p.form][1] if format_ in ("+s", "+m") else ()
+    else:
+        source = argument_sources(plan, p.level, name, format_)
+        if p.form and source[1] and plan.v1 == NULL and all(
+                [plan.field[<int>field].wire_type == W_TABLE for field in source[1]]):
+            source = FORM_SCHEMAS[p.form][0], source[1]
+            children = FORM_SCHEMAS[p.form][1]
+    p.columns.append((name, source[0], children, plan.picks + <int>len(p.arguments)))
+    p.arguments.append(source)
+    return 0
+
+
+# ---- the request that is built of them ----
+
+cdef Request make_request(FramePlan plan, int level, object fields, bint views, int form,
+                          Request base=None):
+    """base: the request whose columns are to be filled with this protocol's frames; fields are its names then."""
+    cdef ParsedNames names = parse_names(plan, level, fields, form, base)
+    cdef Request r = Request.__new__(Request)
+    cdef list formats           # of each column of the table
+    cdef int i
+    r.plan = plan
+    r.structs = plan.structs
+    r.related = {}
+    r.level = level
+    r.views = views
     r.tables = form
+    r.picks = plan.picks
+    r.wants = r.picks + <int>len(names.arguments)
+    r.made = r.wants + <int>len(names.headers)
     r.n = r.made
     if form == FORM_VARIANT:
-        r.n += 2 * (len(tables) + len(picks))
-    r.n_wanted = <int>len(wants)
-    out = [(name, format_, children, k if k >= 0 else r.wants - 1 - k) for name, format_, children, k in out]
+        r.n += 2 * (len(names.tables) + len(names.arguments))
     if r.n > 0x7FFF:
-        raise ValueError(f"{len(picks) + len(wants)} arguments and headers are too many")
-    r.n_out = <int>len(out)
-    r.schema = tuple([(name, format_, children) for name, format_, children, _ in out])
+        raise ValueError(f"{len(names.arguments) + len(names.headers)} arguments and headers are too many")
+    r.n_wanted = <int>len(names.headers)
+    r.n_out = <int>len(names.columns)
+    r.schema = tuple([(name, format_, children) for name, format_, children, _ in names.columns])
     if views:
         r.schema = as_views(r.schema)
-    n = sum([len(sources) for _, sources in picks])
-    r.arrow_type = <uint8_t*>calloc(<size_t>r.n, 1)
-    r.asked = <uint8_t*>calloc(<size_t>r.n, 1)
-    r.form = <uint8_t*>calloc(<size_t>r.n, 1)
-    r.sizes = <Atomic*>calloc(<size_t>r.n, sizeof(Atomic))
-    r.first = <int*>calloc(<size_t>r.n, sizeof(int))
+    allocate_request(r, sum([len(sources) for _, sources in names.arguments]))
+    formats = place_columns(r, names)
+    place_tables(r, formats)
+    for i in range(r.n):
+        r.arrow_type[i] = column_kind(VIEW_FORMATS.get(formats[i], formats[i]) if views else formats[i])
+    find_uses(r)
+    place_arguments(r, names.arguments)
+    place_headers(r, names.headers)
+    return r
+
+
+cdef int allocate_request(Request r, size_t n_targets) except -1:
+    """The arrays of a request whose numbers are set."""
+    cdef size_t n = <size_t>r.n
+    cdef size_t n_methods = <size_t>max(r.plan.count, 1)
+    r.arrow_type = <uint8_t*>calloc(n, 1)
+    r.asked = <uint8_t*>calloc(n, 1)
+    r.form = <uint8_t*>calloc(n, 1)
+    r.sizes = <Atomic*>calloc(n, sizeof(Atomic))
+    r.first = <int*>calloc(n, sizeof(int))
     r.order = <int*>calloc(<size_t>max(r.n_out, 1), sizeof(int))
-    r.targets = <uint16_t*>calloc(<size_t>max(plan.n_fields, 1), sizeof(uint16_t))
-    r.target = <Target*>calloc(<size_t>n + 1, sizeof(Target))
-    r.picked = <uint8_t*>calloc(<size_t>max(plan.count, 1), 1)
-    r.masks = <uint32_t*>calloc(<size_t>max(plan.count, 1), sizeof(uint32_t))
+    r.targets = <uint16_t*>calloc(<size_t>max(r.plan.n_fields, 1), sizeof(uint16_t))
+    r.target = <Target*>calloc(n_targets + 1, sizeof(Target))
+    r.picked = <uint8_t*>calloc(n_methods, 1)
+    r.masks = <uint32_t*>calloc(n_methods, sizeof(uint32_t))
     r.wanted = <Wanted*>calloc(<size_t>max(r.n_wanted, 1), sizeof(Wanted))
     if (r.arrow_type == NULL or r.sizes == NULL or r.asked == NULL or r.order == NULL or r.targets == NULL
             or r.target == NULL or r.picked == NULL or r.wanted == NULL or r.form == NULL or r.first == NULL
             or r.masks == NULL):
         raise MemoryError
-    formats = [None] * r.n
-    for k, _, _, format_, _, _, _ in NAMED_COLUMNS:
-        if k < N_COLUMNS or plan.v1 != NULL:
-            formats[k] = format_
+    return 0
+
+
+cdef list place_columns(Request r, ParsedNames names):
+    """Say which columns of the table go out, in which order; return the format of each in the table."""
+    cdef list formats = [None] * r.n
+    cdef int i, k, number, first
+    for number, _, _, format_, _, _, _ in NAMED_COLUMNS:
+        if number < N_COLUMNS or r.plan.v1 != NULL:
+            formats[number] = format_
     r.names = [None] * r.n
-    for name, _, k, _ in plan.structs:
-        for i, child in enumerate(below[name]):
-            formats[k + i] = child[1]
-            r.names[k + i] = f"{name}.{child[0]}"
+    for name, _, first, _ in r.structs:
+        for k, child in enumerate(names.below[name]):
+            formats[first + k] = child[1]
+            r.names[first + k] = f"{name}.{child[0]}"
     for i in range(r.n_out):
-        name, format_, _, k = out[i]
-        formats[k] = format_
-        r.names[k] = name
-        r.order[i] = k
-        r.asked[k] = 1
-        if name in below:
-            for struct, _, k, children in plan.structs:
+        name, format_, _, number = names.columns[i]
+        if number < 0:
+            number = r.wants - 1 - number
+        formats[number] = format_
+        r.names[number] = name
+        r.order[i] = number
+        r.asked[number] = 1
+        if name in names.below:
+            for struct, _, first, children in r.structs:
                 if struct == name:
-                    memset(r.asked + k, 1, len(children))
-    at = r.made
+                    memset(r.asked + first, 1, len(children))
+    return formats
+
+
+cdef int place_tables(Request r, list formats) except -1:
+    """Give tables their form, and each Variant its two columns from `made` on."""
+    cdef int i, k, at = r.made
+    cdef set structs = {column for _, column, _, _ in r.structs}
     for i in range(N_COLUMNS, r.made):
-        if formats[i] not in ("+s", "+m") or i in [at for _, at, _, _ in plan.structs]:
+        if formats[i] not in ("+s", "+m") or i in structs:
             continue
-        r.form[i] = <uint8_t>form
-        if form == FORM_VARIANT:
+        r.form[i] = <uint8_t>r.tables
+        if r.tables == FORM_VARIANT:
             r.first[i] = at
             for k in range(at, at + 2):
                 formats[k] = "!z"
                 r.asked[k] = r.asked[i]
                 r.names[k] = r.names[i]
             at += 2
-    if form == FORM_VARIANT:
+    if r.tables == FORM_VARIANT:
         r.n = at
-    for i in range(r.n):
-        r.arrow_type[i] = column_kind(VIEW_FORMATS.get(formats[i], formats[i]) if views else formats[i])
+    return 0
+
+
+cdef int find_uses(Request r) except -1:
+    """Whether anything of property lists is asked for, and anything that runs do not write."""
+    cdef int i
+    r.any_property = r.asked[COL_PROPERTIES_JSON] or r.asked[COL_RAW_HEADERS] or r.n_wanted
+    r.texts = r.tables or r.n_wanted
     for i in range(N_COLUMNS, r.picks):
         if r.asked[i]:
             r.any_property = True
-    if r.asked[COL_PROPERTIES_JSON] or r.asked[COL_RAW_HEADERS] or r.n_wanted:
-        r.any_property = True
-    r.texts = form or r.n_wanted
+            if r.names[i] == "properties.headers":
+                r.texts = True
     for i in range(N_COLUMNS):
         if r.asked[i] and not FILLED[i] & RUNS_0X:
             r.texts = True
-    for i in range(N_COLUMNS, r.picks):
-        if r.asked[i] and r.names[i] == "properties.headers":
-            r.texts = True
+    return 0
+
+
+cdef int place_arguments(Request r, list arguments) except -1:
+    """arguments: (format, numbers of the fields)."""
+    cdef FramePlan plan = r.plan
+    cdef int i, k, field, n = 0
     # from the last column on, so that a list of targets has them in order
-    at = 0
-    for i in range(<int>len(picks) - 1, -1, -1):
-        for k in picks[i][1]:
-            at += 1
-            r.target[at].column = <uint16_t>(r.picks + i)
-            r.target[at].next = r.targets[k]
-            r.targets[k] = <uint16_t>at
-    if at > 0xFFFF:
+    for i in range(<int>len(arguments) - 1, -1, -1):
+        for field in arguments[i][1]:
+            n += 1
+            r.target[n].column = <uint16_t>(r.picks + i)
+            r.target[n].next = r.targets[field]
+            r.targets[field] = <uint16_t>n
+    if n > 0xFFFF:
         raise ValueError("too many arguments are asked for")
     for i in range(plan.count):
         for k in range(plan.method[i].n):
@@ -295,17 +381,26 @@ cdef Request make_request(FramePlan plan, int level, object fields, bint views, 
         if r.v1_steps == NULL:
             raise MemoryError
         plan_v1_steps(plan, r.targets, r.target, r.arrow_type, r.asked, r.v1_steps)
+    return 0
+
+
+cdef int place_headers(Request r, list headers) except -1:
+    """headers: see wanted_header."""
+    cdef bytes raw
+    cdef Wanted* w
+    cdef int i
     r.keep = []
     for i in range(r.n_wanted):
-        k, _, raw, precision, scale = wants[i]
+        w = &r.wanted[i]
+        type_, _, raw, precision, scale = headers[i]
         r.keep.append(raw)
-        r.wanted[i].name = <const uint8_t*>PyBytes_AS_STRING(raw)
-        r.wanted[i].name_n = <uint32_t>len(raw)
-        r.wanted[i].type = <uint8_t>k
-        r.wanted[i].precision = <uint8_t>precision
-        r.wanted[i].scale = <uint8_t>scale
-        r.wanted[i].column = <uint16_t>(r.wants + i)
-    return r
+        w.name = <const uint8_t*>PyBytes_AS_STRING(raw)
+        w.name_n = <uint32_t>len(raw)
+        w.type = <uint8_t>type_
+        w.precision = <uint8_t>precision
+        w.scale = <uint8_t>scale
+        w.column = <uint16_t>(r.wants + i)
+    return 0
 
 
 cdef dict VIEW_FORMATS = {"u": "vu", "z": "vz"}
