@@ -96,6 +96,71 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
     return min(status, <int>FALLS_BACK)
 
 
+cdef inline int fast_v1_number(Column* to, RowPlace at, uint8_t write, uint64_t u) noexcept nogil:
+    """The number of a field of fixed width into its column, as V1Step.write says it."""
+    if write == V1_TO_64 or write == V1_TO_TIME:
+        if write == V1_TO_TIME:
+            if AMQP_UNLIKELY(not v1_in_us(<int64_t>u)):
+                return FALLS_BACK
+            u *= 1000
+        elif AMQP_UNLIKELY(<int64_t>u < 0):
+            return FALLS_BACK
+        return fast_i64(to, at, <int64_t>u)
+    if write == V1_TO_BOOL:
+        if AMQP_UNLIKELY(at.row >= to.rows) and column_grow(to, at.row + 1) < 0:
+            return NO_MEMORY
+        to.filled = at.row + 1
+        to.valid.p[at.byte] |= at.bit
+        to.fixed.p[at.byte] |= <uint8_t>(at.bit * u)
+        return 0
+    if write == V1_TO_32:
+        return fast_i32(to, at, <int32_t>u)
+    return 0 if write == V1_TO_NOTHING else FALLS_BACK
+
+
+cdef inline bint v1_is_other_id(const uint8_t* p, size_t n) noexcept nogil:
+    """Whether a string in place of a message id stands for one of another type: see put_v1_id."""
+    return n > 9 and memcmp(p, <const char*>b"AMQP_", 5) == 0
+
+
+cdef inline int fast_v1_bytes(Table* t, Column* to, RowPlace at, uint8_t write, const V1Value* v) noexcept nogil:
+    """A string, symbol or binary of at most 255 bytes that is not of the column's own constructor."""
+    if to.arrow_type == AS_VIEW and (
+            write == V1_TO_TEXT or (write == V1_TO_ID and v.wire_type == V1_STRING and not v1_is_other_id(v.p, v.n))):
+        return fast_v1_view(t, to, at, v.p, v.n, v.wire_type)
+    if write == V1_TO_NOTHING and (v.wire_type == V1_BINARY or is_ascii(v.p, v.n)):
+        return 0
+    return FALLS_BACK
+
+
+# ---- a list or a map ----
+
+cdef inline const uint8_t* fast_v1_open(const Cursor* c, bint list_, uint32_t most, uint32_t* count,
+                                        const uint8_t** end) noexcept nogil:
+    """Where the items of the list or map at the cursor begin, how many they are and where they end; NULL: it is none,
+    or one with more than `most`."""
+    cdef const uint8_t* p = c.p
+    cdef int64_t size
+    if AMQP_LIKELY(p[0] == (CTOR_LIST8 if list_ else CTOR_MAP8)):
+        size = <int64_t>p[1] - 1
+        count[0] = p[2]
+        p += 3
+    elif p[0] == (CTOR_LIST32 if list_ else CTOR_MAP32):
+        size = <int64_t>load32(p + 1) - 4
+        count[0] = load32(p + 5)
+        p += 9
+    elif list_ and p[0] == CTOR_LIST0:
+        size = 0
+        count[0] = 0
+        p += 1
+    else:
+        return NULL
+    if AMQP_UNLIKELY(size < 0 or c.end - p < size or count[0] > most):
+        return NULL
+    end[0] = p + size
+    return p
+
+
 # ---- a composite ----
 
 cdef int fast_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_t mask,
@@ -104,7 +169,7 @@ cdef int fast_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_
     x: of a performative at message level, as `out` of v1_verify_fields; mask: likewise."""
     cdef const MethodPlan* m = &s.protocol.methods[d - s.protocol.v1.desc]
     cdef const V1Step* step = s.protocol.v1_steps + m.first
-    cdef const uint8_t* p = c.p
+    cdef const uint8_t* p
     cdef const uint8_t* q
     cdef const uint8_t* end
     cdef char* columns = <char*>s.table.column
@@ -112,28 +177,12 @@ cdef int fast_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_
     cdef Cursor f
     cdef V1Check k
     cdef V1Value* v = x
-    cdef uint64_t u
-    cdef int64_t size
     cdef uint32_t count, n, shape, i = 0
-    cdef uint8_t code, wire_type, write
+    cdef uint8_t code, wire_type
     cdef int status
-    if AMQP_LIKELY(p[0] == CTOR_LIST8):
-        size = <int64_t>p[1] - 1
-        count = p[2]
-        p += 3
-    elif p[0] == CTOR_LIST32:
-        size = <int64_t>load32(p + 1) - 4
-        count = load32(p + 5)
-        p += 9
-    elif p[0] == CTOR_LIST0:
-        size = 0
-        count = 0
-        p += 1
-    else:
+    p = fast_v1_open(c, True, <uint32_t>d.n, &count, &end)
+    if AMQP_UNLIKELY(p == NULL):
         return FALLS_BACK
-    if AMQP_UNLIKELY(size < 0 or c.end - p < size or count > <uint32_t>d.n):
-        return FALLS_BACK
-    end = p + size
     k.types = NULL
     n = count
     if mask != ~<uint32_t>0:
@@ -154,57 +203,25 @@ cdef int fast_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_
         q = p
         wire_type = CTOR_WIRE_TYPE[code]
         shape = CTOR_LAYOUT[code]
-        write = step.write
         to = <Column*>(columns + step.offset)
+        v.wire_type = wire_type
         if shape <= LAYOUT_WIDEST:
             if AMQP_LIKELY(wire_type == step.wire_type):
-                u = v1_layout_number(p, shape) | (code == CTOR_TRUE)
+                v.u = v1_layout_number(p, shape) | (code == CTOR_TRUE)
                 q = p + 1 + shape
-                v.u = u
-                if write == V1_TO_64 or write == V1_TO_TIME:
-                    if write == V1_TO_TIME:
-                        if AMQP_UNLIKELY(not v1_in_us(<int64_t>u)):
-                            return FALLS_BACK
-                        u *= 1000
-                    elif AMQP_UNLIKELY(<int64_t>u < 0):
-                        return FALLS_BACK
-                    status = fast_i64(to, at, <int64_t>u)
-                elif write == V1_TO_BOOL:
-                    if AMQP_UNLIKELY(at.row >= to.rows) and column_grow(to, at.row + 1) < 0:
-                        return NO_MEMORY
-                    to.filled = at.row + 1
-                    to.valid.p[at.byte] |= at.bit
-                    to.fixed.p[at.byte] |= <uint8_t>(at.bit * u)
-                    status = 0
-                elif write == V1_TO_32:
-                    status = fast_i32(to, at, <int32_t>u)
-                elif write == V1_TO_NOTHING:
-                    status = 0
-        elif code == step.compact:
+                status = fast_v1_number(to, at, step.write, v.u)
+        elif code == step.compact or (
+                shape == LAYOUT_TEXT and (wire_type == step.wire_type or step.wire_type == V1_ANY)):
             q = p + 2
-            size = p[1]
             v.p = q
-            v.n = <uint32_t>size
-            if AMQP_UNLIKELY(end - q < size):
+            v.n = p[1]
+            if AMQP_UNLIKELY(end - q < <int64_t>v.n):
                 return FALLS_BACK
-            if AMQP_LIKELY(write != V1_TO_ID or size <= 9 or memcmp(q, <const char*>b"AMQP_", 5) != 0):
-                status = fast_v1_text(s.table, to, at, q, <size_t>size, code)
-            q += size
-        elif shape == LAYOUT_TEXT and (wire_type == step.wire_type or step.wire_type == V1_ANY):
-            q = p + 2
-            size = p[1]
-            v.p = q
-            v.n = <uint32_t>size
-            if AMQP_UNLIKELY(end - q < size):
-                return FALLS_BACK
-            if to.arrow_type == AS_VIEW and (
-                    write == V1_TO_TEXT or (write == V1_TO_ID and wire_type == V1_STRING
-                                            and not (size > 9 and memcmp(q, <const char*>b"AMQP_", 5) == 0))):
-                status = fast_v1_view(s.table, to, at, q, <size_t>size, wire_type)
-            elif write == V1_TO_NOTHING and (wire_type == V1_BINARY or is_ascii(q, <size_t>size)):
-                status = 0
-            q += size
-        v.wire_type = wire_type
+            if code != step.compact:
+                status = fast_v1_bytes(s.table, to, at, step.write, v)
+            elif AMQP_LIKELY(step.write != V1_TO_ID or not v1_is_other_id(q, v.n)):
+                status = fast_v1_text(s.table, to, at, q, v.n, code)
+            q += v.n
         if AMQP_UNLIKELY(status != 0):
             if status < 0:
                 return status
@@ -232,39 +249,77 @@ cdef int fast_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_
 
 # ---- sections of a message ----
 
+cdef struct FastKeys:
+    uint64_t marks[FAST_KEYS]
+    const uint8_t* key[FAST_KEYS]
+    uint64_t seen
+    uint32_t n
+
+
+cdef inline bint is_new_v1_key(FastKeys* keys, const uint8_t* p) noexcept nogil:
+    """Note the key whose length is at p. False: one like it was there before."""
+    cdef uint64_t mark = key_mark(p)
+    cdef uint64_t bit = <uint64_t>1 << ((mark * <uint64_t>0x9E3779B97F4A7C15) >> 58)
+    cdef uint32_t j
+    if AMQP_UNLIKELY(keys.seen & bit):
+        for j in range(keys.n):
+            if keys.marks[j] == mark and same_key(keys.key[j], p):
+                return False
+    keys.seen |= bit
+    keys.marks[keys.n] = mark
+    keys.key[keys.n] = p
+    keys.n += 1
+    return True
+
+
+cdef inline uint8_t* fast_v1_quoted(uint8_t* w, const uint8_t* p, size_t n, uint8_t code) noexcept nogil:
+    """The text in quotes, or NULL where it needs escapes or is not what its constructor says."""
+    w[0] = c'"'
+    if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)) and (code == CTOR_SYM8 or not is_plain_utf8(p, n)):
+        return NULL
+    w[n + 1] = c'"'
+    return w + n + 2
+
+
+cdef int slow_v1_entry(Sink* s, JsonText* text, uint8_t** w, Cursor* f, V1Check* k) noexcept nogil:
+    """The value at the cursor, whatever it is, after what was written up to w; then there is room for the others."""
+    cdef const uint8_t* p = f.p
+    cdef int status
+    if k.types == NULL:
+        verify_begin(s, k)
+    if v1_check(f, k, 2) < 0:
+        return FALLS_BACK
+    f.p = p
+    buffer_commit(&text.out, w[0])
+    status = json_v1(text, s.protocol.v1, f)
+    if status == 0:
+        status = buffer_ensure(&text.out, <size_t>(f.end - f.p) + FAST_KEYS * FAST_ENTRY)
+    w[0] = text.out.p
+    return min(status, <int>FALLS_BACK)
+
+
 cdef int fast_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil:
     """The map at the cursor, checked while it is written as a JSON object."""
-    cdef uint64_t marks[FAST_KEYS]
-    cdef const uint8_t* keys[FAST_KEYS]
-    cdef uint64_t seen = 0, mark, bit
-    cdef const uint8_t* p = c.p
+    cdef FastKeys keys
+    cdef const uint8_t* p
     cdef const uint8_t* end
     cdef JsonText text
     cdef V1Check k
     cdef Cursor f
     cdef uint8_t* w
-    cdef int64_t size
     cdef size_t n
-    cdef uint32_t count, i, j
+    cdef uint32_t count, i
     cdef uint8_t code, wire_type
     cdef int status
-    if AMQP_LIKELY(p[0] == CTOR_MAP8):
-        size = <int64_t>p[1] - 1
-        count = p[2]
-        p += 3
-    elif p[0] == CTOR_MAP32:
-        size = <int64_t>load32(p + 1) - 4
-        count = load32(p + 5)
-        p += 9
-    else:
+    p = fast_v1_open(c, False, 2 * FAST_KEYS, &count, &end)
+    if AMQP_UNLIKELY(p == NULL or count & 1):
         return FALLS_BACK
-    if AMQP_UNLIKELY(size < 0 or c.end - p < size or count & 1 or count > 2 * FAST_KEYS):
-        return FALLS_BACK
-    end = p + size
     # As in fast_pairs: text takes in JSON what it takes on the wire, a number little more.
-    if text_begin(&text, to, s.input.end) < 0 or buffer_ensure(&text.out, <size_t>size + FAST_KEYS * FAST_ENTRY) < 0:
+    if text_begin(&text, to, s.input.end) < 0 or buffer_ensure(
+            &text.out, <size_t>(end - p) + FAST_KEYS * FAST_ENTRY) < 0:
         return NO_MEMORY
     k.types = NULL
+    keys.seen = keys.n = 0
     w = text.out.p
     w[0] = c'{'
     w += 1
@@ -273,24 +328,14 @@ cdef int fast_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil
         code = p[0]
         n = p[1]
         p += 1
-        if AMQP_UNLIKELY((code != CTOR_STR8_UTF8 and code != CTOR_SYM8) or end - p < <int64_t>n + 2 or p[1] == c'$'):
+        if AMQP_UNLIKELY((code != CTOR_STR8_UTF8 and code != CTOR_SYM8) or end - p < <int64_t>n + 2 or p[1] == c'$'
+                         or not is_new_v1_key(&keys, p)):
             return FALLS_BACK
-        mark = key_mark(p)
-        bit = <uint64_t>1 << ((mark * <uint64_t>0x9E3779B97F4A7C15) >> 58)
-        if AMQP_UNLIKELY(seen & bit):
-            for j in range(i):
-                if marks[j] == mark and same_key(keys[j], p):
-                    return FALLS_BACK
-        seen |= bit
-        marks[i] = mark
-        keys[i] = p
-        w[0] = c'"'
-        if AMQP_UNLIKELY(not copy_plain(w + 1, p + 1, n)) and (code == CTOR_SYM8 or not is_plain_utf8(p + 1, n)):
+        w = fast_v1_quoted(w, p + 1, n, code)
+        if AMQP_UNLIKELY(w == NULL):
             return FALLS_BACK
-        w += n + 1
-        w[0] = c'"'
-        w[1] = c':'
-        w += 2
+        w[0] = c':'
+        w += 1
         p += n + 1
         # the value
         code = p[0]
@@ -300,11 +345,9 @@ cdef int fast_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil
             p += 2
             if AMQP_UNLIKELY(end - p < <int64_t>n):
                 return FALLS_BACK
-            w[0] = c'"'
-            if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)) and (code == CTOR_SYM8 or not is_plain_utf8(p, n)):
+            w = fast_v1_quoted(w, p, n, code)
+            if AMQP_UNLIKELY(w == NULL):
                 return FALLS_BACK
-            w[n + 1] = c'"'
-            w += n + 2
             p += n
         elif V1_UBYTE <= wire_type <= V1_LONG:
             n = CTOR_WIDTH[code]
@@ -323,18 +366,9 @@ cdef int fast_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil
             f = c[0]
             f.p = p
             f.end = end
-            if k.types == NULL:
-                verify_begin(s, &k)
-            if v1_check(&f, &k, 2) < 0:
-                return FALLS_BACK
-            f.p = p
-            buffer_commit(&text.out, w)
-            status = json_v1(&text, s.protocol.v1, &f)
-            if status == 0:
-                status = buffer_ensure(&text.out, <size_t>(end - f.p) + FAST_KEYS * FAST_ENTRY)
+            status = slow_v1_entry(s, &text, &w, &f, &k)
             if status != 0:
-                return min(status, <int>FALLS_BACK)
-            w = text.out.p
+                return status
             p = f.p
         w[0] = c','
         w += 1
