@@ -324,10 +324,10 @@ class_ready()
 MessageMeta = class_meta_object()
 Frame = class_make("Frame", (), {
     **BASE_DICT, "__doc__": "Base of everything that a frame can be.",
-}, (), (), (), (), CLASS_ABSTRACT, 0, None, {})
+}, (), (), CLASS_ABSTRACT, 0, None)
 Method = class_make("Method", (Frame,), {
     **BASE_DICT, "__doc__": "Base of all methods.", "validate": frame_validate,
-}, (), (), (), (), CLASS_ABSTRACT, 0, None, {})
+}, (), (), CLASS_ABSTRACT, 0, None)
 ContentProperties = class_make("ContentProperties", (Frame,), {
     **BASE_DICT, "__doc__": "Base of all property lists.", "validate": frame_validate,
-}, (), (), (), (), CLASS_ABSTRACT, 0, None, {})
+}, (), (), CLASS_ABSTRACT, 0, None)

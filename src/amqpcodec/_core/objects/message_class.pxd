@@ -44,11 +44,12 @@ cdef extern from "objects/message_class.h":
 # The metatype of all message classes.
 cdef object class_metatype_object()
 
-# A class with these fields. defaults: Ellipsis stands for a fresh table; forms: how fields
-# are kept, as FORM_*; positions: numbers of the fields that the constructor takes by position; what < 0: abstract;
-# docs: what fields are, by name.
-cdef object new_class(object name, object bases, object dict_, object names, object defaults,
-                      object forms, object positions, int what, int blank, object owner, dict docs)
+# A class with these fields: (name, default, FORM_*, what it is or None) each, as class_fields makes them; a default of
+# Ellipsis stands for a fresh table. positions: numbers of the fields that the constructor takes by position;
+# what < 0: abstract.
+cdef object new_class(object name, tuple bases, dict dict_, tuple fields, tuple positions, int what, int blank,
+                      object owner)
+cdef tuple class_fields(tuple names, tuple defaults, dict docs, tuple forms=*)
 cdef int class_describe(object cls, void* desc) except -1
 
 # MessageClass.what

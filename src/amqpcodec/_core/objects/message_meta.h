@@ -89,95 +89,84 @@ static PyObject *class_meta_object(void) { return Py_NewRef((PyObject *)&Message
 /* How a field is kept. */
 enum { FORM_PLAIN, FORM_TABLE, FORM_TIME };
 
-/* A class with these fields. defaults: a tuple, with Ellipsis where a fresh table is meant.
- * forms: a tuple of FORM_*. positions: a tuple of field numbers. what < 0: abstract. docs: a dict of
- * what the fields are. */
-static PyObject *class_make(PyObject *name, PyObject *bases, PyObject *dict, PyObject *names,
-                           PyObject *defaults, PyObject *forms, PyObject *positions, int what,
-                           int blank, PyObject *owner, PyObject *docs) {
-    PyObject *args = PyTuple_Pack(3, name, bases, dict);
-    if (!args) return NULL;
-    PyObject *cls = PyType_Type.tp_new(&MessageMeta, args, NULL);
-    Py_DECREF(args);
-    if (!cls) return NULL;
-    PyTypeObject *type = (PyTypeObject *)cls;
-    MessageClass *k = CLASS_OF(cls);
-    int n = (int)PyTuple_GET_SIZE(names), ntables = 0, nwords = 0;
-    memset(k, 0, sizeof(*k));
-    k->position = PyMem_Calloc((size_t)n + 1, sizeof(int));
-    k->bytes_slot = PyMem_Calloc((size_t)n + 1, sizeof(int));
-    k->word = PyMem_Calloc((size_t)n + 1, sizeof(int));
-    k->name = PyMem_Calloc((size_t)n + 1, sizeof(PyObject *));
-    k->fallback = PyMem_Calloc((size_t)n + 1, sizeof(PyObject *));
-    k->members = PyMem_Calloc((size_t)n + 1, sizeof(PyMemberDef));
-    k->getsets = PyMem_Calloc((size_t)n * 2 + 1, sizeof(PyGetSetDef));
+static int class_allocate(MessageClass *k, size_t n) {
+    k->position = PyMem_Calloc(n + 1, sizeof(int));
+    k->bytes_slot = PyMem_Calloc(n + 1, sizeof(int));
+    k->word = PyMem_Calloc(n + 1, sizeof(int));
+    k->name = PyMem_Calloc(n + 1, sizeof(PyObject *));
+    k->fallback = PyMem_Calloc(n + 1, sizeof(PyObject *));
+    k->members = PyMem_Calloc(n + 1, sizeof(PyMemberDef));
+    k->getsets = PyMem_Calloc(n * 2 + 1, sizeof(PyGetSetDef));
     if (!k->position || !k->bytes_slot || !k->word || !k->name || !k->fallback || !k->members ||
         !k->getsets) {
         PyErr_NoMemory();
-        goto fail;
+        return -1;
     }
-    if (!(k->docs = PyTuple_New(n))) goto fail;
-    k->what = what;
-    k->gc = n > 0;
-    k->blank = blank;
-    k->positional = (int)PyTuple_GET_SIZE(positions);
-    for (int i = 0; i < k->positional; i++)
-        k->position[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
-    for (int i = 0; i < n; i++) {
-        PyObject *field = Py_NewRef(PyTuple_GET_ITEM(names, i));
-        PyUnicode_InternInPlace(&field);
-        k->name[i] = field;
-        k->fields = i + 1;
-        PyObject *value = PyTuple_GET_ITEM(defaults, i);
-        k->fallback[i] = value == Py_Ellipsis ? NULL : Py_NewRef(value);
-        const char *text = PyUnicode_AsUTF8(field);
-        PyObject *descriptor;
-        PyGetSetDef *g = &k->getsets[2 * i];
-        long form = PyLong_AsLong(PyTuple_GET_ITEM(forms, i));
-        PyObject *said = PyDict_GetItemWithError(docs, field);
-        const char *doc = said ? PyUnicode_AsUTF8(said) : NULL;
-        PyTuple_SET_ITEM(k->docs, i, Py_NewRef(said ? said : Py_None));
-        if (!text || PyErr_Occurred()) goto fail;
-        if (form == FORM_TABLE) {
-            k->bytes_slot[i] = n + ntables++;
-            g[0] = (PyGetSetDef){text, class_table_get, class_table_set, doc, (void *)(intptr_t)i};
-            descriptor = PyDescr_NewGetSet(type, &g[0]);
-            PyObject *raw_name = PyUnicode_FromFormat("raw_%U", field);
-            if (!raw_name || !descriptor) goto fail;
-            PyUnicode_InternInPlace(&raw_name); /* lives as long as the type's dict */
-            g[1] = (PyGetSetDef){PyUnicode_AsUTF8(raw_name), class_bytes_get, NULL,
-                                 "bytes of the table as they came, or None where it did not come",
-                                 (void *)(intptr_t)i};
-            PyObject *raw = PyDescr_NewGetSet(type, &g[1]);
-            int bad = !raw || PyObject_SetAttr(cls, raw_name, raw) < 0;
-            Py_XDECREF(raw);
-            Py_DECREF(raw_name);
-            if (bad) goto fail;
-        } else if (form == FORM_TIME) {
-            k->word[i] = ++nwords;
-            g[0] = (PyGetSetDef){text, class_time_get, class_time_set, doc, (void *)(intptr_t)i};
-            descriptor = PyDescr_NewGetSet(type, &g[0]);
-        } else {
-            PyMemberDef *m = &k->members[i];
-            m->name = text;
-            m->doc = doc;
-            m->type = T_OBJECT_EX;
-            m->offset = (Py_ssize_t)(CLASS_HEAD + sizeof(PyObject *) * (size_t)i);
-            descriptor = PyDescr_NewMember(type, m);
-        }
-        if (!descriptor || PyObject_SetAttr(cls, field, descriptor) < 0) {
-            Py_XDECREF(descriptor);
-            goto fail;
-        }
-        Py_DECREF(descriptor);
+    k->docs = PyTuple_New((Py_ssize_t)n);
+    return k->docs ? 0 : -1;
+}
+
+/* The property of field i whose value is the bytes of its table. */
+static int class_add_bytes(PyObject *cls, int i) {
+    MessageClass *k = CLASS_OF(cls);
+    PyGetSetDef *g = &k->getsets[2 * i + 1];
+    PyObject *name = PyUnicode_FromFormat("raw_%U", k->name[i]);
+    if (!name) return -1;
+    PyUnicode_InternInPlace(&name); /* lives as long as the type's dict */
+    *g = (PyGetSetDef){PyUnicode_AsUTF8(name), class_bytes_get, NULL,
+                       "bytes of the table as they came, or None where it did not come",
+                       (void *)(intptr_t)i};
+    PyObject *raw = PyDescr_NewGetSet((PyTypeObject *)cls, g);
+    int status = raw ? PyObject_SetAttr(cls, name, raw) : -1;
+    Py_XDECREF(raw);
+    Py_DECREF(name);
+    return status;
+}
+
+/* Field i: (name, default, form, what it is or None). k->slots and *words count what it takes. */
+static int class_add_field(PyObject *cls, int i, PyObject *field, int *words) {
+    MessageClass *k = CLASS_OF(cls);
+    PyTypeObject *type = (PyTypeObject *)cls;
+    PyObject *name = Py_NewRef(PyTuple_GET_ITEM(field, 0));
+    PyUnicode_InternInPlace(&name);
+    k->name[i] = name;
+    k->fields = i + 1;
+    PyObject *value = PyTuple_GET_ITEM(field, 1);
+    k->fallback[i] = value == Py_Ellipsis ? NULL : Py_NewRef(value);
+    long form = PyLong_AsLong(PyTuple_GET_ITEM(field, 2));
+    PyObject *help = PyTuple_GET_ITEM(field, 3);
+    PyTuple_SET_ITEM(k->docs, i, Py_NewRef(help));
+    const char *text = PyUnicode_AsUTF8(name);
+    const char *doc = help == Py_None ? NULL : PyUnicode_AsUTF8(help);
+    if (!text || PyErr_Occurred()) return -1;
+    PyGetSetDef *g = &k->getsets[2 * i];
+    PyObject *descriptor;
+    if (form == FORM_TABLE) {
+        k->bytes_slot[i] = k->slots++;
+        *g = (PyGetSetDef){text, class_table_get, class_table_set, doc, (void *)(intptr_t)i};
+        descriptor = PyDescr_NewGetSet(type, g);
+        if (descriptor && class_add_bytes(cls, i) < 0) Py_CLEAR(descriptor);
+    } else if (form == FORM_TIME) {
+        k->word[i] = ++*words;
+        *g = (PyGetSetDef){text, class_time_get, class_time_set, doc, (void *)(intptr_t)i};
+        descriptor = PyDescr_NewGetSet(type, g);
+    } else {
+        PyMemberDef *m = &k->members[i];
+        m->name = text;
+        m->doc = doc;
+        m->type = T_OBJECT_EX;
+        m->offset = (Py_ssize_t)(CLASS_HEAD + sizeof(PyObject *) * (size_t)i);
+        descriptor = PyDescr_NewMember(type, m);
     }
-    k->slots = n + ntables;
-#if PYTHON_HAS_GIL
-    k->free_most = CLASS_FREELIST;
-#endif
-    k->owner = Py_XNewRef(owner);
+    int status = descriptor ? PyObject_SetAttr(cls, name, descriptor) : -1;
+    Py_XDECREF(descriptor);
+    return status;
+}
+
+/* The type's own slots, once its fields are known. */
+static void class_set_type(PyTypeObject *type, const MessageClass *k, int words) {
     type->tp_basicsize = (Py_ssize_t)(CLASS_HEAD + sizeof(PyObject *) * (size_t)k->slots);
-    if (nwords) type->tp_basicsize = (Py_ssize_t)CLASS_WORDS_AT(k->slots) + 8 * nwords;
+    if (words) type->tp_basicsize = (Py_ssize_t)CLASS_WORDS_AT(k->slots) + 8 * words;
     type->tp_itemsize = 0;
     type->tp_dictoffset = 0;
     type->tp_weaklistoffset = 0;
@@ -198,8 +187,37 @@ static PyObject *class_make(PyObject *name, PyObject *bases, PyObject *dict, PyO
         type->tp_clear = NULL;
         type->tp_free = PyObject_Free;
     }
-    if (what >= 0) type->tp_flags &= ~(unsigned long)Py_TPFLAGS_BASETYPE; /* no subclasses */
-    PyType_Modified(type);
+    if (k->what >= 0) type->tp_flags &= ~(unsigned long)Py_TPFLAGS_BASETYPE; /* no subclasses */
+}
+
+/* A class with these fields: a tuple of (name, default, FORM_*, what it is or None); a default of Ellipsis
+ * means a fresh table. positions: a tuple of field numbers. what < 0: abstract. */
+static PyObject *class_make(PyObject *name, PyObject *bases, PyObject *dict, PyObject *fields,
+                           PyObject *positions, int what, int blank, PyObject *owner) {
+    PyObject *args = PyTuple_Pack(3, name, bases, dict);
+    if (!args) return NULL;
+    PyObject *cls = PyType_Type.tp_new(&MessageMeta, args, NULL);
+    Py_DECREF(args);
+    if (!cls) return NULL;
+    MessageClass *k = CLASS_OF(cls);
+    int n = (int)PyTuple_GET_SIZE(fields), words = 0;
+    memset(k, 0, sizeof(*k));
+    if (class_allocate(k, (size_t)n) < 0) goto fail;
+    k->what = what;
+    k->gc = n > 0;
+    k->blank = blank;
+    k->slots = n;
+    k->positional = (int)PyTuple_GET_SIZE(positions);
+    for (int i = 0; i < k->positional; i++)
+        k->position[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
+    for (int i = 0; i < n; i++)
+        if (class_add_field(cls, i, PyTuple_GET_ITEM(fields, i), &words) < 0) goto fail;
+#if PYTHON_HAS_GIL
+    k->free_most = CLASS_FREELIST;
+#endif
+    k->owner = Py_XNewRef(owner);
+    class_set_type((PyTypeObject *)cls, k, words);
+    PyType_Modified((PyTypeObject *)cls);
     return cls;
 fail:
     Py_DECREF(cls);

@@ -123,9 +123,9 @@ cdef class ProtocolCore:
             "_ASSERTS": tuple([(i, field[4]) for i, field in enumerate(fields) if field[4]]),
             "_DEFAULTS": defaults,
         })
-        made = class_make(qualname.rpartition(".")[2], (base,), members, names, defaults, forms,
-                          positions, what, properties, self.descs,
-                          {field[0]: f"{(<bytes>WIRE_NAMES[field[1]]).decode()}; {field[3]}" for field in fields})
+        docs = {field[0]: f"{(<bytes>WIRE_NAMES[field[1]]).decode()}; {field[3]}" for field in fields}
+        made = new_class(qualname.rpartition(".")[2], (base,), members, class_fields(names, defaults, docs, forms),
+                         positions, what, properties, self.descs)
         self.descs.keep.append(made)
         for alias, name in PROPERTY_ALIASES.items() if properties else ():
             if name in names and alias not in names:
@@ -138,12 +138,12 @@ cdef class ProtocolCore:
     @cython.final
     cdef object _make_frame(self, str name, int what, str doc, tuple fields):
         names = tuple([field for field, _ in fields])
-        return class_make(name, (Frame,), {
+        return new_class(name, (Frame,), {
             "__module__": self.module, "__qualname__": name, "__doc__": doc, "__slots__": (),
             "__hash__": None, "__match_args__": names, "FIELDS": names,
             "_DEFAULTS": tuple([value for _, value in fields])},
-            names, tuple([value for _, value in fields]), (FORM_PLAIN,) * len(fields),
-            tuple(range(len(fields))), what, 0, self, FRAME_DOCS)
+            class_fields(names, tuple([value for _, value in fields]), FRAME_DOCS), tuple(range(len(fields))), what, 0,
+            self)
 
     @cython.final
     cdef int _make_frames(self) except -1:

@@ -144,7 +144,7 @@ cdef dict V1_BASE_DICT = {
 Composite = new_class("Composite", (), {
     **V1_BASE_DICT, "__module__": "amqpcodec.v1_0", "validate": v1_validate,
     "__doc__": "Base of the classes of described types.",
-}, (), (), (), (), CLASS_ABSTRACT, 0, None, {})
+}, (), (), CLASS_ABSTRACT, 0, None)
 
 
 cdef dict v1_field_docs(str doc):
@@ -212,8 +212,8 @@ cdef object v1_make_class(V1DescTable table, V1Desc* d, dict spec, dict enums, s
         "SYMBOL": v1_str_subclass(V1Symbol, spec["symbol"]), "PROVIDES": spec["provides"],
         "MANDATORY": tuple([field[0] for field in fields if field[2] & V1_FIELD_MANDATORY]),
     }
-    made = new_class(spec["python"], (Composite,), members, tuple(names), tuple(defaults),
-                     (False,) * len(names), tuple(range(wire)), CLASS_V1_DESCRIBED, 1, table, docs)
+    made = new_class(spec["python"], (Composite,), members, class_fields(tuple(names), tuple(defaults), docs),
+                     tuple(range(wire)), CLASS_V1_DESCRIBED, 1, table)
     class_describe(made, d)
     table.keep.append(made)
     d.cls = <PyObject*>made

@@ -45,8 +45,7 @@ cdef class V1Core:
             return new_class(name, (Frame,), {
                 "__module__": self.module, "__qualname__": name, "__doc__": doc, "__slots__": (),
                 "__hash__": None, "__match_args__": names, "FIELDS": names},
-                names, defaults, (False,) * len(names), tuple(range(len(names))), what, 0, self,
-                v1_field_docs(doc))
+                class_fields(names, defaults, v1_field_docs(doc)), tuple(range(len(names))), what, 0, self)
         self.ProtocolHeader = made(
             "ProtocolHeader", CLASS_V1_HEADER,
             'The eight bytes that open a layer: "AMQP" and these four.\n\n'
