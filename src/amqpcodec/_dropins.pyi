@@ -2,7 +2,31 @@
 
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any, final
+from typing import Any, NotRequired, TypedDict, Unpack, final
+
+class _ProfileOptions(TypedDict):
+    bad_names: str
+    bad_text: str
+    longstr: str
+    signed: bool
+    timestamp: str
+    ints: str
+    decimals: str
+    float_tag: str | None
+    bytes_tag: str | None
+    bytearray_tag: str | None
+    tuples: bool
+    longest_name: int
+    bytes_names: bool
+    in_order: bool
+    bytes_text: bool
+    none_text: bool
+    any_bits: bool
+    empty_absent: bool
+    int_class: NotRequired[type | None]
+    surrogates: NotRequired[bool]
+    negative_bytes: NotRequired[bool]
+    datetimes: NotRequired[bool]
 
 @final
 class ClientProfile:
@@ -33,29 +57,7 @@ class ClientProfile:
     def __init__(
         self,
         read: dict[str, str],
-        *,
-        bad_names: str,
-        bad_text: str,
-        longstr: str,
-        signed: bool,
-        timestamp: str,
-        ints: str,
-        decimals: str,
-        float_tag: str | None,
-        bytes_tag: str | None,
-        bytearray_tag: str | None,
-        tuples: bool,
-        longest_name: int,
-        bytes_names: bool,
-        in_order: bool,
-        bytes_text: bool,
-        none_text: bool,
-        any_bits: bool,
-        empty_absent: bool,
-        int_class: type | None = ...,
-        surrogates: bool = ...,
-        negative_bytes: bool = ...,
-        datetimes: bool = ...,
+        **options: Unpack[_ProfileOptions],
     ) -> None: ...
 
 @final
@@ -146,12 +148,26 @@ class Fallbacks:
     def forget_calls(self) -> None:
         """Count from nothing again: what was called until now was a comparison."""
 
-class DropIn(Fallbacks):
-    """Calls, classes and stock functions of one client.
+@final
+class ClientBinding:
+    """What a drop-in rests on, whatever the client.
 
     stock: name -> the client's own function. reading, writing: what both ways rest on beside the
-    classes.
+    classes. methods: those that are bound. lenient: RawValue for what cannot be read in a table.
     """
+
+    def __init__(
+        self,
+        profile: ClientProfile,
+        stock: dict[str, Any],
+        reading: Guard,
+        writing: Guard,
+        methods: list[BoundMethod],
+        lenient: bool,
+    ) -> None: ...
+
+class DropIn(Fallbacks):
+    """Calls, classes and stock functions of one client: see ClientBinding."""
 
     lenient: bool
     profile: ClientProfile
@@ -168,12 +184,7 @@ class PikaCodec(DropIn):
     sends: bool
     def __init__(
         self,
-        profile: ClientProfile,
-        stock: dict[str, Any],
-        reading: Guard,
-        writing: Guard,
-        methods: list[BoundMethod],
-        lenient: bool,
+        binding: ClientBinding,
         frames: tuple[BoundClass, BoundClass, BoundClass, BoundClass],
         properties: BoundMethod,
         module: ModuleType,
@@ -241,13 +252,8 @@ class PamqpCodec(DropIn):
 
     def __init__(
         self,
-        profile: ClientProfile,
+        binding: ClientBinding,
         deprecated: ClientProfile,
-        stock: dict[str, Any],
-        reading: Guard,
-        writing: Guard,
-        methods: list[BoundMethod],
-        lenient: bool,
         checks: list[CheckedMethod],
         properties: BoundMethod,
         classes: tuple[BoundClass, BoundClass, BoundClass],
@@ -260,43 +266,60 @@ class PamqpCodec(DropIn):
         """As pamqp.frame.marshal: the frame's bytes."""
 
 @final
-class AmqpCodec(DropIn):
-    """What `amqp.serialization` and `amqp.method_framing` do.
+class AmqpMessages:
+    """How py-amqp makes messages of frames.
 
-    properties: the property list, without a class. names: py-amqp's names of the properties.
-    message: the bound class of amqp.basic_message.Message, slots in the order of MESSAGE_METHOD
-    and on. heading, filling: what messages rest on when a header and when a body comes. headers:
-    the same of serialization. property_list: Message.PROPERTIES as it was shipped. framing:
-    amqp.method_framing.
-    contents: its methods with content, by class and method id in one number. transports:
-    amqp.transport. judge: called with a class of transports, gives a guard of it, and its slot
-    `_read_buffer` and the numbers of the errors that it takes for nothing to read; None for both if
-    its work is not known.
-    locks: whether frame_writer has a lock. empty_bodies: whether it writes the header of an empty
-    body that does not fit one frame.
-    again: reads a frame by py-amqp's own code, from bytes that were taken of a socket already, and
-    what it said then (bytes or an exception).
+    cls: the bound class of amqp.basic_message.Message, slots in the order of MESSAGE_METHOD and on.
+    heading, filling: what messages rest on when a header and when a body comes. property_list:
+    Message.PROPERTIES as it was shipped. framing: amqp.method_framing. contents: its methods with
+    content, by class and method id in one number.
     """
 
     def __init__(
         self,
-        profile: ClientProfile,
-        stock: dict[str, Any],
-        reading: Guard,
-        writing: Guard,
-        lenient: bool,
-        properties: BoundMethod,
-        names: tuple[str, ...],
-        message: BoundClass,
+        cls: BoundClass,
         heading: Guard | None,
         filling: Guard | None,
-        headers: Guard,
         property_list: list[tuple[str, str]],
         framing: ModuleType,
         contents: dict[int, tuple[int, int]],
-        transports: ModuleType,
+    ) -> None: ...
+
+@final
+class AmqpTransports:
+    """How py-amqp reads frames of sockets.
+
+    module: amqp.transport. judge: called with a class of transports, gives a guard of it, and its
+    slot `_read_buffer` and the numbers of the errors that it takes for nothing to read; None for
+    both if its work is not known. again: reads a frame by py-amqp's own code, from bytes that were
+    taken of a socket already, and what it said then (bytes or an exception).
+    """
+
+    def __init__(
+        self,
+        module: ModuleType,
         judge: Callable[[type], tuple[Guard, Any, tuple[int, ...] | None]],
         again: Callable[[Any, bytes, Any], Any],
+    ) -> None: ...
+
+@final
+class AmqpCodec(DropIn):
+    """What `amqp.serialization` and `amqp.method_framing` do.
+
+    properties: the property list, without a class. names: py-amqp's names of the properties.
+    headers: what serialization rests on when a header comes.
+    locks: whether frame_writer has a lock. empty_bodies: whether it writes the header of an empty
+    body that does not fit one frame.
+    """
+
+    def __init__(
+        self,
+        binding: ClientBinding,
+        properties: BoundMethod,
+        names: tuple[str, ...],
+        headers: Guard,
+        messages: AmqpMessages,
+        transports: AmqpTransports,
         locks: bool = ...,
         empty_bodies: bool = ...,
     ) -> None: ...

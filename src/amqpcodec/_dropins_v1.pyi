@@ -19,7 +19,7 @@ class AzureReading:
     deepest, most: levels and items of a compound it takes at most, 0 for no limit. wrappers: what
     it calls with a described value, by constructor. states: names of delivery states, by
     descriptor. absent: values of a performative's fields that are not there, by its code; or None.
-    decimal128: its own function, or None.
+    decimal128: its own function, or None. classes: Message, Header and Properties.
     """
 
     def __init__(
@@ -31,9 +31,7 @@ class AzureReading:
         states: dict[int, str],
         absent: dict[int, list[Any]] | None,
         decimal128: Callable[[memoryview], tuple[memoryview, Any]] | None,
-        message: AzureTuple,
-        header: AzureTuple,
-        properties: AzureTuple,
+        classes: tuple[AzureTuple, AzureTuple, AzureTuple],
     ) -> None: ...
 
 @final

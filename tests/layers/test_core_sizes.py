@@ -102,11 +102,6 @@ def test_what_is_measured(folder: Path) -> None:
 
 #: What is still too large: this list only becomes shorter.
 TOO_LARGE = {
-    "dropins/profile.pxi: __cinit__",
-    "dropins/pyamqp.pxi: __cinit__",
-    "dropins/pamqp.pxi: __cinit__",
-    "dropins/pika.pxi: __cinit__",
-    "dropins_v1/azure_read.pxi: __cinit__",
     "capture/reader.pxi: __cinit__",
     "capture/batch.pxi: make_batch",
     "capture/batch.pxi: make_chosen_batch",

@@ -214,10 +214,17 @@ class _Client:
         self.value_guards = (reading, headers, writing)
         writing.add_list(self.message.PROPERTIES)
         return _dropins.AmqpCodec(
-            self.profile.make(), self.stock, reading, writing, not strict, properties, names,
-            message, heading, filling, headers, self.message.PROPERTIES, self.framing,
-            {key[0] << 16 | key[1]: key for key in self.framing._CONTENT_METHODS},
-            self.transport, self._judge(), _again(self.stock["read_frame"]),
+            _dropins.ClientBinding(
+                self.profile.make(), self.stock, reading, writing, [], not strict
+            ),
+            properties, names, headers,
+            _dropins.AmqpMessages(
+                message, heading, filling, self.message.PROPERTIES, self.framing,
+                {key[0] << 16 | key[1]: key for key in self.framing._CONTENT_METHODS},
+            ),
+            _dropins.AmqpTransports(
+                self.transport, self._judge(), _again(self.stock["read_frame"])
+            ),
             hasattr(self.framing, "threading"), self._writes_empty_bodies(),
         )  # fmt: skip
 

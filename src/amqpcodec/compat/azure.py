@@ -166,9 +166,11 @@ class _Client:
             states=decode._COMPOSITES,
             absent=names.get("_PERFORMATIVE_FIELD_DEFAULTS"),
             decimal128=names.get("_decode_decimal128"),
-            message=message,
-            header=_dropins_v1.AzureTuple(names, "Header"),
-            properties=_dropins_v1.AzureTuple(names, "Properties"),
+            classes=(
+                message,
+                _dropins_v1.AzureTuple(names, "Header"),
+                _dropins_v1.AzureTuple(names, "Properties"),
+            ),
         )
         writing = _dropins_v1.AzureWriting(
             types=self.names,

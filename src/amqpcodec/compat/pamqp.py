@@ -250,9 +250,12 @@ class _Client:
                 )
         deprecated = "client" if self.profile.options["ints"] == "client" else "smallest signed"
         return _dropins.PamqpCodec(
-            self.profile.make(), self.profile.make(ints=deprecated), self.stock,
-            reading, writing, [bound for bound, _ in methods], not strict, checks, properties,
-            (header, body, heartbeat), self.encode, self.exceptions,
+            _dropins.ClientBinding(
+                self.profile.make(), self.stock, reading, writing,
+                [bound for bound, _ in methods], not strict,
+            ),
+            self.profile.make(ints=deprecated), checks, properties, (header, body, heartbeat),
+            self.encode, self.exceptions,
         )  # fmt: skip
 
     def _name_table(self) -> bytes:

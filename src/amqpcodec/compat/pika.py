@@ -221,8 +221,10 @@ class _Client:
         for name in ("marshal_method", "marshal_header", "marshal_body"):
             writing.add_function(self.stock[name])
         return _dropins.PikaCodec(
-            self.profile.make(), self.stock, reading, writing, methods, not strict, frames,
-            properties, frame,
+            _dropins.ClientBinding(
+                self.profile.make(), self.stock, reading, writing, methods, not strict
+            ),
+            frames, properties, frame,
         )  # fmt: skip
 
     def candidates(

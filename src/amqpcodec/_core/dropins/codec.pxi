@@ -4,12 +4,32 @@ cdef enum:
     KEY_SLOTS = 256         # more than twice the methods of any client
 
 
-cdef class DropIn(Fallbacks):
-    """Calls, classes and stock functions of one client.
+@cython.final
+cdef class ClientBinding:
+    """What a drop-in rests on, whatever the client.
 
     stock: name -> the client's own function. reading, writing: what both ways rest on beside the
-    classes.
+    classes. methods: those that are bound. lenient: RawValue for what cannot be read in a table.
     """
+
+    cdef ClientProfile profile
+    cdef dict stock
+    cdef Guard reading, writing
+    cdef list methods
+    cdef bint lenient
+
+    def __cinit__(self, ClientProfile profile not None, dict stock not None, Guard reading not None,
+                  Guard writing not None, list methods not None, bint lenient):
+        self.profile = profile
+        self.stock = stock
+        self.reading = reading
+        self.writing = writing
+        self.methods = methods
+        self.lenient = lenient
+
+
+cdef class DropIn(Fallbacks):
+    """Calls, classes and stock functions of one client: see ClientBinding."""
 
     cdef readonly ClientProfile profile
     cdef public bint lenient            # RawValue for what cannot be read in a table
@@ -23,17 +43,17 @@ cdef class DropIn(Fallbacks):
         if type(self) is DropIn:
             raise TypeError("DropIn is abstract")
 
-    cdef int set_up(self, ClientProfile profile, dict stock, Guard reading, Guard writing, list methods,
-                    bint lenient) except -1:
+    cdef int set_up(self, ClientBinding binding) except -1:
         """Called by each codec's __cinit__, so that none is without what its methods rest on."""
         cdef BoundMethod m
         cdef uint32_t i
-        self.profile = profile
-        self.lenient = lenient
-        self.stock = stock
-        self.reading = reading
-        self.writing = writing
-        self.methods = methods = list(methods)
+        cdef list methods = list(binding.methods)
+        self.profile = binding.profile
+        self.lenient = binding.lenient
+        self.stock = binding.stock
+        self.reading = binding.reading
+        self.writing = binding.writing
+        self.methods = methods
         self.by_type = {}
         memset(self.by_key, 0, sizeof(self.by_key))
         if len(methods) > KEY_SLOTS // 2:

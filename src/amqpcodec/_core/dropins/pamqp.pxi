@@ -77,13 +77,11 @@ cdef class PamqpCodec(DropIn):
     cdef BoundClass header, body, heartbeat
     cdef dict encode_names, exception_names
 
-    def __cinit__(self, ClientProfile profile not None, ClientProfile deprecated not None,
-                  dict stock not None, Guard reading not None, Guard writing not None,
-                  list methods not None, bint lenient, list checks not None,
+    def __cinit__(self, ClientBinding binding not None, ClientProfile deprecated not None, list checks not None,
                   BoundMethod properties not None, tuple classes not None, object encode not None,
                   object exceptions not None):
         cdef CheckedMethod each
-        self.set_up(profile, stock, reading, writing, methods, lenient)
+        self.set_up(binding)
         self.deprecated = deprecated
         self.checked = {}
         for each in checks:

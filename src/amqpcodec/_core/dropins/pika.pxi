@@ -25,10 +25,9 @@ cdef class PikaCodec(DropIn):
     cdef dict receiving             # id of a connection -> Receiving, while it is
     cdef public bint sends
 
-    def __cinit__(self, ClientProfile profile not None, dict stock not None, Guard reading not None,
-                  Guard writing not None, list methods not None, bint lenient,
-                  tuple frames not None, BoundMethod properties not None, object module not None):
-        self.set_up(profile, stock, reading, writing, methods, lenient)
+    def __cinit__(self, ClientBinding binding not None, tuple frames not None, BoundMethod properties not None,
+                  object module not None):
+        self.set_up(binding)
         self.method_frame, self.header_frame, self.body_frame, self.heartbeat_frame = frames
         self.frames = frames[:3]
         self.properties = properties

@@ -133,6 +133,20 @@ cdef dict LONGSTR_POLICIES = {
 }
 
 
+cdef dict PROFILE_DEFAULTS = {"int_class": None, "surrogates": False, "negative_bytes": True, "datetimes": True}
+
+cdef frozenset PROFILE_OPTIONS = frozenset({
+    *PROFILE_DEFAULTS, "bad_names", "bad_text", "longstr", "signed", "timestamp", "ints", "decimals", "float_tag",
+    "bytes_tag", "bytearray_tag", "tuples", "longest_name", "bytes_names", "in_order", "bytes_text", "none_text",
+    "any_bits", "empty_absent",
+})
+
+
+cdef uint8_t tag_option(str tag) except? 255:
+    """A tag as a number; 0 for None."""
+    return ord(tag) if tag else 0
+
+
 @cython.final
 cdef class ClientProfile:
     """How one client reads and writes values: field tables, arguments, properties.
@@ -173,35 +187,42 @@ cdef class ClientProfile:
     cdef bint tuples, bytes_names, in_order, bytes_text, none_text, any_bits, empty_absent
     cdef Py_ssize_t longest_name
 
-    def __cinit__(self, dict read not None, *, str bad_names, str bad_text, str longstr,
-                  bint signed, str timestamp, str ints, str decimals, str float_tag, str bytes_tag,
-                  str bytearray_tag,
-                  bint tuples, Py_ssize_t longest_name, bint bytes_names, bint in_order,
-                  bint bytes_text, bint none_text, bint any_bits, bint empty_absent, int_class=None,
-                  bint surrogates=False, bint negative_bytes=True, bint datetimes=True):
+    def __cinit__(self, dict read not None, **options):
+        options = PROFILE_DEFAULTS | options
+        if options.keys() != PROFILE_OPTIONS:
+            raise TypeError("missing or unknown options of a profile: "
+                            + ", ".join(sorted(options.keys() ^ PROFILE_OPTIONS)))
         memset(self.shape, SHAPE_UNKNOWN, 256)
         memset(self.conversion, READ_NOTHING, 256)
         for tag, name in read.items():
             self.conversion[<uint8_t>ord(tag)], self.shape[<uint8_t>ord(tag)] = CONVERSIONS[name]
-        self.int_class = int_class
-        self.bytes_for_bad_names = bad_names == "bytes"
-        self.bytes_for_bad_text = bad_text == "bytes"
-        self.longstr = LONGSTR_POLICIES[longstr]
-        self.signed = signed
-        self.surrogates = surrogates
-        self.timestamp = 0 if timestamp == "int" else CONVERSIONS[timestamp][0]
-        self.ints = INT_POLICIES[ints]
-        self.negative_bytes = negative_bytes
-        self.datetimes = datetimes
-        self.decimals = DECIMAL_POLICIES[decimals]
-        self.float_tag = ord(float_tag) if float_tag else 0
-        self.bytes_tag = ord(bytes_tag) if bytes_tag else 0
-        self.bytearray_tag = ord(bytearray_tag) if bytearray_tag else 0
-        self.tuples = tuples
-        self.longest_name = longest_name
-        self.bytes_names = bytes_names
-        self.in_order = in_order
-        self.bytes_text = bytes_text
-        self.none_text = none_text
-        self.any_bits = any_bits
-        self.empty_absent = empty_absent
+        self.set_reading(options)
+        self.set_writing(options)
+
+    cdef int set_reading(self, dict options) except -1:
+        self.int_class = options["int_class"]
+        self.bytes_for_bad_names = options["bad_names"] == "bytes"
+        self.bytes_for_bad_text = options["bad_text"] == "bytes"
+        self.longstr = LONGSTR_POLICIES[options["longstr"]]
+        self.signed = options["signed"]
+        self.surrogates = options["surrogates"]
+        self.timestamp = 0 if options["timestamp"] == "int" else CONVERSIONS[options["timestamp"]][0]
+        return 0
+
+    cdef int set_writing(self, dict options) except -1:
+        self.ints = INT_POLICIES[options["ints"]]
+        self.negative_bytes = options["negative_bytes"]
+        self.datetimes = options["datetimes"]
+        self.decimals = DECIMAL_POLICIES[options["decimals"]]
+        self.float_tag = tag_option(options["float_tag"])
+        self.bytes_tag = tag_option(options["bytes_tag"])
+        self.bytearray_tag = tag_option(options["bytearray_tag"])
+        self.tuples = options["tuples"]
+        self.longest_name = options["longest_name"]
+        self.bytes_names = options["bytes_names"]
+        self.in_order = options["in_order"]
+        self.bytes_text = options["bytes_text"]
+        self.none_text = options["none_text"]
+        self.any_bits = options["any_bits"]
+        self.empty_absent = options["empty_absent"]
+        return 0

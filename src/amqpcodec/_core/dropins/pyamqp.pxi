@@ -36,34 +36,66 @@ cdef enum:
     MESSAGE_PARTS
 
 @cython.final
+cdef class AmqpMessages:
+    """How py-amqp makes messages of frames.
+
+    cls: the bound class of amqp.basic_message.Message, slots in the order of MESSAGE_METHOD and on.
+    heading, filling: what messages rest on when a header and when a body comes. property_list:
+    Message.PROPERTIES as it was shipped. framing: amqp.method_framing. contents: its methods with
+    content, by class and method id in one number.
+    """
+
+    cdef BoundClass cls
+    cdef Guard heading, filling
+    cdef object property_list, framing
+    cdef dict contents
+
+    def __cinit__(self, BoundClass cls not None, Guard heading, Guard filling, object property_list,
+                  object framing not None, dict contents not None):
+        self.cls = cls
+        self.heading = heading
+        self.filling = filling
+        self.property_list = property_list
+        self.framing = framing
+        self.contents = contents
+
+
+@cython.final
+cdef class AmqpTransports:
+    """How py-amqp reads frames of sockets.
+
+    module: amqp.transport. judge: called with a class of transports, gives a guard of it, and its
+    slot `_read_buffer` and the numbers of the errors that it takes for nothing to read; None for
+    both if its work is not known. again: reads a frame by py-amqp's own code, from bytes that were
+    taken of a socket already, and what it said then (bytes or an exception).
+    """
+
+    cdef object module, judge, again
+
+    def __cinit__(self, object module not None, object judge not None, object again not None):
+        self.module = module
+        self.judge = judge
+        self.again = again
+
+
+@cython.final
 cdef class AmqpCodec(DropIn):
     """What `amqp.serialization` and `amqp.method_framing` do.
 
     properties: the property list, without a class. names: py-amqp's names of the properties.
-    message: the bound class of amqp.basic_message.Message, slots in the order of MESSAGE_METHOD
-    and on. heading, filling: what messages rest on when a header and when a body comes. headers:
-    the same of serialization. property_list: Message.PROPERTIES as it was shipped. framing:
-    amqp.method_framing.
-    contents: its methods with content, by class and method id in one number. transports:
-    amqp.transport. judge: called with a class of transports, gives a guard of it, and its slot
-    `_read_buffer` and the numbers of the errors that it takes for nothing to read; None for both if
-    its work is not known.
+    headers: what serialization rests on when a header comes.
     locks: whether frame_writer has a lock. empty_bodies: whether it writes the header of an empty
     body that does not fit one frame.
-    again: reads a frame by py-amqp's own code, from bytes that were taken of a socket already, and
-    what it said then (bytes or an exception).
     """
 
     cdef BoundMethod properties
     cdef tuple names
     cdef dict places            # of these names
-    cdef BoundClass message
-    cdef Guard heading, filling, headers
-    cdef object framing, property_list, again
-    cdef dict contents
+    cdef AmqpMessages messages
+    cdef AmqpTransports transports
+    cdef Guard headers
     cdef bint locks, empty_bodies
     # The class of transports that was seen last:
-    cdef object transports, judge
     cdef object transport
     cdef Guard transport_guard
     cdef bint transport_known
@@ -74,29 +106,18 @@ cdef class AmqpCodec(DropIn):
     cdef object format          # that was asked for last
     cdef BoundMethod format_layout
 
-    def __cinit__(self, ClientProfile profile not None, dict stock not None, Guard reading not None,
-                  Guard writing not None, bint lenient, BoundMethod properties not None,
-                  tuple names not None, BoundClass message not None, Guard heading, Guard filling,
-                  Guard headers not None, object property_list,
-                  object framing not None, dict contents not None, object transports not None,
-                  object judge not None, object again not None, bint locks=True,
-                  bint empty_bodies=True):
-        self.set_up(profile, stock, reading, writing, [], lenient)
+    def __cinit__(self, ClientBinding binding not None, BoundMethod properties not None, tuple names not None,
+                  Guard headers not None, AmqpMessages messages not None, AmqpTransports transports not None,
+                  bint locks=True, bint empty_bodies=True):
+        self.set_up(binding)
         self.properties = properties
         self.names = tuple([_intern(name) for name in names])
         self.places = {name: i for i, name in enumerate(self.names)}
-        self.message = message
-        self.heading = heading
-        self.filling = filling
         self.headers = headers
-        self.property_list = property_list
-        self.framing = framing
+        self.messages = messages
+        self.transports = transports
         self.locks = locks
         self.empty_bodies = empty_bodies
-        self.contents = contents
-        self.transports = transports
-        self.judge = judge
-        self.again = again
         self.formats = {}
 
     # ---- arguments ----
@@ -290,15 +311,15 @@ cdef class AmqpCodec(DropIn):
 
     cdef bint may_head(self):
         """Whether headers are read as py-amqp's own messages read them."""
-        return (self.heading is not None and watch_same(&self.heading.watch)
+        return (self.messages.heading is not None and watch_same(&self.messages.heading.watch)
                 and watch_same(&self.headers.watch))
 
     cdef bint may_fill(self):
         """Whether messages take bodies, and have the attributes, that py-amqp's own have."""
-        return self.filling is not None and watch_same(&self.filling.watch)
+        return self.messages.filling is not None and watch_same(&self.messages.filling.watch)
 
     cdef bint is_message(self, object o) except -1:
-        return Py_TYPE(<PyObject*>o) == self.message.type and self.message.may_take()
+        return Py_TYPE(<PyObject*>o) == self.messages.cls.type and self.messages.cls.may_take()
 
     cdef int put_properties(self, Buffer* b, object content) except -1:
         """The flag word and the properties of a content with the properties of messages."""
@@ -311,9 +332,9 @@ cdef class AmqpCodec(DropIn):
         cdef tuple names = self.names       # once: each use of an attribute counts a reference
         cdef object properties
         if self.is_message(content):
-            properties = part_of(self.message, content, MESSAGE_PROPERTIES)
+            properties = part_of(self.messages.cls, content, MESSAGE_PROPERTIES)
         else:
-            if type(content).PROPERTIES is not self.property_list:
+            if type(content).PROPERTIES is not self.messages.property_list:
                 not_ours("unusual value")
             properties = content.properties
         if type(properties) is not dict:

@@ -20,16 +20,16 @@ cdef PyObject* pyamqp_read_again(AmqpCodec codec, object transport, object raw,
         outcome = python_take_raised()
         if (PyBytes_GET_SIZE(raw) == 0 and isinstance(outcome, OSError)
                 and outcome.errno in codec.nothing_errors and transport.raise_on_initial_eintr):
-            return raise_after(codec.transports.socket.timeout, outcome)
+            return raise_after(codec.transports.module.socket.timeout, outcome)
     else:
         outcome = <object>got
         Py_DecRef(got)
     codec.reason = "frame in parts"
     codec.fell_back()
-    outcome = codec.again(transport, raw, outcome)
+    outcome = codec.transports.again(transport, raw, outcome)
     return Py_NewRef(<PyObject*>outcome)
 
 
 cdef int pyamqp_unexpected(AmqpCodec codec, object frame_type, uint64_t wanted) except -1:
-    raise codec.framing.UnexpectedFrame(
+    raise codec.messages.framing.UnexpectedFrame(
         f"Received frame {frame_type} while expecting type: {wanted}")

@@ -76,8 +76,8 @@ cdef class FrameHandler:
             state.raw = buf
             state.header = state.chunks = state.properties = None
             state.received = state.size = 0
-            if not self.codec.message.may_make():
-                self.leave(state, self.codec.framing.Message(frame_method=signature, frame_args=buf))
+            if not self.codec.messages.cls.may_make():
+                self.leave(state, self.codec.messages.framing.Message(frame_method=signature, frame_args=buf))
             state.wanted = FRAME_HEADER
             return False
         if number == FRAME_HEADER:
@@ -108,10 +108,10 @@ cdef class FrameHandler:
         if type(buf) is bytes and PyBytes_GET_SIZE(buf) >= 4:
             key = load32(<const uint8_t*>PyBytes_AS_STRING(buf))
         else:
-            class_id, method_id = self.codec.framing.unpack_from(">HH", buf, 0)
+            class_id, method_id = self.codec.messages.framing.unpack_from(">HH", buf, 0)
             key = <uint32_t>class_id << 16 | <uint32_t>method_id
         if AMQP_UNLIKELY(key != self.method or self.method_ids is None):
-            found = dict_item(self.codec.contents, key)
+            found = dict_item(self.codec.messages.contents, key)
             self.method_ids = <tuple>found if found != NULL else (key >> 16, key & 0xFFFF)
             self.method_content = found != NULL
             self.method = key
@@ -133,7 +133,7 @@ cdef class FrameHandler:
         out[MESSAGE_DELIVERY] = Py_NewRef(Py_None)
         out[MESSAGE_BODY] = Py_NewRef(<PyObject*>body)
         out[MESSAGE_CHANNEL] = Py_NewRef(Py_None)
-        return self.codec.message.make(out)
+        return self.codec.messages.cls.make(out)
 
     cdef object leave(self, Waiting state, object message):
         """From here on the message's own code does what it does."""
@@ -143,7 +143,7 @@ cdef class FrameHandler:
 
     cdef object replay(self, Waiting state):
         """The message that py-amqp's own code makes of the frames that came, and it goes on."""
-        message = self.codec.framing.Message(frame_method=state.signature, frame_args=state.raw)
+        message = self.codec.messages.framing.Message(frame_method=state.signature, frame_args=state.raw)
         chunks = state.chunks
         if state.header is not None:
             message.inbound_header(state.header)

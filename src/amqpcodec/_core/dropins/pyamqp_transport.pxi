@@ -19,7 +19,7 @@ cdef bint known_transport(AmqpCodec codec, PyTypeObject* cls) except -1:
     of their own is in between. What is found is kept for the class that was seen last."""
     if AMQP_LIKELY(cls == <PyTypeObject*>codec.transport and watch_same(&codec.transport_guard.watch)):
         return codec.transport_known
-    codec.transport_guard, member, codec.nothing_errors = codec.judge(<object><PyObject*>cls)
+    codec.transport_guard, member, codec.nothing_errors = codec.transports.judge(<object><PyObject*>cls)
     codec.transport = <object><PyObject*>cls
     codec.transport_known = member is not None
     codec.kept_slot = member
@@ -71,7 +71,7 @@ cdef object read_pyamqp_frame(AmqpCodec codec, object transport):
         p = <const uint8_t*>PyBytes_AS_STRING(raw)
         n = load32(p + 3)
         if n > RECV_MOST:       # more than a socket is asked for at once
-            return codec.again(transport, b"", raw)
+            return codec.transports.again(transport, b"", raw)
         got = call_with_size(receive, n + 1 + FRAME_HEAD)
         if AMQP_LIKELY(bytes_of(got, n + 1, n + 1 + FRAME_HEAD)
                        and <uint8_t>PyBytes_AS_STRING(<object>got)[n] == FRAME_END):

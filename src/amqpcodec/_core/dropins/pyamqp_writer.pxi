@@ -149,7 +149,7 @@ cdef class FrameWriter:
                 return PyMemoryView_FromObject(buffer_bytes(&b))
             if not codec.is_message(content):
                 not_ours("unusual value")
-            body = part_of(codec.message, content, MESSAGE_BODY)
+            body = part_of(codec.messages.cls, content, MESSAGE_BODY)
             if type(body) is str:
                 body = body.encode(content.properties.setdefault("content_encoding", "utf-8"))
             if type(body) is not bytes:

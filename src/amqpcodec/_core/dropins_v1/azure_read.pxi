@@ -88,7 +88,7 @@ cdef class AzureReading:
     deepest, most: levels and items of a compound it takes at most, 0 for no limit. wrappers: what
     it calls with a described value, by constructor. states: names of delivery states, by
     descriptor. absent: values of a performative's fields that are not there, by its code; or None.
-    decimal128: its own function, or None.
+    decimal128: its own function, or None. classes: Message, Header and Properties.
     """
 
     cdef int deepest
@@ -101,8 +101,9 @@ cdef class AzureReading:
     cdef bint joins_data        # a list of data sections; else the last one
 
     def __cinit__(self, *, int deepest, uint32_t most, dict wrappers, dict states not None,
-                  dict absent, decimal128, AzureTuple message not None, AzureTuple header not None,
-                  AzureTuple properties not None):
+                  dict absent, decimal128, tuple classes not None):
+        cdef AzureTuple message, header, properties
+        message, header, properties = classes
         sections = ("header", "delivery_annotations", "message_annotations", "properties",
                     "application_properties", "data", "sequence", "value", "footer")
         fields = message.cls._fields
