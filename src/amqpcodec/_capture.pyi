@@ -1,7 +1,7 @@
 """What the compiled reader of captures offers to the facade."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, final
+from typing import Any, TypedDict, Unpack, final
 from typing import Protocol as Protocol_
 
 from ._codec import Protocol
@@ -139,6 +139,21 @@ class Layers(Protocol_):
     def counts(self) -> dict[str, Any]:
         """What counts() of the reader is to have besides."""
 
+class _ReaderOptions(TypedDict, total=False):
+    others: tuple[Protocol | V1Core, ...]
+    field_tables: str
+    ordered: bool
+    layers: Layers | None
+    reorder_bytes: int
+    reorder_total: int
+    reorder_pieces: int
+    open_connections: int
+    record_bytes: int
+    frame_bytes: int
+    message_bytes: int
+    fragment_bytes: int
+    open_deliveries: int
+
 @final
 class CaptureReader:
     """See amqpcodec.capture. A second call while one has not ended is a RuntimeError."""
@@ -152,19 +167,7 @@ class CaptureReader:
         forced: bool,
         batch_rows: int,
         level: str = "frame",
-        reorder_bytes: int = ...,
-        reorder_total: int = ...,
-        others: tuple[Protocol | V1Core, ...] = (),
-        field_tables: str = "json",
-        reorder_pieces: int = ...,
-        ordered: bool = False,
-        layers: Layers | None = None,
-        open_connections: int = ...,
-        record_bytes: int = ...,
-        message_bytes: int = ...,
-        fragment_bytes: int = ...,
-        frame_bytes: int = ...,
-        open_deliveries: int = ...,
+        **options: Unpack[_ReaderOptions],
     ) -> None: ...
     def begin(self, name: str, key: str) -> None:
         """The bytes that follow are those of a file, the next one of the chain.

@@ -100,37 +100,12 @@ def test_what_is_measured(folder: Path) -> None:
     }
 
 
-#: What is still too large: this list only becomes shorter.
-TOO_LARGE = {
-    "capture/reader.pxi: __cinit__",
-    "capture/batch.pxi: make_batch",
-    "capture/batch.pxi: make_chosen_batch",
-}
-
-
-def file_and_name(size: Size) -> str:
-    return f"{size.place.partition(':')[0]}: {size.name}"
-
-
 def too_large(kind: str, most: int, sizes: list[Size] = SIZES) -> list[str]:
     return [
         f"{size.place}: {size.name} has {size.count} {kind}, {most} at most"
         for size in sizes
-        if size.kind == kind and size.count > most and file_and_name(size) not in TOO_LARGE
-    ]
-
-
-def test_exceptions_are_needed() -> None:
-    large = {
-        file_and_name(size)
-        for sizes, kind, most in (
-            (SIZES, "lines", MOST_LINES),
-            (constructors(), "arguments", MOST_ARGUMENTS),
-        )
-        for size in sizes
         if size.kind == kind and size.count > most
-    }
-    assert large == TOO_LARGE
+    ]
 
 
 def constructors() -> list[Size]:

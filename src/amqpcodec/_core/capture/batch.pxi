@@ -426,24 +426,21 @@ cdef uint8_t* row_versions(const CapRows* o, const CapRow* row, int64_t n) excep
     return version
 
 
-cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t first, int64_t n,
-                             const CapInfos* infos, Request request, list order, FileNames files,
-                             bint lend):
-    """n of the rows that wait. lend: their bytes may become the batch's, no other one needs them."""
-    cdef CaptureBatch out = CaptureBatch.__new__(CaptureBatch)
+@cython.final
+@cython.internal
+cdef class BatchColumns:
+    """The columns of a batch, and the protocols that its rows are of."""
+
+    cdef object protocol
+    cdef tuple others           # from number 1 on
+    cdef Request request        # of columns of frames
+    cdef list order             # of all, as CaptureBatch has it
+
+
+cdef int fill_frames(CaptureBatch out, BatchColumns columns, CapRows* o, int64_t first, int64_t n, bint lend) except -1:
+    """The columns of frames. lend: the bytes of rows may become the batch's, no other one needs them."""
     cdef Values values
-    cdef CapNames names
-    cdef CapText[2] sides
-    cdef const CapInfo* info = <const CapInfo*>infos.block.p
-    cdef const CapRow* row = <const CapRow*>o.row.p + first
-    cdef int i, k, status = 0, n_files = <int>len(files.names), n_infos = infos.n
     cdef uint8_t* versions
-    cdef list texts = []
-    out.frames = new_columns(request, 0x7FFFFFFF)
-    out.table = table_new(N_CAPTURE_COLUMNS, 0x7FFFFFFF)
-    out.items = table_new(1, 0x7FFFFFFF)
-    if out.table == NULL or out.items == NULL:
-        raise MemoryError
     memset(&values, 0, sizeof(values))
     values.n = n
     values.at = first
@@ -451,11 +448,11 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
     values.data = o.data.p
     values.last = <uint64_t>values.ends[first + n]
     values.lost = <uint64_t*>o.lost.p
-    versions = row_versions(o, row, n)
+    versions = row_versions(o, <const CapRow*>o.row.p + first, n)
     values.version = versions
     try:
-        fill_columns(protocol, request, out.frames, &values, PERMISSIVE,
-                     reading_mode(RABBITMQ, PLAIN, ERROR), lend, others)
+        fill_columns(columns.protocol, columns.request, out.frames, &values, PERMISSIVE,
+                     reading_mode(RABBITMQ, PLAIN, ERROR), lend, columns.others)
     finally:
         free(versions)
     if out.frames.table.column[COL_FRAME].borrowed != NULL:
@@ -463,20 +460,38 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
         memset(&o.data, 0, sizeof(Block))
     if out.frames.table.rows != n:
         raise RuntimeError(f"{n} frames became {out.frames.table.rows} rows")
-    for i in range(n_infos):
+    return 0
+
+
+cdef list name_texts(const CapInfos* infos, FileNames files):
+    """Four texts of each connection (its id, both ends, the peer), and the names of files."""
+    cdef const CapInfo* info = <const CapInfo*>infos.block.p
+    cdef list texts = []
+    cdef int i
+    for i in range(<int>infos.n):
         texts.append(f"{info[i].id:016x}".encode())
         texts.append(end_text(&info[i].client, info[i].family))
         texts.append(end_text(&info[i].server, info[i].family))
         texts.append(peer_text(&info[i].peer) if info[i].peer.form else b"")
     texts.extend(files.names)
-    names.info = info
+    return texts
+
+
+cdef int fill_captured(CaptureBatch out, const CapRow* row, int64_t n, const CapInfos* infos,
+                       FileNames files) except -1:
+    """The columns that captures alone have."""
+    cdef CapNames names
+    cdef CapText[2] sides
+    cdef int i, status = 0, n_files = <int>len(files.names)
+    cdef list texts = name_texts(infos, files)
+    names.info = <const CapInfo*>infos.block.p
     names.text = <CapText*>calloc(<size_t>len(texts) + 1, sizeof(CapText))
     names.numbers = <int64_t*>calloc(<size_t>n_files + 1, sizeof(int64_t))
     names.longest = 0
     try:
         if names.text == NULL or names.numbers == NULL:
             raise MemoryError
-        names.files = names.text + 4 * n_infos
+        names.files = names.text + 4 * infos.n
         for i in range(n_files):
             names.numbers[i] = files.numbers[i]
         for i in range(<int>len(texts)):
@@ -488,13 +503,6 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
         sides[1].p = SERVER_SIDE
         sides[0].n = sides[1].n = 6
         names.sides = sides
-        for k in range(N_CAPTURE_COLUMNS):
-            out.table.column[k].nullable = CAPTURE_COLUMNS[k][2]
-            out.table.column[k].asked = k in order
-            out.table.column[k].row_hint = n
-            out.table.column[k].arrow_type = CAPTURE_TYPES[k]
-        out.items.column[0].arrow_type = AS_TEXT
-        out.items.column[0].asked = True
         with nogil:
             status = fill_capture_columns(out.table, out.items, row, n, &names)
             if status == 0:
@@ -506,8 +514,31 @@ cdef CaptureBatch make_batch(object protocol, tuple others, CapRows* o, int64_t 
     finally:
         free(names.text)
         free(names.numbers)
-    out.order = order
-    out.columns = capture_columns(request.schema, order)
+    return 0
+
+
+cdef CaptureBatch make_batch(BatchColumns columns, CapRows* o, int64_t first, int64_t n, const CapInfos* infos,
+                             FileNames files, bint lend):
+    """n of the rows that wait. lend: see fill_frames."""
+    cdef CaptureBatch out = CaptureBatch.__new__(CaptureBatch)
+    cdef const CapRow* row = <const CapRow*>o.row.p + first
+    cdef int k
+    out.frames = new_columns(columns.request, 0x7FFFFFFF)
+    out.table = table_new(N_CAPTURE_COLUMNS, 0x7FFFFFFF)
+    out.items = table_new(1, 0x7FFFFFFF)
+    if out.table == NULL or out.items == NULL:
+        raise MemoryError
+    fill_frames(out, columns, o, first, n, lend)
+    for k in range(N_CAPTURE_COLUMNS):
+        out.table.column[k].nullable = CAPTURE_COLUMNS[k][2]
+        out.table.column[k].asked = k in columns.order
+        out.table.column[k].row_hint = n
+        out.table.column[k].arrow_type = CAPTURE_TYPES[k]
+    out.items.column[0].arrow_type = AS_TEXT
+    out.items.column[0].asked = True
+    fill_captured(out, row, n, infos, files)
+    out.order = columns.order
+    out.columns = capture_columns(columns.request.schema, columns.order)
     return out
 
 
@@ -517,8 +548,7 @@ cdef class Choice:
     """Which rows get columns: see CaptureReader.choose."""
 
     cdef object wanted
-    cdef Request request
-    cdef list order
+    cdef BatchColumns columns
 
 
 cdef int copy_wanted(const CapRows* o, int64_t first, int64_t n, const uint8_t* wanted, CapRows* to) noexcept nogil:
@@ -536,16 +566,15 @@ cdef int copy_wanted(const CapRows* o, int64_t first, int64_t n, const uint8_t* 
     return 0
 
 
-cdef CaptureBatch make_chosen_batch(object protocol, tuple others, CapRows* o, int64_t first, int64_t n,
-                                    const CapInfos* infos, Request request, list order, FileNames files,
-                                    bint lend, Choice choice):
+cdef CaptureBatch make_chosen_batch(BatchColumns columns, CapRows* o, int64_t first, int64_t n,
+                                    const CapInfos* infos, FileNames files, bint lend, Choice choice):
     """As make_batch(), of the rows that are wanted; it may have none."""
     cdef CapRows chosen
     cdef Py_buffer judged
     cdef int status = 0
     if choice is None:
-        return make_batch(protocol, others, o, first, n, infos, request, order, files, lend)
-    looked = make_batch(protocol, others, o, first, n, infos, choice.request, choice.order, files, False)
+        return make_batch(columns, o, first, n, infos, files, lend)
+    looked = make_batch(choice.columns, o, first, n, infos, files, False)
     memset(&chosen, 0, sizeof(CapRows))
     chosen.versions = o.versions
     PyObject_GetBuffer(choice.wanted(looked), &judged, PyBUF_SIMPLE)
@@ -558,7 +587,7 @@ cdef CaptureBatch make_chosen_batch(object protocol, tuple others, CapRows* o, i
                 status = copy_wanted(o, first, n, <const uint8_t*>judged.buf, &chosen)
         if status < 0:
             raise MemoryError
-        return make_batch(protocol, others, &chosen, 0, chosen.n, infos, request, order, files, True)
+        return make_batch(columns, &chosen, 0, chosen.n, infos, files, True)
     finally:
         PyBuffer_Release(&judged)
         rows_free(&chosen)
@@ -597,10 +626,7 @@ cdef class CaptureRows:
     cdef TakenRows taken
     cdef int64_t first
     cdef int64_t n
-    cdef object protocol
-    cdef tuple others
-    cdef Request request
-    cdef list order
+    cdef BatchColumns columns
     cdef Choice choice
     cdef CaptureBatch batch
 
@@ -615,8 +641,7 @@ cdef class CaptureRows:
         if self.batch is None:
             if self.taken is None:
                 raise ValueError("no rows")
-            self.batch = make_chosen_batch(self.protocol, self.others, &self.taken.rows, self.first,
-                                           self.n, &self.taken.infos, self.request, self.order,
+            self.batch = make_chosen_batch(self.columns, &self.taken.rows, self.first, self.n, &self.taken.infos,
                                            self.taken.files, self.n == self.taken.rows.n, self.choice)
             self.taken = None
         return self.batch

@@ -9,6 +9,14 @@ cdef extern from "wire/block.h" nogil:
     void pool_ease(size_t limit)
 
 
+cdef dict READER_OPTIONS = {
+    "others": (), "field_tables": "json", "ordered": False, "layers": None,
+    "reorder_bytes": 1 << 22, "reorder_total": 1 << 25, "reorder_pieces": 1 << 16, "open_connections": 1 << 16,
+    "record_bytes": RECORD_LIMIT, "frame_bytes": HIGHEST_FRAME_MAX, "message_bytes": MESSAGE_LIMIT,
+    "fragment_bytes": 1 << 23, "open_deliveries": DELIVERIES_OPEN,
+}
+
+
 cdef void reading_free(Reading* r) noexcept nogil:
     cdef int k
     if r == NULL:
@@ -83,64 +91,72 @@ cdef class CaptureReader:
     cdef int64_t n_tapped       # files that were read at once with others
     cdef object layers
 
-    def __cinit__(self, protocol, fields, ports, bint redact, bint forced,
-                  int64_t batch_rows, str level="frame", size_t reorder_bytes=1 << 22,
-                  size_t reorder_total=1 << 25, tuple others=(), str field_tables="json",
-                  int32_t reorder_pieces=1 << 16, bint ordered=False, layers=None,
-                  int open_connections=1 << 16, uint32_t record_bytes=RECORD_LIMIT,
-                  size_t message_bytes=MESSAGE_LIMIT, size_t fragment_bytes=1 << 23,
-                  size_t frame_bytes=HIGHEST_FRAME_MAX, int open_deliveries=DELIVERIES_OPEN):
-        """others: 0-9, 0-8 and 1.0, in that order, which connections may speak where it is not forced.
+    def __cinit__(self, protocol, fields, ports, bint redact, bint forced, int64_t batch_rows, str level="frame",
+                  **options):
+        """options: those of READER_OPTIONS.
 
+        others: 0-9, 0-8 and 1.0, in that order, which connections may speak where it is not forced.
         layers: what reads connections over TLS or WebSocket (capture/_layers), or None.
         """
         cdef Reading* r = <Reading*>calloc(1, sizeof(Reading))
-        cdef int port
         if r == NULL:
             raise MemoryError
         self.r = r
-        add_known_protocol(r, protocol)
-        for other in others:
-            add_known_protocol(r, other)
+        unknown = options.keys() - READER_OPTIONS
+        if unknown:
+            raise TypeError(f"a capture reader has no option {', '.join(sorted(unknown))}")
+        options = READER_OPTIONS | options
+        self.protocol = protocol
+        self.others = options["others"]
+        self.protocols = (protocol, *self.others)
+        for each in self.protocols:
+            add_known_protocol(r, each)
         find_alike(r)
-        self.others = others
-        self.protocols = (protocol, *others)
         if batch_rows < 1:
             raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
-        self.layers = layers
-        r.layers = <PyObject*>layers if layers is not None else NULL
-        self.protocol = protocol
+        self.layers = options["layers"]
+        r.layers = <PyObject*>self.layers if self.layers is not None else NULL
         self.level = level
-        self.field_tables = field_tables
+        self.field_tables = options["field_tables"]
         r.messages = level == "message"
         self.frame_names, self.order = choose_capture_columns(frame_plan(protocol), level, fields)
-        find_request(protocol, level, self.frame_names, "plain", field_tables)
+        find_request(protocol, level, self.frame_names, "plain", self.field_tables)
         self.batch_rows = batch_rows
         self.files = FileNames()
         r.files.between = True
-        for number in as_ints(ports):
-            if isinstance(number, bool) or not isinstance(number, int) or not 0 < number < 65536:
-                raise ValueError(f"ports are numbers from 1 to 65535, not {number!r}")
-            port = number
-            r.ports[port >> 3] |= <uint8_t>(1 << (port & 7))
+        self.set_ports(ports)
         r.infos.batch = 1
         r.rows.hint = 65536
         r.redact = redact
-        r.out.ordered = ordered
+        r.out.ordered = options["ordered"]
         r.out.batch_rows = batch_rows
         next_look(r, False)
         r.forced = forced
         r.dialect = reading_mode(RABBITMQ, PLAIN, ERROR)
-        r.limits.hold = reorder_bytes
-        r.limits.hold_total = reorder_total
-        r.limits.hold_pieces = reorder_pieces
-        r.limits.conns = open_connections
-        r.file.limit = record_bytes
-        r.limits.frame = frame_bytes
-        r.limits.message = message_bytes
-        r.limits.deliveries = open_deliveries
-        r.limits.fragments = fragment_bytes
+        self.set_limits(options)
         r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF
+
+    cdef int set_ports(self, object ports) except -1:
+        cdef int port
+        for number in as_ints(ports):
+            if isinstance(number, bool) or not isinstance(number, int) or not 0 < number < 65536:
+                raise ValueError(f"ports are numbers from 1 to 65535, not {number!r}")
+            port = number
+            self.r.ports[port >> 3] |= <uint8_t>(1 << (port & 7))
+        return 0
+
+    cdef int set_limits(self, dict options) except -1:
+        cdef ReadingLimits* limits = &self.r.limits
+        self.r.file.limit = <uint32_t>options["record_bytes"]
+        limits.frame = options["frame_bytes"]
+        limits.message = options["message_bytes"]
+        limits.deliveries = options["open_deliveries"]
+        limits.fragments = options["fragment_bytes"]
+        limits.conns = options["open_connections"]
+        limits.hold = options["reorder_bytes"]
+        limits.hold_total = options["reorder_total"]
+        limits.hold_pieces = options["reorder_pieces"]
+        return 0
 
     def __dealloc__(self):
         if self.r != NULL:
@@ -436,8 +452,14 @@ cdef class CaptureReader:
             raise MemoryError
         return &self.r.out.rows
 
-    cdef Request request(self):
-        return find_request(self.protocol, self.level, self.frame_names, "plain", self.field_tables)
+    cdef BatchColumns columns(self, object frame_names, list order):
+        """The columns of a batch: names and order as choose_capture_columns gives them."""
+        cdef BatchColumns out = BatchColumns.__new__(BatchColumns)
+        out.protocol = self.protocol
+        out.others = self.others
+        out.request = find_request(self.protocol, self.level, frame_names, "plain", self.field_tables)
+        out.order = order
+        return out
 
     def choose(self, fields, wanted):
         """Make columns of some rows alone: of those for which `wanted` has a byte that is not 0.
@@ -445,8 +467,8 @@ cdef class CaptureReader:
         fields: of which columns it takes a batch. It gives a bytes-like object, a byte a row.
         """
         cdef Choice choice = Choice.__new__(Choice)
-        names, choice.order = choose_capture_columns(frame_plan(self.protocol), self.level, fields)
-        choice.request = find_request(self.protocol, self.level, names, "plain", self.field_tables)
+        names, order = choose_capture_columns(frame_plan(self.protocol), self.level, fields)
+        choice.columns = self.columns(names, order)
         choice.wanted = wanted
         self.choice = choice
 
@@ -459,8 +481,8 @@ cdef class CaptureReader:
         if n == 0:
             return None
         pool_ease(POOL_BYTES)
-        batch = make_chosen_batch(self.protocol, self.others, o, o.first, n, &self.r.infos, self.request(),
-                                  self.order, self.files, o.first + n == o.n, self.choice)
+        batch = make_chosen_batch(self.columns(self.frame_names, self.order), o, o.first, n, &self.r.infos, self.files,
+                                  o.first + n == o.n, self.choice)
         o.first += n
         if o.first == o.n:
             rows_clear(o)
@@ -473,11 +495,13 @@ cdef class CaptureReader:
         cdef InUse held = self.use()
         cdef CapRows* o = self.going_rows(all)
         cdef CaptureRows rows
+        cdef BatchColumns columns
         cdef TakenRows taken
         cdef int64_t first = o.first
         cdef list out = []
         if o.n == first:
             return out
+        columns = self.columns(self.frame_names, self.order)
         taken = take_rows(o, &self.r.infos, self.files)
         if forget_infos(self.r) < 0:
             raise MemoryError
@@ -486,10 +510,7 @@ cdef class CaptureReader:
             rows.taken = taken
             rows.first = first
             rows.n = min(taken.rows.n - first, self.batch_rows)
-            rows.protocol = self.protocol
-            rows.others = self.others
-            rows.request = self.request()
-            rows.order = self.order
+            rows.columns = columns
             rows.choice = self.choice
             out.append(rows)
             first += rows.n
