@@ -364,7 +364,7 @@ def test_the_core_has_the_defaults_of_captures() -> None:
         "frame_bytes": LIMITS.frame_bytes,
         "open_deliveries": LIMITS.open_deliveries,
     }.items():
-        match = re.search(rf"\b{name}=({NUMBER}|[A-Z_]+)[,)]", text)
+        match = re.search(rf'"{name}": ({NUMBER}|[A-Z_]+)[,}}]', text)
         assert match, name
         default = match[1]
         assert (
