@@ -41,6 +41,8 @@ LAYERS = {
     "polars": "tables",
     "traces": "traces",
     "session": "session",
+    "testing": "testing",
+    "_pytest": "testing",
     "spark": "spark",
     "compat": "compat",
     "cli": "cli",
@@ -77,6 +79,8 @@ ARROWS: dict[str, set[str]] = {
     "arrays": {"types"},  # of other libraries, for batch and what it returns
     # Over the decoders of the protocol modules, which the facade holds.
     "session": {"facade", "public", "errors", "types"},
+    # Over the server's side of a session.
+    "testing": {"session", "facade", "public", "errors", "types"},
     "traces": {"capture", "public", "types"},
     "spark": {"batch", "public", "capture", "traces", "errors", "types"},
     # The generated table without the classes that the protocol's module makes of it.
@@ -105,6 +109,7 @@ OTHERS: dict[str, dict[str, bool]] = {
     "tables": {"pyarrow": False, "polars": False},
     "html": {"pyarrow": True},
     "arrays": {"pyarrow": True},
+    "testing": {"pytest": False, "cryptography": True},  # pytest: by its plugin alone
     "compat": {"pamqp": False, "pika": False, "amqp": False, "azure": False},
     "cli": {"rich": False, "pyarrow": False, "plotly": False, "argcomplete": True},
 }

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from amqpcodec import v0_9_1 as amqp
+from amqpcodec.testing import Broker
 from tests.session.examples import example, serving
 
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    with serving(example("broker").Broker().start) as number:
-        yield number
+    with Broker() as broker:
+        yield broker.port
 
 
 def test_pika_publishes_and_consumes(port):
@@ -191,36 +191,3 @@ def test_proxy_passes_everything_on_and_shows_it(port):
     assert "wrong-password" not in shown
     assert "(not shown)" in shown
     assert len({line.split()[1] for line in lines[1:]}) >= 5  # the connections, each numbered
-
-
-@pytest.mark.parametrize(
-    ("pattern", "key", "fits"),
-    [
-        ("a.b", "a.b", True),
-        ("a.*", "a.b", True),
-        ("a.*", "a", False),
-        ("a.*", "a.b.c", False),
-        ("#", "", True),
-        ("#", "a.b", True),
-        ("a.#", "a", True),
-        ("a.#.z", "a.b.c.z", True),
-        ("a.#.z", "a.b.c", False),
-        ("*.#", "", True),
-        ("*.*", "a", False),
-    ],
-)
-def test_topics(pattern, key, fits):
-    assert example("broker").topic_fits(pattern.split("."), key.split(".")) is fits
-
-
-def test_headers_exchange():
-    broker = example("broker")
-    exchange = broker.Exchange("h", "headers")
-    queue = broker.Queue("q", None, False)
-    exchange.bindings = [("", {"a": 1, "b": 2, "x-match": "any"}, queue)]
-    assert exchange.routes("", {"a": 1}) == [queue]
-    assert exchange.routes("", {"a": 2}) == []
-    exchange.bindings = [("", {"a": 1, "b": 2}, queue)]
-    assert exchange.routes("", {"a": 1}) == []
-    assert exchange.routes("", {"a": 1, "b": 2, "c": 3}) == [queue]
-    assert amqp.Basic.Properties().headers is None

@@ -112,7 +112,7 @@ def test_modes_exclude_each_other(pair):
 def test_consumer_tags_are_unique(pair):
     mine, _ = pair.channel()
     mine.consume("q", "t")
-    with pytest.raises(LocalProtocolError, match="'t' is in use"):
+    with pytest.raises(LocalProtocolError, match="reuse consumer tag 't'"):
         mine.consume("q", "t")
     mine.cancel("t", no_wait=True)
     mine.consume("q", "t")

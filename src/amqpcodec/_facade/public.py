@@ -26,6 +26,7 @@ MODULES = (
     "amqpcodec.session.v1",
     "amqpcodec.spark",
     "amqpcodec.spec",
+    "amqpcodec.testing",
     "amqpcodec.traces",
     "amqpcodec.types",
     "amqpcodec.v0_8",

@@ -42,7 +42,7 @@ def _check_consume(channel: State, method: Any) -> Fault | None:
     tag = method.consumer_tag
     consumer = channel.consumers.get(tag)
     if tag and consumer is not None and consumer.active:
-        return _codes.CONSUMER_TAG_IN_USE, f"consumer tag {tag!r} is in use on this channel"
+        return _codes.CONSUMER_TAG_IN_USE, f"attempt to reuse consumer tag {tag!r}"
     if not tag and not channel.connection.model.expects_reply(method):
         return _codes.OUT_OF_TURN, "a consumer without a name needs the reply that names it"
     return None

@@ -23,6 +23,7 @@ from amqpcodec.session import (
     RequestFailed,
     Unblocked,
 )
+from amqpcodec.testing import Broker
 from tests.paths import REPO
 from tests.session.examples import example
 from tests.session.live.socket_client import SocketClient
@@ -317,14 +318,7 @@ def test_tls(tmp_path):
     server.load_cert_chain(certificate)
     trusting = ssl.create_default_context(cafile=str(certificate))
 
-    async def work():
-        broker = example("broker")
-        shared = broker.Broker()
-        loop = asyncio.get_running_loop()
-        listening = await loop.create_server(
-            lambda: broker.Peer(shared), "127.0.0.1", 0, ssl=server
-        )
-        port = listening.sockets[0].getsockname()[1]
+    async def work(port):
         url = f"amqps://guest:guest@localhost:{port}/%2F"
         connect = example("client").connect
         with pytest.raises(ssl.SSLCertVerificationError):
@@ -335,7 +329,8 @@ def test_tls(tmp_path):
             await channel.publish("", "tls", b"secret")
             return (await channel.get("tls")).body
 
-    assert asyncio.run(work()) == b"secret"
+    with Broker(tls=server) as broker:
+        assert asyncio.run(work(broker.port)) == b"secret"
 
 
 def self_signed(folder):

@@ -1,0 +1,62 @@
+"""Dead-lettering: what becomes of a message that a queue rejects, drops or lets expire.
+
+x-death as RabbitMQ writes it: an entry for each queue and reason, the latest first.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from ._queues import Content, Queue
+
+__all__ = ["dead_lettered", "is_cycle"]
+
+
+def dead_lettered(queue: Queue, content: Content, reason: str, wall: datetime) -> Content:
+    """The message as it is published to the dead-letter exchange of its queue."""
+    options = queue.options
+    headers = dict(content.properties.headers or {})
+    routing_keys = [content.routing_key, *_texts(headers.get("CC"))]
+    deaths = [dict(death) for death in headers.get("x-death") or () if isinstance(death, dict)]
+    entry: dict[str, Any] = {
+        "count": 0,
+        "reason": reason,
+        "queue": queue.name,
+        "time": wall,
+        "exchange": content.exchange,
+        "routing-keys": routing_keys,
+    }
+    for death in deaths:
+        if death.get("queue") == queue.name and death.get("reason") == reason:
+            deaths.remove(death)
+            entry = death
+            break
+    entry["count"] = int(entry.get("count", 0)) + 1
+    if content.properties.expiration is not None:
+        entry["original-expiration"] = content.properties.expiration
+    headers["x-death"] = [entry, *deaths]
+    headers.setdefault("x-first-death-reason", reason)
+    headers.setdefault("x-first-death-queue", queue.name)
+    headers.setdefault("x-first-death-exchange", content.exchange)
+    routing_key = content.routing_key
+    if options.dead_letter_routing_key is not None:
+        routing_key = options.dead_letter_routing_key
+        headers.pop("CC", None)
+    # Read by the codec once more, so that equal messages have equal bytes.
+    properties = content.properties.__replace__(headers=headers, expiration=None)
+    return Content(options.dead_letter_exchange or "", routing_key, properties, content.body)
+
+
+def is_cycle(content: Content, queue: Queue) -> bool:
+    """Whether a message comes back to a queue without having been rejected on the way."""
+    passed = []
+    for death in (content.properties.headers or {}).get("x-death") or ():
+        passed.append(death.get("reason"))
+        if death.get("queue") == queue.name:
+            return "rejected" not in passed
+    return False
+
+
+def _texts(value: Any) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
