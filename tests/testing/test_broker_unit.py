@@ -60,6 +60,45 @@ def test_every_method_of_a_client_is_handled_or_known_to_the_session():
     assert missing - by_events - {one.NAME for one in _HANDLERS} == set()
 
 
+def test_long_times_and_what_is_too_long(amqp_broker, talk):
+    most = 2**32 - 1
+    channel = talk().channel().confirm()
+    q = channel.queue("q", arguments={"x-expires": most, "x-message-ttl": most})
+    channel.publish(b"m", q, expiration=str(most))
+    assert channel.ready(q) == 1
+    too_long = closes(lambda: talk().channel().queue("r", arguments={"x-expires": most + 1}))
+    assert "{value_too_big,4294967296}" in too_long
+    for expiration in (str(most + 1), "9" * 200):
+        with pytest.raises(Closed, match="406"):
+            talk().channel().confirm().publish(b"m", q, expiration=expiration)
+
+
+@pytest.mark.parametrize("deaths", ["text", 5, ["text"], [{"count": "x", "queue": "q"}], None])
+def test_headers_that_are_no_deaths(talk, deaths):
+    channel = talk().channel().confirm()
+    arguments = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": "q"}
+    q = channel.queue("q", arguments=arguments)
+    channel.publish(b"m", q, headers={"x-death": deaths})
+    channel.channel.reject(channel.get(q, no_ack=False).method.delivery_tag, requeue=False)
+    death = channel.get(q, seconds=1).properties.headers["x-death"][0]
+    assert (death["count"], death["reason"]) == (1, "rejected")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_defect_of_the_broker_fails_the_test(amqp_broker, talk, monkeypatch):
+    from amqpcodec.testing import _requests
+
+    def broken(channel, method, request):
+        raise ZeroDivisionError
+
+    channel = talk().channel()
+    monkeypatch.setitem(_requests._HANDLERS, amqp.Tx.Select, broken)
+    with pytest.raises(Closed):
+        channel.ask(amqp.Tx.Select())
+    with pytest.raises(RuntimeError, match="the broker's thread has failed"):
+        amqp_broker.published(n=0)
+
+
 # ---- the clock ----
 
 

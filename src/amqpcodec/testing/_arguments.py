@@ -8,6 +8,7 @@ from typing import Any
 from ._refusals import Refusal, not_modelled
 
 __all__ = [
+    "MAX_MILLISECONDS",
     "QueueOptions",
     "alternate_of",
     "binding_arguments",
@@ -16,6 +17,8 @@ __all__ = [
     "type_name",
 ]
 
+#: RabbitMQ's timers count so far.
+MAX_MILLISECONDS = 2**32 - 1
 _OVERFLOWS = ("drop-head", "reject-publish", "reject-publish-dlx")
 
 
@@ -114,6 +117,8 @@ def _checked(name: str, value: Any, kind: str, where: str) -> Any:
         raise _invalid(name, where, f"{{value_negative,{value}}}")
     if kind == "milliseconds above 0" and value == 0:
         raise _invalid(name, where, "{value_zero,0}")
+    if kind.startswith("milliseconds") and value > MAX_MILLISECONDS:
+        raise _invalid(name, where, f"{{value_too_big,{value}}}")
     if kind == "priority" and value > 255:
         raise _invalid(name, where, f"{{max_value_exceeded,{value}}}")
     return value / 1000 if kind.startswith("milliseconds") else value

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from .. import v0_9_1 as amqp
 from ..session import Channel, Connection, Consumer
+from ._arguments import MAX_MILLISECONDS
 from ._clock import Timer
 from ._node import Node, Publication
 from ._queues import Content, Queue, Stored
@@ -153,6 +154,8 @@ class ClientChannel:
         expiration = properties.expiration
         if expiration is not None and not (expiration.isascii() and expiration.isdigit()):
             raise Refusal(406, f"invalid expiration '{expiration}'")
+        if expiration is not None and int(expiration[:20]) > MAX_MILLISECONDS:
+            raise Refusal(406, f"invalid expiration '{expiration}': {{value_too_big,{expiration}}}")
         if properties.reply_to == REPLY_TO:
             if self.reply_consumer is None:
                 raise Refusal(406, "fast reply consumer does not exist")

@@ -18,7 +18,7 @@ def dead_lettered(queue: Queue, content: Content, reason: str, wall: datetime) -
     options = queue.options
     headers = dict(content.properties.headers or {})
     routing_keys = [content.routing_key, *_texts(headers.get("CC"))]
-    deaths = [dict(death) for death in headers.get("x-death") or () if isinstance(death, dict)]
+    deaths = _deaths(headers)
     entry: dict[str, Any] = {
         "count": 0,
         "reason": reason,
@@ -32,7 +32,8 @@ def dead_lettered(queue: Queue, content: Content, reason: str, wall: datetime) -
             deaths.remove(death)
             entry = death
             break
-    entry["count"] = int(entry.get("count", 0)) + 1
+    count = entry.get("count")
+    entry["count"] = (count if isinstance(count, int) else 0) + 1
     if content.properties.expiration is not None:
         entry["original-expiration"] = content.properties.expiration
     headers["x-death"] = [entry, *deaths]
@@ -51,11 +52,17 @@ def dead_lettered(queue: Queue, content: Content, reason: str, wall: datetime) -
 def is_cycle(content: Content, queue: Queue) -> bool:
     """Whether a message comes back to a queue without having been rejected on the way."""
     passed = []
-    for death in (content.properties.headers or {}).get("x-death") or ():
+    for death in _deaths(content.properties.headers or {}):
         passed.append(death.get("reason"))
         if death.get("queue") == queue.name:
             return "rejected" not in passed
     return False
+
+
+def _deaths(headers: dict[str, Any]) -> list[dict[str, Any]]:
+    """The entries of x-death; what a client put there and is none is left out."""
+    value = headers.get("x-death")
+    return [dict(one) for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _texts(value: Any) -> list[str]:

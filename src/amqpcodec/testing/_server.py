@@ -18,6 +18,8 @@ __all__ = ["Line", "LineHandler", "Server"]
 #: Seconds that a client has to close a transport that was ended here.
 _LINGER = 2.0
 _READ_BYTES = 262_144
+#: Seconds; selectors count milliseconds in 32 bits.
+_LONGEST_WAIT = 3600.0
 
 
 class LineHandler(Protocol):
@@ -271,7 +273,11 @@ class Server:
                     for key, mask in ready:
                         self._handle(key, mask)
         except BaseException as error:
-            self.error = error
+            self.error = error  # asserts raise it; clients are not left waiting
+            with self.lock:
+                self.refuse()
+                for line in list(self._lines):
+                    line.close()
             raise
         finally:
             with self.changed:
@@ -296,7 +302,7 @@ class Server:
             if line.is_ending:
                 timeout = _LINGER if timeout is None else min(timeout, _LINGER)
         self.changed.notify_all()
-        return timeout
+        return None if timeout is None else min(timeout, _LONGEST_WAIT)
 
     def _handle(self, key: selectors.SelectorKey, mask: int) -> None:
         if key.fileobj is self._wake_in:
