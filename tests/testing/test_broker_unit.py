@@ -9,6 +9,7 @@ import pytest
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.testing import Broker
+from tests.paths import REPO
 from tests.testing.probes import closes
 from tests.testing.talk import Closed, Talk
 
@@ -338,3 +339,12 @@ def test_importing_the_package_does_not_import_it():
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_pytest_finds_the_fixtures():
+    import importlib
+    import tomllib
+
+    project = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    plugin = importlib.import_module(project["entry-points"]["pytest11"]["amqpcodec"])
+    assert set(plugin.__all__) == {"amqp_broker", "amqp_broker_session"}

@@ -53,8 +53,13 @@ def test_refused_connections(amqp_broker, talk):
     amqp_broker.refuse_connections()
     with pytest.raises(ConnectionRefusedError):
         talk()
+    for _ in range(20):
+        amqp_broker.accept_connections()
+        talk()
+        amqp_broker.refuse_connections()
+        with pytest.raises(ConnectionRefusedError):
+            talk()
     amqp_broker.accept_connections()
-    talk()
     amqp_broker.end_next_connections(2)
     for _ in range(2):
         with pytest.raises((Closed, OSError)):

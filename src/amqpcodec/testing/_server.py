@@ -205,6 +205,9 @@ class Server:
             end.setblocking(False)
         self._selector.register(self._wake_in, selectors.EVENT_READ)
         self._listener: socket.socket | None = None
+        self._is_listening = False
+        #: A listener that the thread is to close: no other one takes it out of the selector.
+        self._old_listener: socket.socket | None = None
         self._is_stopping = False
         self._thread = threading.Thread(target=self._run, name="amqpcodec.testing", daemon=True)
 
@@ -225,7 +228,8 @@ class Server:
         with self.lock:
             for line in list(self._lines):
                 line.close()
-            self.refuse()
+            self._old_listener, self._listener = self._listener or self._old_listener, None
+            self._close_listener()
             self._selector.close()
             self._wake_in.close()
             self._wake_out.close()
@@ -243,16 +247,25 @@ class Server:
         listener.setblocking(False)
         self.port = listener.getsockname()[1]
         self._listener = listener
-        self._selector.register(listener, selectors.EVENT_READ)
         self.wake()
 
     def refuse(self) -> None:
         """Take none: clients see that the connection is refused."""
-        if self._listener is not None:
-            self._selector.unregister(self._listener)
-            self._listener.close()
-            self._listener = None
-            self.wake()
+        if self._listener is None:
+            return
+        self._old_listener, self._listener = self._listener, None
+        self.wake()
+        with self.changed:
+            self.changed.wait_for(lambda: self._old_listener is None, 10)
+
+    def _close_listener(self) -> None:
+        """Of the thread, or after its end."""
+        if self._old_listener is not None:
+            with contextlib.suppress(KeyError, ValueError, OSError):
+                self._selector.unregister(self._old_listener)
+            self._old_listener.close()
+            self._old_listener = None
+            self._is_listening = False
 
     def unregister(self, line: Line) -> None:
         """A line is closed."""
@@ -275,7 +288,8 @@ class Server:
         except BaseException as error:
             self.error = error  # asserts raise it; clients are not left waiting
             with self.lock:
-                self.refuse()
+                self._old_listener, self._listener = self._listener or self._old_listener, None
+                self._close_listener()
                 for line in list(self._lines):
                     line.close()
             raise
@@ -284,6 +298,10 @@ class Server:
                 self.changed.notify_all()
 
     def _prepare(self) -> float | None:
+        self._close_listener()
+        if self._listener is not None and not self._is_listening:
+            self._selector.register(self._listener, selectors.EVENT_READ)
+            self._is_listening = True
         timeout = self._tick()
         now = time.monotonic()
         for line in list(self._lines):
