@@ -1,6 +1,6 @@
 # Rows of columns to frames, the fast way: a block of rows of one method.
 #
-# First every column is looked at for all rows of the block, then the rows are written. Unusual input
+# First every column is surveyed for all rows of the block, then the rows are written. Unusual input
 # (FALLS_BACK, with nothing written) falls back to encode/rows.pxi, which finds out why; a test holds both
 # ways equal.
 
@@ -19,7 +19,7 @@ cdef void note_flag(FastPlan* h, const FastStep* t, int n) noexcept nogil:
             h.block.flags[i] |= t.flag
 
 
-cdef int look_step(Encoder* e, FastPlan* h, int k, int64_t row, int n) noexcept nogil:
+cdef int survey_step(Encoder* e, FastPlan* h, int k, int64_t row, int n) noexcept nogil:
     """A column: what there is in this block, and what it takes."""
     cdef FastStep* t = &h.step[k]
     t.way = WAY_NONE
@@ -31,7 +31,7 @@ cdef int look_step(Encoder* e, FastPlan* h, int k, int64_t row, int n) noexcept 
     if t.mask == 0:
         if t.part == PART_ARGUMENTS:
             memset(t.constant, 0, 8)
-            look_same(t, t.constant, 0 if length_width(t) else t.width)
+            survey_same(t, t.constant, 0 if length_width(t) else t.width)
         return 0
     if t.flag:
         note_flag(h, t, n)
@@ -43,19 +43,19 @@ cdef int look_step(Encoder* e, FastPlan* h, int k, int64_t row, int n) noexcept 
         t.size = 4
         return 0
     if t.is_table or t.what == STEP_RAW:
-        return look_made(e, h, t, row, n, h.block.value[k], h.block.sizes[k])
+        return survey_made(e, h, t, row, n, h.block.value[k], h.block.sizes[k])
     if t.what == STEP_SHORT or t.what == STEP_LONG:
-        return look_bytes(h, t, row, n, h.block.value[k], h.block.sizes[k])
+        return survey_bytes(h, t, row, n, h.block.value[k], h.block.sizes[k])
     if t.what == STEP_INT:
-        return look_ints(h, t, row, n, h.block.value[k], h.block.sizes[k])
+        return survey_ints(h, t, row, n, h.block.value[k], h.block.sizes[k])
     if t.what == STEP_BITS:
-        return look_bits(t, row, n, h.block.value[k], h.block.sizes[k])
-    return look_numbers(h, t, row, n, h.block.value[k], h.block.sizes[k])
+        return survey_bits(t, row, n, h.block.value[k], h.block.sizes[k])
+    return survey_numbers(h, t, row, n, h.block.value[k], h.block.sizes[k])
 
 
 # ---- what is not a step ----
 
-cdef int look_body(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
+cdef int survey_body(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
     """Bodies: h.block.body_form says in which form; 0 or FALLS_BACK."""
     cdef const Source* s = e.sources.body
     cdef const Source* found
@@ -70,7 +70,7 @@ cdef int look_body(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
     if mask == first_rows(n) and s.input_type == IN_BYTES:
         h.block.body_form = PUT_BODY
         largest = copy_ends(h.block.body_ends, s.ends + 4 * (s.at + row), n)
-        largest = look_column(h, s, h.block.body_ends, n, largest, s.text)
+        largest = survey_column(h, s, h.block.body_ends, n, largest, s.text)
     else:
         h.block.body_form = PUT_BODIES
         for i in range(n):
@@ -105,7 +105,7 @@ cdef int fast_block(Encoder* e, int64_t row, int n) noexcept nogil:
     cdef int32_t* ends
     cdef uint64_t total, most
     cdef int status
-    status = look_block(e, h, row, n)
+    status = survey_block(e, h, row, n)
     if status != 0:
         return status
     add_puts(e, h, d, n)
@@ -130,8 +130,8 @@ cdef int fast_block(Encoder* e, int64_t row, int n) noexcept nogil:
     return 0
 
 
-cdef int look_block(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
-    """Look at every column: 0, FALLS_BACK or worse."""
+cdef int survey_block(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
+    """Survey every column: 0, FALLS_BACK or worse."""
     cdef const Desc* d = e.desc
     cdef FastStep* t
     cdef int i, k, status
@@ -140,7 +140,7 @@ cdef int look_block(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
     h.block.flags_same = 0
     h.block.flags_vary = False
     buffer_truncate(&e.scratch, 0)
-    if look_channels(e, h, row, n) != 0:
+    if survey_channels(e, h, row, n) != 0:
         return FALLS_BACK
     for k in range(h.n_foreign):
         if valid_rows(h.foreign[k], row, n):
@@ -148,7 +148,7 @@ cdef int look_block(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
                 if is_default_value(h.foreign[k], row + i) != 1:
                     return FALLS_BACK
     for k in range(h.n_steps):
-        status = look_step(e, h, k, row, n)
+        status = survey_step(e, h, k, row, n)
         if status != 0:
             return status
         t = &h.step[k]
@@ -159,7 +159,7 @@ cdef int look_block(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
         if t.way == WAY_EACH and (t.is_table or t.what == STEP_RAW):
             found_made(e, t, n, h.block.value[k])
     if d.has_content:
-        return look_body(e, h, row, n)
+        return survey_body(e, h, row, n)
     return FALLS_BACK if refuse_some(e, row, n) else 0
 
 

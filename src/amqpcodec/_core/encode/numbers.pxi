@@ -1,6 +1,6 @@
 # The fast path, before: columns of numbers. Ranges are checked, and what all rows have is found.
 
-cdef int look_integers(const Source* s, int64_t row, int n, uint64_t* out) noexcept nogil:
+cdef int survey_integers(const Source* s, int64_t row, int n, uint64_t* out) noexcept nogil:
     """Integers as 64 bits, whatever they are where there is none."""
     cdef const uint8_t* data = s.data
     cdef int64_t at = s.at + row
@@ -18,7 +18,7 @@ cdef int look_integers(const Source* s, int64_t row, int n, uint64_t* out) noexc
     return 0
 
 
-cdef int look_times(const Source* s, int64_t row, int n, uint64_t* out) noexcept nogil:
+cdef int survey_times(const Source* s, int64_t row, int n, uint64_t* out) noexcept nogil:
     """Timestamps as seconds; 0 or FALLS_BACK."""
     cdef const int64_t* times = <const int64_t*>s.data + s.at + row
     cdef uint64_t seen = 0
@@ -36,16 +36,16 @@ cdef int look_times(const Source* s, int64_t row, int n, uint64_t* out) noexcept
     return FALLS_BACK if seen >> 63 else 0
 
 
-cdef int look_numbers(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
+cdef int survey_numbers(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
     """Numbers in the range of their type; 0 or FALLS_BACK."""
     cdef const Source* s = t.s
     cdef uint64_t seen = 0, differ = 0
     cdef uint8_t* raw = <uint8_t*>sizes
     cdef int i
     if s.input_type == IN_TIME and (t.wire == W_TIMESTAMP or t.wire == 0xFF):
-        if look_times(s, row, n, out) != 0:
+        if survey_times(s, row, n, out) != 0:
             return FALLS_BACK
-    elif s.input_type == IN_DOUBLE and t.wire != 0xFF or look_integers(s, row, n, out) != 0:
+    elif s.input_type == IN_DOUBLE and t.wire != 0xFF or survey_integers(s, row, n, out) != 0:
         return FALLS_BACK
     elif t.wire != 0xFF:
         if all_rows(t, n):
@@ -67,14 +67,14 @@ cdef int look_numbers(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* ou
         else:
             for i in range(n):
                 sizes[i] = t.width
-            look_some(h, t, n, sizes)
+            survey_some(h, t, n, sizes)
             return 0
     for i in range(n):
         differ |= out[i] ^ out[0]
     if differ == 0:
         same_number(t, out[0], t.width)
         return 0
-    look_values(t, out, t.width)
+    survey_values(t, out, t.width)
     if t.width == 1:
         put_low_bytes(raw, out, n)
         t.data = raw
@@ -86,10 +86,10 @@ cdef void same_number(FastStep* t, uint64_t v, uint8_t width) noexcept nogil:
     cdef uint8_t[8] raw
     store64(raw, v)
     memcpy(t.constant, raw + 8 - width, width)
-    look_same(t, t.constant, width)
+    survey_same(t, t.constant, width)
 
 
-cdef int look_bits(FastStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
+cdef int survey_bits(FastStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
     """Up to eight columns as one byte."""
     cdef uint8_t* raw = <uint8_t*>sizes
     cdef uint64_t mask, bits, all_ = first_rows(n)
@@ -105,7 +105,7 @@ cdef int look_bits(FastStep* t, int64_t row, int n, uint64_t* out, uint32_t* siz
         if mask and s.input_type == IN_BOOL:
             mask &= bits_at(s.data, s.at + row, n)
         elif mask:
-            if s.input_type == IN_DICTIONARY or look_integers(s, row, n, out) != 0:
+            if s.input_type == IN_DICTIONARY or survey_integers(s, row, n, out) != 0:
                 return FALLS_BACK
             bits = 0
             for i in range(n):
@@ -125,16 +125,16 @@ cdef int look_bits(FastStep* t, int64_t row, int n, uint64_t* out, uint32_t* siz
     if constant:
         for i in range(n):
             raw[i] |= constant
-    look_values(t, raw, 1)
+    survey_values(t, raw, 1)
     return 0
 
 
-cdef int look_ints(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
+cdef int survey_ints(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* out, uint32_t* sizes) noexcept nogil:
     """Integers of a table: with their tag, 5 or 9 bytes."""
     cdef int i
     cdef int64_t v
     cdef uint64_t far = 0, differ = 0, seen = 0
-    look_integers(t.s, row, n, out)     # of which a step of this type is made
+    survey_integers(t.s, row, n, out)     # of which a step of this type is made
     if all_rows(t, n):
         for i in range(n):
             # above 31 bits, that and the sign are not all the same
@@ -146,10 +146,10 @@ cdef int look_ints(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* out, 
         if far == 0 and differ == 0:
             t.constant[0] = c'I'
             store32(t.constant + 1, <uint32_t>out[0])
-            look_same(t, t.constant, 5)
+            survey_same(t, t.constant, 5)
             return 0
         if far == 0:
-            look_values(t, out, 4)
+            survey_values(t, out, 4)
             return 0
     for i in range(n):
         if not t.mask >> i & 1:
@@ -158,13 +158,13 @@ cdef int look_ints(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* out, 
         if t.s.input_type == IN_UINT64 and v < 0:
             return FALLS_BACK
         sizes[i] = 5 if v == <int32_t>v else 9
-    look_some(h, t, n, sizes)
+    survey_some(h, t, n, sizes)
     return 0
 
 
 # ---- channels ----
 
-cdef int look_channels(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
+cdef int survey_channels(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nogil:
     """Channels: the first one, or all where they vary; 0 or FALLS_BACK."""
     cdef uint64_t seen = 0, differ = 0, mask
     cdef const Source* s = e.sources.channel
@@ -175,7 +175,7 @@ cdef int look_channels(Encoder* e, FastPlan* h, int64_t row, int n) noexcept nog
     mask = 0 if s == NULL else valid_rows(s, row, n)
     if mask == 0:
         return 0
-    if s.input_type == IN_DICTIONARY or look_integers(s, row, n, number) != 0:
+    if s.input_type == IN_DICTIONARY or survey_integers(s, row, n, number) != 0:
         return FALLS_BACK
     for i in range(n):
         if not mask >> i & 1:

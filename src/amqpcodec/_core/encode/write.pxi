@@ -1,4 +1,4 @@
-# The fast path, after: all was looked at. What goes into every row is laid out in order, as puts of encode/rows.h;
+# The fast path, after: all was surveyed. What goes into every row is laid out in order, as puts of encode/rows.h;
 # then row after row is written, and what the fronts have left open is filled in, column by column.
 
 # ---- room ----

@@ -1,4 +1,4 @@
-# The fast path, before: a column is looked at for all rows of a block. Offsets, UTF-8, lengths and ranges
+# The fast path, before: a column is surveyed for all rows of a block. Offsets, UTF-8, lengths and ranges
 # are checked, sizes added up, and what is the same in all rows is found.
 
 cdef inline bint all_rows(const FastStep* t, int n) noexcept nogil:
@@ -30,7 +30,7 @@ cdef inline uint32_t length_width(const FastStep* t) noexcept nogil:
     return 4 if t.what == STEP_LONG else 1 if t.what == STEP_SHORT else 0
 
 
-cdef void look_some(FastPlan* h, FastStep* t, int n, const uint32_t* sizes) noexcept nogil:
+cdef void survey_some(FastPlan* h, FastStep* t, int n, const uint32_t* sizes) noexcept nogil:
     """Rows one by one, their values of these sizes."""
     cdef int i
     t.way = WAY_EACH
@@ -39,22 +39,22 @@ cdef void look_some(FastPlan* h, FastStep* t, int n, const uint32_t* sizes) noex
         h.block.room += sizes[i] if t.mask >> i & 1 else 0
 
 
-cdef void look_same(FastStep* t, const uint8_t* data, uint32_t size) noexcept nogil:
+cdef void survey_same(FastStep* t, const uint8_t* data, uint32_t size) noexcept nogil:
     """A value that all rows have, of FAST_SAME bytes at most."""
     t.way = WAY_SAME
     t.data = data
     t.size = size
 
 
-cdef void look_values(FastStep* t, const void* data, uint32_t width) noexcept nogil:
+cdef void survey_values(FastStep* t, const void* data, uint32_t width) noexcept nogil:
     """Numbers of all rows."""
     t.way = WAY_VALUES
     t.data = <const uint8_t*>data
     t.size = width
 
 
-cdef uint32_t look_column(FastPlan* h, const Source* s, const int32_t* ends, int n, uint32_t largest,
-                          bint text) noexcept nogil:
+cdef uint32_t survey_column(FastPlan* h, const Source* s, const int32_t* ends, int n, uint32_t largest,
+                            bint text) noexcept nogil:
     """Values of all rows, one after another as in a column with offsets, which copy_ends copied: the size
     of the largest, or more than any has where they are not as they should be."""
     cdef size_t safe = h.block.safe
@@ -92,11 +92,11 @@ cdef bint dictionary_has(const Source* s, int64_t i) noexcept nogil:
 
 # ---- bytes ----
 
-cdef int look_texts(FastPlan* h, FastStep* t, int64_t row, int n, int32_t* ends) noexcept nogil:
+cdef int survey_texts(FastPlan* h, FastStep* t, int64_t row, int n, int32_t* ends) noexcept nogil:
     """A column of bytes that all rows have; 0 or FALLS_BACK. ends: room for its offsets."""
     cdef const Source* s = t.s
     cdef uint32_t largest = copy_ends(ends, s.ends + 4 * (s.at + row), n)
-    largest = look_column(h, s, ends, n, largest, s.text or t.what == STEP_SHORT)
+    largest = survey_column(h, s, ends, n, largest, s.text or t.what == STEP_SHORT)
     if largest > <uint32_t>(255 if t.what == STEP_SHORT else 0xFFFFFF):
         return FALLS_BACK
     t.data = s.data
@@ -106,11 +106,11 @@ cdef int look_texts(FastPlan* h, FastStep* t, int64_t row, int n, int32_t* ends)
     t.way = WAY_TEXTS
     if largest <= FAST_SAME and have_size(ends, n, largest) \
             and (largest == 0 or same_values(s.data + ends[0], largest, n)):
-        look_same(t, s.data + ends[0], t.size)
+        survey_same(t, s.data + ends[0], t.size)
     return 0
 
 
-cdef int look_bytes(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* at, uint32_t* sizes) noexcept nogil:
+cdef int survey_bytes(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* at, uint32_t* sizes) noexcept nogil:
     """Bytes of any column; 0, or FALLS_BACK where something else is there."""
     cdef const Source* s = t.s
     cdef const Source* found
@@ -121,7 +121,7 @@ cdef int look_bytes(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* at, 
     cdef int i
     if all_rows(t, n):
         if s.input_type == IN_BYTES:
-            return look_texts(h, t, row, n, <int32_t*>at)
+            return survey_texts(h, t, row, n, <int32_t*>at)
         alike = s.input_type == IN_DICTIONARY and same_indices(s, row, n) == n
     for i in range(n):
         if not t.mask >> i & 1:
@@ -136,11 +136,11 @@ cdef int look_bytes(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* at, 
         if (s.text or t.what == STEP_SHORT or found.text) and not is_utf8(p, <size_t>length):
             return FALLS_BACK
         if alike and length <= FAST_SAME:
-            look_same(t, p, <uint32_t>length)
+            survey_same(t, p, <uint32_t>length)
             return 0
         at[i] = <uint64_t><uintptr_t>p
         sizes[i] = <uint32_t>length
-    look_some(h, t, n, sizes)
+    survey_some(h, t, n, sizes)
     return 0
 
 
@@ -154,8 +154,8 @@ cdef int same_indices(const Source* s, int64_t row, int n) noexcept nogil:
     return n
 
 
-cdef int look_made(Encoder* e, FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* at,
-                   uint32_t* sizes) noexcept nogil:
+cdef int survey_made(Encoder* e, FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* at,
+                     uint32_t* sizes) noexcept nogil:
     """Tables and values that are put together in scratch; `at` is where, from its start."""
     cdef const Source* s
     cdef int64_t k
@@ -180,7 +180,7 @@ cdef int look_made(Encoder* e, FastPlan* h, FastStep* t, int64_t row, int n, uin
         if buffer_size(&e.scratch) - start > 0xFFFFFF:
             return FALLS_BACK
         sizes[i] = <uint32_t>(buffer_size(&e.scratch) - start)
-    look_some(h, t, n, sizes)
+    survey_some(h, t, n, sizes)
     return 0
 
 
