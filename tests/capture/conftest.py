@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.capture import mangle
 from tests.paths import REPO
+from tests.support import mangle
 
 RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
 

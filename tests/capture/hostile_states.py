@@ -13,9 +13,9 @@ from pathlib import Path
 
 from amqpcodec import _capture, v0_8, v0_9, v0_9_1, v1_0
 from amqpcodec.capture._layers import KeyLog, Layers
-from tests.capture import mangle, v1_talk
-from tests.capture import recording as make
 from tests.paths import REPO
+from tests.support import mangle, v1_talk
+from tests.support import recording as make
 from tests.support.tls_talk import CLIENT, SERVER, Talker, split_segments
 
 LIMITS = (5, 6, 7, 8, 15, 16, 20, 26, 27, 30, 31, 32, 39, 40, 41, 56, 60, 62, 63)

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as make
+from tests.support import recording as make
 
 #: Of a thousand segments: lost, sent twice, and swapped with the one that follows.
 TROUBLE = {"none": (0, 0, 0), "some": (1, 5, 5), "much": (20, 50, 50)}

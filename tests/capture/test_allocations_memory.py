@@ -6,28 +6,20 @@ import io
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from amqpcodec import capture
-from tests.capture import mangle, v1_talk, wrap
-from tests.capture import recording as make
 from tests.paths import REPO
-from tests.support import no_memory
+from tests.support import mangle, no_memory, v1_talk, wrap
+from tests.support import recording as make
 
 PARTS = mangle.parts(REPO / "demo" / "kombu_celery.pcap.gz")[:150]
 
 
-def lossy(seed: int = 1) -> bytes:
-    """Segments out of order, and some that are missing."""
-    rng = Random(seed)
-    items = [
-        part for part in mangle.split(PARTS, 90) if part.flags & make.SYN or rng.random() > 0.05
-    ]
-    return make.pcap(mangle.records(mangle.shuffled(items, seed)))
+LOSSY = make.pcap(mangle.records(mangle.lossy(PARTS, 1, loss=0.05)))
 
 
 def fragmented() -> bytes:
@@ -60,12 +52,12 @@ def saved(data: bytes) -> Callable[[], Any]:
 
 CASES: dict[str, Callable[[], Callable[[], Any]]] = {
     f"{name} {level} {order}": partial(read, capture_bytes, level=level, order=order, batch_rows=50)
-    for name, capture_bytes in (("lossy", lossy()), ("1.0 and 0-9-1", v1_talk.both_families()))
+    for name, capture_bytes in (("lossy", LOSSY), ("1.0 and 0-9-1", v1_talk.both_families()))
     for level in ("frame", "message")
     for order in ("packets", "none")
 }
 CASES["fragments"] = partial(read, fragmented())
-CASES["a state"] = partial(saved, lossy())
+CASES["a state"] = partial(saved, LOSSY)
 
 
 @pytest.mark.parametrize("case", CASES)

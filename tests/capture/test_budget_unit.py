@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import io
-import struct
 
 import pyarrow as pa
 import pytest
 
 from amqpcodec import capture
 from amqpcodec import v1_0 as v1
-from tests.capture import recording as make
-from tests.capture import v1_talk
-
-
-def claiming(count: int = 65536) -> bytes:
-    """An attach whose properties hold an array of so many nulls, in about 60 bytes."""
-    pair = b"\xa3\x01k\xf0" + struct.pack(">II", 5, count) + b"\x40"
-    fields = b"\xa1\x01n\x43\x41" + b"\x40" * 10 + b"\xd1"
-    fields += struct.pack(">II", 4 + len(pair), 2) + pair
-    body = b"\0\x53\x12\xd0" + struct.pack(">II", 4 + len(fields), 14) + fields
-    return struct.pack(">IBBH", 8 + len(body), 2, 0, 0) + body
+from tests.support import recording as make
+from tests.support import v1_talk
+from tests.support.amqp10_wire import attach_with
 
 
 @pytest.mark.parametrize("field_tables", ["json", "variant"])
 @pytest.mark.parametrize("size", [55_000, 655_000])
 def test_a_capture_of_claims_is_read_to_its_end(size: int, field_tables: str) -> None:
-    one = claiming()
+    one = attach_with(65536)
     stream = v1.PROTOCOL_HEADER + v1_talk.opening() + one * (size // len(one)) + v1_talk.attach()
     packets = make.opening()
     packets += [

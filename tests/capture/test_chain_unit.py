@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from amqpcodec import capture
-from tests.capture import mangle
-from tests.capture import recording as make
 from tests.paths import REPO
+from tests.support import mangle
+from tests.support import recording as make
 from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
@@ -38,12 +38,6 @@ def records(items: list[mangle.Part]) -> list[make.Record]:
     ]
 
 
-def lossy(seed: int) -> list[mangle.Part]:
-    rng = random.Random(seed)
-    items = [p for p in mangle.split(PARTS, 400) if p.flags & make.SYN or rng.random() > 0.02]
-    return mangle.shuffled(items, seed)
-
-
 def write(folder: Path, pieces: list[list[make.Record]], seed: int = 0) -> list[Path]:
     """Files whose names tell nothing of their order; in that order."""
     names = random.Random(seed).sample(range(10_000), len(pieces))
@@ -57,7 +51,9 @@ def write(folder: Path, pieces: list[list[make.Record]], seed: int = 0) -> list[
 @pytest.mark.parametrize("kind", ["whole", "lossy"])
 @pytest.mark.parametrize("count", [2, 10, 50, 250])
 def test_pieces_are_as_the_whole(tmp_path: Path, count: int, kind: str):
-    packets = records(list(mangle.split(PARTS, 120)) if kind == "whole" else lossy(count))
+    packets = records(
+        list(mangle.split(PARTS, 120)) if kind == "whole" else mangle.lossy(PARTS, count, 400)
+    )
     expected = rows_of(capture.read(io.BytesIO(make.pcap(packets, nano=True)), fields=SAME))
     paths = write(tmp_path, split_records(packets, count), count)
     reader = capture.read(sorted(paths), fields=[*SAME, "file", "connection", "packet_offset"])
@@ -178,7 +174,7 @@ def test_open_files(tmp_path: Path):
 
 @pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")  # what is read alone
 def test_counts_of_each_file(tmp_path: Path):
-    packets = records(lossy(3))
+    packets = records(mangle.lossy(PARTS, 3, 400))
     paths = write(tmp_path, split_records(packets, 7))
     one = capture.stats(io.BytesIO(make.pcap(packets)))
     stats = capture.stats(paths)
@@ -198,7 +194,7 @@ def test_counts_of_each_file(tmp_path: Path):
 
 
 def test_state_within_a_chain(tmp_path: Path):
-    paths = write(tmp_path, split_records(records(lossy(4)), 6))
+    paths = write(tmp_path, split_records(records(mangle.lossy(PARTS, 4, 400)), 6))
     fields = [*SAME, "connection", "file", "file_index", "packet_offset", "position"]
     expected = rows_of(capture.read(paths, fields=fields, order="none"))
     rng = random.Random(4)
@@ -218,7 +214,7 @@ def test_state_within_a_chain(tmp_path: Path):
 @pytest.mark.parametrize("count", [3, 150])
 def test_state_from_file_to_file(tmp_path: Path, count: int):
     """Each file is read when it is complete; the names of files long gone are not kept."""
-    items = lossy(5) if count == 3 else list(mangle.split(PARTS, 120))
+    items = mangle.lossy(PARTS, 5, 400) if count == 3 else list(mangle.split(PARTS, 120))
     paths = write(tmp_path, split_records(records(items), count))
     fields = [*SAME, "connection", "file", "file_index", "packet_offset", "position"]
     expected = rows_of(capture.read(paths, fields=fields, order="none"))

@@ -7,32 +7,14 @@ from pathlib import Path
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as make
-from tests.capture.recording import opening
 from tests.paths import REPO
+from tests.support import recording as make
 
 pytest.importorskip("pyspark")
 pytest.importorskip("pyarrow")
 
 from scripts import demo_confirms
-
-
-def publish(channel: int = 1) -> tuple[str, bytes]:
-    method = amqp.Basic.Publish(routing_key="k")
-    return "client", amqp.encode_message(channel, method, amqp.Basic.Properties(), b"x")
-
-
-def ack(tag: int, multiple: bool = False, channel: int = 1) -> tuple[str, bytes]:
-    return "server", amqp.encode(channel, amqp.Basic.Ack(delivery_tag=tag, multiple=multiple))
-
-
-def nack(tag: int, multiple: bool = False, channel: int = 1) -> tuple[str, bytes]:
-    return "server", amqp.encode(channel, amqp.Basic.Nack(delivery_tag=tag, multiple=multiple))
-
-
-def client(method: object, channel: int = 1) -> tuple[str, bytes]:
-    return "client", amqp.encode(channel, method)
-
+from tests.support.confirm_talk import ack, client, nack, publish
 
 SELECT = client(amqp.Confirm.Select())
 
@@ -91,12 +73,7 @@ CASES = {
 
 
 def records(name: str, talk: list[tuple[str, bytes]]) -> list[make.Record]:
-    at = {"client": 1001, "server": 5001}
-    packets = opening()
-    for who, octets in talk:
-        packets.append((make.client if who == "client" else make.server)(at[who], octets))
-        at[who] += len(octets)
-    packet_records = make.records(packets)
+    packet_records = make.records(make.dialogue(talk))
     if name == "backward":
         late = [n > 4 for n in range(len(packet_records))]
         packet_records = [

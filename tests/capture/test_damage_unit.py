@@ -11,7 +11,7 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as make
+from tests.support import recording as make
 
 pa = pytest.importorskip("pyarrow")
 
@@ -19,16 +19,6 @@ NOISE = Random(7)
 MANY = [amqp.encode(1, amqp.Body(NOISE.randbytes(900))) for _ in range(1200)]
 BODIES = MANY[:60]
 FLAT = [amqp.encode(1, amqp.Body(bytes(900)))] * 60
-
-
-def recorded(bodies: list[bytes]) -> bytes:
-    """A packet for each body, after those that open the connection."""
-    packets = [*make.opening(), make.client(1001, amqp.PROTOCOL_HEADER)]
-    at = 1001 + len(amqp.PROTOCOL_HEADER)
-    for body in bodies:
-        packets.append(make.client(at, body))
-        at += len(body)
-    return make.pcap(packets)
 
 
 def compressed(codec: str) -> Callable[[bytes], bytes]:
@@ -54,7 +44,7 @@ def read(data: bytes) -> tuple[int, str | None]:
 @pytest.mark.parametrize("codec", CODECS)
 def test_what_stands_before_a_damaged_part(codec: str, bodies: list[bytes]) -> None:
     """A second member or frame that is none, in the same block of the file."""
-    data = recorded(bodies)
+    data = make.pcap([*make.opening(), *make.talk(amqp.PROTOCOL_HEADER, *bodies)])
     middle = len(data) // 2
     first, second = CODECS[codec](data[:middle]), CODECS[codec](data[middle:])
     assert read(first + second) == (61, None)
@@ -67,7 +57,7 @@ def test_what_stands_before_a_damaged_part(codec: str, bodies: list[bytes]) -> N
 @pytest.mark.parametrize("codec", CODECS)
 def test_blocks_before_damage_within_a_part(codec: str) -> None:
     """Several blocks of a part, and one that is damaged or cut."""
-    data = recorded(MANY)
+    data = make.pcap([*make.opening(), *make.talk(amqp.PROTOCOL_HEADER, *MANY)])
     compressed = CODECS[codec](data)
     for end in (len(compressed) // 3, len(compressed) - 500):
         truncated_rows, damaged = read(compressed[:end])
@@ -82,7 +72,7 @@ def test_blocks_before_damage_within_a_part(codec: str) -> None:
 
 def test_every_byte_before_damage_of_gzip() -> None:
     """Also where only the checksum at the end of a member is wrong."""
-    data = recorded(BODIES)
+    data = make.pcap([*make.opening(), *make.talk(amqp.PROTOCOL_HEADER, *BODIES)])
     compressed = gzip.compress(data)
     reader = capture.read(io.BytesIO(compressed[:-8] + b"\0" * 8), fields=["frame"])
     assert sum(len(batch) for batch in reader) == 61
@@ -91,7 +81,9 @@ def test_every_byte_before_damage_of_gzip() -> None:
 
 def test_padding_after_gzip() -> None:
     """Zeros are none of it; other bytes are damage."""
-    compressed = gzip.compress(recorded(BODIES))
+    compressed = gzip.compress(
+        make.pcap([*make.opening(), *make.talk(amqp.PROTOCOL_HEADER, *BODIES)])
+    )
     assert read(compressed + bytes(100_000)) == (61, None)
     assert read(compressed + bytes(10) + compressed[:0]) == (61, None)
     rows, damaged = read(compressed + bytes(10) + b"rest")
@@ -113,7 +105,9 @@ class Pipe(io.RawIOBase):
 
 def test_a_damaged_file_that_does_not_seek() -> None:
     """It is read up to about the damage, and says so."""
-    compressed = CODECS["zstd"](recorded(MANY))
+    compressed = CODECS["zstd"](
+        make.pcap([*make.opening(), *make.talk(amqp.PROTOCOL_HEADER, *MANY)])
+    )
     reader = capture.read(Pipe(compressed[: len(compressed) // 2]), fields=["frame"])
     assert 0 < sum(len(batch) for batch in reader) < 620
     assert reader.damaged is not None

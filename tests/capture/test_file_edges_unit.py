@@ -8,8 +8,8 @@ import pytest
 
 from amqpcodec import _capture
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as make
 from tests.capture.rows import rows
+from tests.support import recording as make
 
 BEAT = amqp.encode(0, amqp.Heartbeat())
 PACKETS = [*make.opening(), make.client(1001, BEAT * 3)]

@@ -11,9 +11,9 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec.capture import CaptureError
-from tests.capture.v1_talk import both_families
 from tests.paths import REPO
 from tests.support.batches import rows_of
+from tests.support.v1_talk import both_families
 
 pa = pytest.importorskip("pyarrow")
 

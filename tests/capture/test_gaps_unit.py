@@ -5,21 +5,12 @@ from __future__ import annotations
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as make
 from tests.capture.rows import rows
+from tests.support import recording as make
 
 BEAT = amqp.encode(0, amqp.Heartbeat())
 ACK = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
 START = 1001
-
-
-def client_frames(*frames: bytes) -> list[bytes]:
-    """A segment for each, in order."""
-    packets, at = [], START
-    for frame in frames:
-        packets.append(make.client(at, frame))
-        at += len(frame)
-    return packets
 
 
 def read(*packets: bytes) -> list[dict]:
@@ -33,7 +24,7 @@ def test_a_fin_takes_a_number_and_is_no_byte(missing: int, captured_fin: bool):
 
     Where the FIN was captured, the numbers are known to the last.
     """
-    packets = client_frames(ACK)
+    packets = make.talk(ACK, first=START)
     end = START + len(ACK)
     if captured_fin:
         packets.append(make.client(end, b"", make.FIN | make.ACK))
@@ -50,9 +41,9 @@ def test_a_fin_takes_a_number_and_is_no_byte(missing: int, captured_fin: bool):
 def test_later_segments_tell_of_a_fin_as_well():
     """An ACK of the direction itself, after a FIN that was not captured."""
     end = START + len(ACK)
-    frame_rows = read(*client_frames(ACK), make.client(end + 1, b"", make.ACK, 5001))
+    frame_rows = read(*make.talk(ACK, first=START), make.client(end + 1, b"", make.ACK, 5001))
     assert [row["frame"] for row in frame_rows] == [ACK]
-    frame_rows = read(*client_frames(ACK), make.client(end + 2, b"", make.ACK, 5001))
+    frame_rows = read(*make.talk(ACK, first=START), make.client(end + 2, b"", make.ACK, 5001))
     assert [row["flags"] for row in frame_rows] == [[], ["gap"]]
 
 

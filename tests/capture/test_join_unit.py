@@ -13,8 +13,8 @@ pytest.importorskip("pyarrow")
 import pyarrow as pa
 
 from amqpcodec import capture
-from tests.capture import mangle
-from tests.capture import recording as make
+from tests.support import mangle
+from tests.support import recording as make
 from tests.support.batches import rows_of
 
 NAMES = ["direction", "src", "dst", "frame", "error", "flags"]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as make
 from tests.capture.rows import rows
+from tests.support import recording as make
 
 FRAME_MAX = 4096
 TUNE_OK = amqp.encode(0, amqp.Connection.TuneOk(frame_max=FRAME_MAX))

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("pyarrow")
 
 from amqpcodec import v1_0 as amqp
-from tests.capture import recording as make
 from tests.capture.rows import rows
+from tests.support import recording as make
 
 pytestmark = pytest.mark.skipif(
     shutil.which("tshark") is None, reason="tshark is not here (Debian: tshark)"

@@ -13,9 +13,9 @@ from amqpcodec.capture import KeyLog
 from amqpcodec.capture._layers import Layers, _derived, _handshake, _keylog, _sessions, _state, _tls
 from amqpcodec.capture._layers._items import Item, Stop
 from amqpcodec.capture._layers._keylog import Keys
-from tests.capture.test_tls_unit import TALK, message
-from tests.capture.test_websocket_unit import EXTENSIONS, over_web
+from tests.support.plain_talk import TALK, message
 from tests.support.tls_talk import CLIENT, SERVER, Payloads, Talker, split_segments
+from tests.support.web_socket import EXTENSIONS, over_web
 
 pytest.importorskip("cryptography")
 

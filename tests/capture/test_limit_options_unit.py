@@ -11,8 +11,8 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec.capture._limits import LIMITS, LimitOptions, Limits
-from tests.capture.limit_cases import CASES, EACH, only_a_multiple
 from tests.capture.rows import rows
+from tests.support.limit_cases import CASES, EACH, only_a_multiple
 
 __all__ = ["only_a_multiple"]
 pytestmark = pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")

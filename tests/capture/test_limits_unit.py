@@ -9,32 +9,24 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as make
 from tests.capture.rows import rows
-from tests.capture.v1_talk import AMQP, opening, transfer
+from tests.support import recording as make
+from tests.support.recording import segment_of, syn_of
+from tests.support.v1_talk import AMQP, opening, transfer
 
 ACK = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
 FIELDS = ["connection_index", "flags", "frame", "error"]
 
 
-def client_segment(host: int, data: bytes, sequence: int = 1001) -> bytes:
-    """A segment of a client's connection by itself."""
-    return make.segment((f"10.1.0.{host}", 40000), make.SERVER, sequence, data)
-
-
-def syn(host: int) -> bytes:
-    return make.segment((f"10.1.0.{host}", 40000), make.SERVER, 1000, b"", make.SYN)
-
-
 def talk(connections: int) -> list[bytes]:
     """The first one says half a frame before the others begin, and the rest at the end."""
     hosts = range(1, connections + 1)
-    first = [syn(1), client_segment(1, ACK[:9])]
+    first = [syn_of(1), segment_of(1, ACK[:9])]
     return [
         *first,
-        *map(syn, hosts[1:]),
-        *(client_segment(i, ACK) for i in hosts[1:]),
-        client_segment(1, ACK[9:], 1010),
+        *map(syn_of, hosts[1:]),
+        *(segment_of(i, ACK) for i in hosts[1:]),
+        segment_of(1, ACK[9:], 1010),
     ]
 
 
@@ -95,8 +87,7 @@ def test_bytes_of_a_frame(kind: str, more: int, reports_error: bool):
 @pytest.mark.parametrize(("count", "damaged"), [(1 << 16, False), ((1 << 16) + 1, True)])
 def test_interfaces_of_a_section(count: int, damaged: bool):
     packets = [
-        make.enhanced("<", 0, i, packet)
-        for i, packet in enumerate((syn(1), client_segment(1, ACK)))
+        make.enhanced("<", 0, i, packet) for i, packet in enumerate((syn_of(1), segment_of(1, ACK)))
     ]
     octets = make.section() + make.interface("<", 1) * count + b"".join(packets)
     reader = capture.Reader(io.BytesIO(octets), fields=["frame"])
@@ -109,9 +100,9 @@ def test_interfaces_of_a_section(count: int, damaged: bool):
 def test_bytes_of_a_record(files, blocks: bool):
     """A packet or block that says that it is larger is damage."""
     packets = [
-        syn(1),
-        client_segment(1, ACK),
-        client_segment(1, amqp.encode(1, amqp.Body(b"x" * 500)), 1001 + len(ACK)),
+        syn_of(1),
+        segment_of(1, ACK),
+        segment_of(1, amqp.encode(1, amqp.Body(b"x" * 500)), 1001 + len(ACK)),
     ]
     octets = make.pcap(packets)
     if blocks:

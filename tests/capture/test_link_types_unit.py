@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from amqpcodec import capture, v0_9_1
-from tests.capture import mangle, wrap
-from tests.capture import recording as make
-from tests.capture.recording import CLIENT, CLIENT6, SERVER, SERVER6
 from tests.capture.rows import rows, streams
+from tests.support import mangle, wrap
+from tests.support import recording as make
+from tests.support.recording import CLIENT, CLIENT6, SERVER, SERVER6
 
 HELLO = b"AMQP\0\0\x09\x01"
 HEARTBEAT = v0_9_1.encode(0, v0_9_1.Heartbeat())

@@ -22,9 +22,9 @@ from amqpcodec.capture._link import (
     group_by_rotation,
 )
 from amqpcodec.capture._order import CaptureFile
-from tests.capture import mangle
-from tests.capture import recording as make
 from tests.paths import REPO
+from tests.support import mangle
+from tests.support import recording as make
 from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")

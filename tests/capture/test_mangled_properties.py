@@ -9,9 +9,9 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from tests.capture import mangle
-from tests.capture import recording as make
 from tests.capture.rows import rows, streams
+from tests.support import mangle
+from tests.support import recording as make
 
 LINKS = {
     "ethernet": (1, make.ethernet),

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import mangle
-from tests.capture import recording as make
-from tests.capture.recording import opening, talk
 from tests.capture.rows import rows, streams
 from tests.paths import REPO, shared_dir
+from tests.support import mangle
+from tests.support import recording as make
 from tests.support.batches import rows_of
+from tests.support.recording import opening, talk
 
 pa = pytest.importorskip("pyarrow")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +9,10 @@ import pytest
 
 from amqpcodec import v0_9_1
 from amqpcodec import v1_0 as v1
-from tests.capture import recording as make
 from tests.capture.rows import rows
 from tests.support import amqp091_wire as wire
+from tests.support import recording as make
+from tests.support.amqp10_wire import ARRAY32, LIST32, MAP32, compound, open_with
 
 SECRET = b"hunter2-is-the-secret"
 TEXT = SECRET.decode()
@@ -146,19 +146,6 @@ def test_tables_too_deep_to_be_read(depth: int) -> None:
         assert SECRET in shown(data, redact=False)
 
 
-def compound(code: int, content: bytes, count: int = 1) -> bytes:
-    """A list, map or array of 1.0 with four bytes each for its size and its count."""
-    return struct.pack(">BII", code, len(content) + 4, count) + content
-
-
-def open_frame(pairs: bytes, count: int) -> bytes:
-    """An open with these keys and values as its properties."""
-    fields = b"\xa1\1c" + b"\x40" * 8 + compound(MAP, pairs, count)
-    body = b"\0\x53\x10" + compound(LIST, fields, 10)
-    return struct.pack(">IBBH", len(body) + 8, 2, 0, 0) + body
-
-
-LIST, MAP, ARRAY = 0xD0, 0xD1, 0xF0
 TRUE, FALSE = 0x41, 0x42
 
 #: Bytes of a value -> constructors.
@@ -180,12 +167,12 @@ def test_what_is_no_text_of_1_0_becomes_zeros(size: int, code: int) -> None:
 
     def frame(code: int, content: bytes, name: bytes, public_value: bytes) -> bytes:
         value = bytes([code]) + content * size
-        array = compound(ARRAY, bytes([code]) + content * size * 2, 2)
-        nested = compound(MAP, b"\xa3\4" + name + value, 2)
+        array = compound(ARRAY32, bytes([code]) + content * size * 2, 2)
+        nested = compound(MAP32, b"\xa3\4" + name + value, 2)
         described = b"\0\xa3\4" + name + value
-        values = (value, array, nested, described, compound(LIST, value))
+        values = (value, array, nested, described, compound(LIST32, value))
         entries = b"".join(b"\xa1\5token" + hidden_value for hidden_value in values)
-        return open_frame(b"\xa1\1n" + public_value + entries, 12)
+        return open_with(compound(MAP32, b"\xa1\1n" + public_value + entries, 12))
 
     public_value = bytes([code]) + b"w" * size
     expected = frame(FALSE if code == TRUE else code, b"\0", b"****", public_value)
@@ -244,8 +231,10 @@ def test_arrays_of_1_0_that_cannot_be_read(name: str) -> None:
     """What follows where that ends is hidden, and what stands after the array is read on."""
 
     def sent(content: bytes, password: bytes) -> bytes:
-        array = b"\xa1\1k" + compound(ARRAY, content, 2)
-        return open_frame(array + b"\xa1\x08password\xa1\x15" + password + b"\xa1\1n\x54\7", 6)
+        array = b"\xa1\1k" + compound(ARRAY32, content, 2)
+        return open_with(
+            compound(MAP32, array + b"\xa1\x08password\xa1\x15" + password + b"\xa1\1n\x54\7", 6)
+        )
 
     content, masked_content = ARRAYS[name]
     expected = sent(masked_content, b"*" * len(SECRET))
@@ -254,13 +243,13 @@ def test_arrays_of_1_0_that_cannot_be_read(name: str) -> None:
 
 @pytest.mark.parametrize("depth", [1, 61, 62, 63, 64, 124, 125, 126, 127, 128, 5000])
 def test_values_of_1_0_too_deep_to_be_read(depth: int) -> None:
-    lists = described = compound(MAP, b"\xa1\x08password\xa1\x15" + SECRET, 2)
-    arrays = compound(ARRAY, lists)
+    lists = described = compound(MAP32, b"\xa1\x08password\xa1\x15" + SECRET, 2)
+    arrays = compound(ARRAY32, lists)
     for _ in range(depth):
-        lists = compound(LIST, lists)
+        lists = compound(LIST32, lists)
         described = b"\0\x53\5" + described
-        arrays = compound(ARRAY, arrays)
+        arrays = compound(ARRAY32, arrays)
     for value in (lists, described, arrays):
-        data = v1.PROTOCOL_HEADER + open_frame(b"\xa1\1k" + value, 2)
+        data = v1.PROTOCOL_HEADER + open_with(compound(MAP32, b"\xa1\1k" + value, 2))
         assert SECRET not in shown(data)
         assert SECRET in shown(data, redact=False)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from amqpcodec import capture, v0_9_1, v1_0
-from tests.capture import recording as make
 from tests.capture.rows import rows
+from tests.support import recording as make
 
 HELLO = v0_9_1.PROTOCOL_HEADER
 START = v0_9_1.encode(0, v0_9_1.Connection.Start())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import itertools
-import random
 import zlib
 from pathlib import Path
 from typing import Any
@@ -14,9 +13,9 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import mangle
-from tests.capture import recording as make
 from tests.paths import REPO
+from tests.support import mangle
+from tests.support import recording as make
 from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
@@ -49,12 +48,6 @@ def in_turn(rows: list[dict]) -> list[dict]:
     return [rows[i] for i in sorted(range(len(rows)), key=keys.__getitem__)]
 
 
-def lossy(seed: int) -> bytes:
-    rng = random.Random(seed)
-    items = [p for p in mangle.split(PARTS, 90) if p.flags & make.SYN or rng.random() > 0.02]
-    return make.pcap(mangle.records(mangle.shuffled(items, seed)))
-
-
 def midstream() -> bytes:
     """Every connection began before."""
     return make.pcap(mangle.records([p for p in PARTS[60:] if not p.flags & make.SYN]))
@@ -62,7 +55,7 @@ def midstream() -> bytes:
 
 CAPTURES = {
     "whole": lambda: make.pcap(mangle.records(mangle.shuffled(list(mangle.split(PARTS, 60)), 2))),
-    "lossy": lambda: lossy(1),
+    "lossy": lambda: make.pcap(mangle.records(mangle.lossy(PARTS, 1))),
     "midstream": midstream,
 }
 

@@ -12,12 +12,12 @@ import pytest
 
 from amqpcodec import capture, v0_9_1
 from amqpcodec.capture._outline import Part, apply_outlines, make_outline, parts_between
-from tests.capture import recording as make
-from tests.capture import variants
-from tests.capture.mangle import unpacked
 from tests.capture.steady import TROUBLE, steady
-from tests.capture.v1_talk import RECORDINGS
 from tests.paths import REPO, shared_dir
+from tests.support import capture_variants as variants
+from tests.support import recording as make
+from tests.support.mangle import unpacked
+from tests.support.v1_talk import RECORDINGS
 
 FOLDER = REPO / "tests" / "capture" / "recordings"
 ALL = 1 << 40

@@ -8,9 +8,9 @@ import struct
 import pytest
 
 from amqpcodec import capture, v0_9_1
-from tests.capture import recording as make
-from tests.capture import wrap
-from tests.capture.recording import CLIENT, CLIENT6, SERVER, SERVER6
+from tests.support import recording as make
+from tests.support import wrap
+from tests.support.recording import CLIENT, CLIENT6, SERVER, SERVER6
 
 HELLO = b"AMQP\0\0\x09\x01"
 TCP = make.tcp(CLIENT, SERVER, 1001, HELLO)

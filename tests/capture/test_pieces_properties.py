@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import mangle
-from tests.capture import recording as make
 from tests.fuzz import packets
 from tests.fuzz.targets import captures
 from tests.paths import REPO
+from tests.support import mangle
+from tests.support import recording as make
 from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
@@ -29,16 +29,10 @@ FIELDS = [
 ]
 
 
-def _lossy(seed: int) -> list[mangle.Part]:
-    rng = random.Random(seed)
-    items = [p for p in mangle.split(PARTS, 90) if p.flags & make.SYN or rng.random() > 0.03]
-    return mangle.shuffled(items, seed)
-
-
 @pytest.mark.parametrize("kind", ["pcap", "pcapng"])
 @pytest.mark.parametrize("seed", range(3))
 def test_state_and_resume_are_as_one_reading(tmp_path: Path, kind: str, seed: int):
-    items = _lossy(seed)
+    items = mangle.lossy(PARTS, seed, loss=0.03)
     if kind == "pcap":
         octets = make.pcap(mangle.records(items))
     else:
@@ -187,7 +181,7 @@ def _read_all(octets: bytes) -> None:
 FILES = [
     make.pcap(mangle.records(PARTS[:120])),
     mangle.mixed_pcapng(PARTS[:120], 1),
-    make.pcap(mangle.records(_lossy(2)[:200])),
+    make.pcap(mangle.records(mangle.lossy(PARTS, 2, loss=0.03)[:200])),
 ]
 
 

@@ -12,8 +12,9 @@ import pytest
 
 from amqpcodec import capture, types
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as make
-from tests.capture.recording import (
+from tests.capture.rows import rows
+from tests.support import recording as make
+from tests.support.recording import (
     ACK,
     CLIENT6,
     FIN,
@@ -25,7 +26,6 @@ from tests.capture.recording import (
     server,
     talk,
 )
-from tests.capture.rows import rows
 
 pa = pytest.importorskip("pyarrow")
 

@@ -12,8 +12,8 @@ import pytest
 import amqpcodec
 from amqpcodec import _capture, v0_9, v1_0
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as make
-from tests.capture import wrap
+from tests.support import recording as make
+from tests.support import wrap
 from tests.support.tls_talk import CLIENT, SERVER
 
 #: A TLS record of a handshake, which is what connections over TLS begin with.

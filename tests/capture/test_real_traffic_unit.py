@@ -9,9 +9,9 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as make
-from tests.capture.recording import ACK, FIN, RST, SYN, client, opening, server
 from tests.capture.rows import rows, streams
+from tests.support import recording as make
+from tests.support.recording import ACK, FIN, RST, SYN, client, opening, server, talk
 
 pa = pytest.importorskip("pyarrow")
 
@@ -23,14 +23,6 @@ TUNE_OK = amqp.encode(0, amqp.Connection.TuneOk(frame_max=1 << 20))
 
 def body(size: int, seed: int = 1) -> bytes:
     return amqp.encode(1, amqp.Body(random.Random(seed).randbytes(size)))
-
-
-def talk(*octets: bytes, first: int = 1001, side=client) -> list[bytes]:
-    out = []
-    for piece in octets:
-        out.append(side(first, piece))
-        first += len(piece)
-    return out
 
 
 def frames(octets: bytes, **options) -> list[bytes]:

@@ -9,7 +9,7 @@ import pytest
 
 from amqpcodec import _capture, capture
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as make
+from tests.support import recording as make
 from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")

@@ -9,9 +9,9 @@ import pytest
 
 from amqpcodec import capture, v0_9_1
 from amqpcodec import v1_0 as v1
-from tests.capture import recording as make
-from tests.capture import v1_talk
 from tests.capture.rows import rows
+from tests.support import recording as make
+from tests.support import v1_talk
 
 ACK = v0_9_1.encode(1, v0_9_1.Basic.Ack(delivery_tag=7))
 HEADER = v0_9_1.PROTOCOL_HEADER

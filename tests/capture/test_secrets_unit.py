@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -11,22 +10,23 @@ import pytest
 
 from amqpcodec import capture, v0_9_1
 from amqpcodec import v1_0 as v1
-from tests.capture import recording as make
-from tests.capture import v1_talk
 from tests.capture.rows import rows
-
-SECRET = b"hunter2-is-the-secret"
-TOKEN = b"eyJhbGciOi-the-token-" + b"T" * 3000 + b"-end-of-it"
-
-#: Mechanism -> what a client responds with, and what it responds to challenges.
-MECHANISMS = {
-    "PLAIN": [b"\0guest\0" + SECRET],
-    "AMQPLAIN": [b"\x05LOGINS\0\0\0\x05guest\x08PASSWORDS\0\0\0\x15" + SECRET],
-    "SCRAM-SHA-256": [b"n,,n=guest,r=nonce", b"c=biws,r=nonce,p=" + SECRET],
-    "OAUTHBEARER": [b"n,a=u,\x01host=h\x01auth=Bearer " + SECRET + b"\x01\x01"],
-    "XOAUTH2": [b"user=u\x01auth=Bearer " + SECRET + b"\x01\x01"],
-    "RABBIT-CR-DEMO": [b"guest", b"My password is " + SECRET],
-}
+from tests.support import recording as make
+from tests.support import v1_talk
+from tests.support.amqp10_wire import transfer_of
+from tests.support.logins import (
+    BODIES,
+    CHALLENGES,
+    MECHANISMS,
+    SECRET,
+    TOKEN,
+    begin,
+    cbs,
+    login_0x,
+    login_v1,
+    put_token,
+    with_damage,
+)
 
 
 def read(
@@ -47,39 +47,6 @@ def read(
 def everything(batches: list[Any]) -> bytes:
     """All text and bytes of all columns."""
     return repr([pa.record_batch(batch).to_pylist() for batch in batches]).encode()
-
-
-def old_login(mechanism: str, properties: dict[str, Any]) -> bytes:
-    responses = MECHANISMS[mechanism]
-    connection = v0_9_1.Connection
-    data = v0_9_1.PROTOCOL_HEADER + v0_9_1.encode(
-        0,
-        connection.StartOk(
-            client_properties=properties, mechanism=mechanism, response=responses[0], locale="en_US"
-        ),
-    )
-    for response in responses[1:]:
-        data += v0_9_1.encode(0, connection.SecureOk(response))
-    data += v0_9_1.encode(0, connection.UpdateSecret(SECRET, "expired"))
-    return data + v0_9_1.encode(0, connection.TuneOk(1, 131072, 60))
-
-
-def new_login(mechanism: str) -> bytes:
-    responses = MECHANISMS[mechanism]
-    data = v1.SASL_HEADER + v1.encode(0, v1.SaslInit(mechanism, responses[0]))
-    for response in responses[1:]:
-        data += v1.encode(0, v1.SaslResponse(response))
-    return data + v1.PROTOCOL_HEADER + v1_talk.opening()
-
-
-#: Mechanism -> what a server asks, and what it says at the end (1.0 alone): salts and proofs.
-CHALLENGES = {
-    "SCRAM-SHA-256": ([b"r=nonce,s=" + SECRET + b",i=4096"], b"v=" + SECRET),
-    "OAUTHBEARER": ([b'{"status":"invalid_token","scope":"' + SECRET + b'"}'], b""),
-    "XOAUTH2": ([b'{"status":"401","schemes":"' + SECRET + b'"}'], b""),
-    "RABBIT-CR-DEMO": ([b"Please tell me your password, " + SECRET], b""),
-    "CRAM-MD5": ([b"<" + SECRET + b"@host>"], b""),
-}
 
 
 @pytest.mark.parametrize("segment_bytes", [700, 20])
@@ -109,7 +76,7 @@ def test_what_servers_ask_is_hidden(mechanism: str, end: int | None, segment_byt
 @pytest.mark.parametrize("level", ["frame", "message"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_logins_of_every_mechanism_are_hidden(mechanism: str, level: str) -> None:
-    for data in (old_login(mechanism, {"product": "p"}), new_login(mechanism)):
+    for data in (login_0x(mechanism, {"product": "p"}), login_v1(mechanism)):
         shown = everything(read(data, level=level))
         assert SECRET not in shown
         if level == "frame":
@@ -128,7 +95,7 @@ def test_properties_named_like_secrets_are_hidden() -> None:
         "passwd": SECRET,
         "last": "shown-last",
     }
-    shown = everything(read(old_login("PLAIN", properties)))
+    shown = everything(read(login_0x("PLAIN", properties)))
     assert SECRET not in shown
     for text in (b"shown-product", b"shown-last", b"basic.nack", b"access_token"):
         assert text in shown
@@ -161,28 +128,6 @@ def test_properties_that_end_within_a_value(tag: bytes) -> None:
     shown = everything(read(v0_9_1.PROTOCOL_HEADER + frame))
     assert SECRET not in shown
     assert b"passwordS" in shown
-
-
-def put_token(*, frame: int = 0, body: Any = None, handle: int = 3, channel: int = 0) -> bytes:
-    """What a client of Azure or of RabbitMQ's kind sends to $cbs."""
-    message = v1.Message(
-        TOKEN.decode() if body is None else body,
-        message_id="shown-id",
-        reply_to="cbs",
-        application_properties={"operation": "put-token", "type": "jwt", "name": "amqp://h/q"},
-    )
-    return v1.encode_message(
-        channel,
-        v1.Transfer(handle=handle, delivery_id=0, delivery_tag=b"t"),
-        message,
-        frame_max=frame or 131072,
-    )
-
-
-def cbs(*, handle: int = 3, channel: int = 0) -> bytes:
-    name = f"cbs-sender-{channel}-{handle}"
-    link = v1.Attach(name, handle, False, source=v1.Source("me"), target=v1.Target("$cbs"))
-    return v1.encode(channel, link)
 
 
 @pytest.mark.parametrize("level", ["frame", "message"])
@@ -254,15 +199,6 @@ def test_the_link_is_remembered_by_a_state() -> None:
             assert piece not in shown
 
 
-#: What may stand where the body of a message to $cbs should be.
-BODIES = {
-    "bytes that begin no section": b"shown" + TOKEN,
-    "a section that no message has": b"\0\x53\x24\x45" + TOKEN,
-    "a section before the body that is cut off": b"\0\x53\x73\xd0\0\x10\0\0\0\0\0\1" + TOKEN,
-    "a descriptor, and no more of the body": b"\0\x80" + (0x75).to_bytes(8, "big"),
-}
-
-
 @pytest.mark.parametrize("name", BODIES)
 def test_what_a_message_to_cbs_has_in_the_place_of_its_body_is_hidden(name: str) -> None:
     payload = BODIES[name]
@@ -283,10 +219,6 @@ def frames_of(data: bytes) -> list[bytes]:
         out.append(data[:size])
         data = data[size:]
     return out
-
-
-def begin(channel: int) -> bytes:
-    return v1.encode(channel, v1.Begin(None, 0, 100, 100))
 
 
 def test_tokens_are_hidden_on_every_link_to_cbs() -> None:
@@ -338,12 +270,6 @@ def test_tokens_are_hidden_where_bytes_are_missing(level: str, frame: int) -> No
         for piece in (TOKEN[:20], b"T" * 40, TOKEN[-10:]):
             assert piece not in shown, missing
         assert b"shown-after" in shown
-
-
-def transfer_of(fields: bytes, payload: bytes) -> bytes:
-    """A frame with a transfer whose list has these bytes after its constructor."""
-    performative = b"\0\x53\x14" + fields + payload
-    return (8 + len(performative)).to_bytes(4) + b"\2\0\0\0" + performative
 
 
 #: The list of a transfer that no link's may be.
@@ -431,19 +357,9 @@ def test_properties_of_sessions_and_links_are_hidden_as_those_of_connections(nam
         assert name.encode() in shown
         if isinstance(frame, v1.Attach):
             assert b"T" * 40 not in shown
-    old = everything(read(old_login("PLAIN", {"product": "shown-product", name: SECRET})))
+    old = everything(read(login_0x("PLAIN", {"product": "shown-product", name: SECRET})))
     assert SECRET not in old
     assert b"shown-product" in old
-
-
-def damaged(data: bytes, start: int, secret: bytes) -> Iterator[bytes]:
-    """The data with one byte changed, any from start on that is not part of a secret."""
-    secrets = [at for at in range(len(data)) if data.startswith(secret, at)]
-    for at in range(start, len(data)):
-        if any(first <= at < first + len(secret) for first in secrets):
-            continue
-        for value in {0, 1, 2, 3, 9, 16, 0x40, 0xFF, data[at] ^ 1, data[at] ^ 0x80} - {data[at]}:
-            yield data[:at] + bytes([value]) + data[at + 1 :]
 
 
 def shows_some(shown: bytes, secret: bytes) -> bool:
@@ -453,12 +369,12 @@ def shows_some(shown: bytes, secret: bytes) -> bool:
 
 @pytest.mark.parametrize("level", ["frame", "message"])
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-@pytest.mark.parametrize("login", [old_login, new_login])
+@pytest.mark.parametrize("login", [login_0x, login_v1])
 def test_logins_with_any_damaged_byte_are_hidden(login: Any, mechanism: str, level: str) -> None:
     """The type of a frame, its channel, size or end; the method; the lengths of its arguments."""
-    data = login(mechanism) if login is new_login else login(mechanism, {"product": "p"})
+    data = login(mechanism) if login is login_v1 else login(mechanism, {"product": "p"})
     assert not shows_some(everything(read(data, level=level)), SECRET)
-    for changed in damaged(data, 8, SECRET):
+    for changed in with_damage(data, 8, SECRET):
         assert not shows_some(everything(read(changed, level=level)), SECRET), changed
 
 
@@ -474,7 +390,7 @@ def test_challenges_with_any_damaged_byte_are_hidden(old: bool) -> None:
         server += v1.encode(0, v1.SaslChallenge(challenges[0]))
         server += v1.encode(0, v1.SaslOutcome(0, outcome))
     framing = (0, 7) if old else (8, 16)
-    for changed in damaged(server, 0 if old else 8, SECRET):
+    for changed in with_damage(server, 0 if old else 8, SECRET):
         if changed[framing[0] : framing[1]] == server[framing[0] : framing[1]]:
             assert not shows_some(everything(read(header, server=changed)), SECRET), changed
 
@@ -485,7 +401,7 @@ def test_tokens_with_any_damaged_byte_before_them_are_hidden() -> None:
     start = v1.PROTOCOL_HEADER + v1_talk.opening() + cbs()
     secret = TOKEN[:9]
     sent = put_token()
-    for changed in damaged(sent[: sent.index(TOKEN)], 0, secret):
+    for changed in with_damage(sent[: sent.index(TOKEN)], 0, secret):
         whose = slice(6, 8), slice(11, 16)
         if all(changed[part] == sent[part] for part in whose):
             shown = everything(read(start + changed + sent[len(changed) :], segment_bytes=4000))

@@ -15,10 +15,10 @@ pa = pytest.importorskip("pyarrow")
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.capture import _files  # noqa: E402
 from amqpcodec.capture._seekable import seek_table  # noqa: E402
-from tests.capture.mangle import unpacked  # noqa: E402
-from tests.capture.seekable import in_frames, lying, seekable  # noqa: E402
-from tests.capture.variants import DEMO  # noqa: E402
 from tests.support.batches import rows_of  # noqa: E402
+from tests.support.capture_variants import DEMO  # noqa: E402
+from tests.support.mangle import unpacked  # noqa: E402
+from tests.support.seekable import in_frames, lying, seekable  # noqa: E402
 
 
 @pytest.mark.parametrize("checksums", [False, True])

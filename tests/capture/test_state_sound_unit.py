@@ -7,40 +7,12 @@ from collections import Counter
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as make
-from tests.capture import v1_talk, wrap
 from tests.capture.hostile_states import attack, number, reader, states, width
+from tests.support import recording as make
+from tests.support import v1_talk
+from tests.support.unfinished import BEAT, HEADER, PUBLISH, TRANSFER, open_message
 
-BEAT = amqp.encode(0, amqp.Heartbeat())
-PUBLISH = amqp.encode(1, amqp.Basic.Publish("e", "k"))
-HEADER = amqp.encode(1, amqp.Header(100))
-TRANSFER = v1_talk.transfer(b"", 0, more=True)
 CHANGES = (-1, 0, 1, 2, 7, 9, 1 << 31, 1 << 62)
-
-
-def fragments() -> list[bytes]:
-    """Packets of which some fragments are missing, and one whose fragments contradict."""
-    out: list[bytes] = []
-    for n, positions in enumerate([(0, 2), (1, 2), (0, 3)]):
-        packet = make.ipv4(
-            make.CLIENT, make.SERVER, make.tcp(make.CLIENT, make.SERVER, n, BEAT * 5)
-        )
-        pieces = list(wrap.fragments(packet, n, lambda: 2))
-        out += [make.ethernet(pieces[at]) for at in positions]
-    changed = bytearray(pieces[0])
-    changed[-1] ^= 1
-    return [*out, make.ethernet(bytes(changed))]
-
-
-def open_message() -> bytes:
-    """A file that ends within a message, of 0-9-1 and of 1.0, and within a frame."""
-    body = amqp.encode(1, amqp.Body(b"b" * 10))
-    client_bytes = amqp.PROTOCOL_HEADER + PUBLISH + HEADER + body * 3 + body[:5]
-    deliveries = b"AMQP\0\1\0\0" + v1_talk.opening() + TRANSFER
-    other = make.packets([(0, deliveries + deliveries[-20:-3])], client=40_001)
-    return make.pcap(
-        [*make.packets([(0, client_bytes)]), *other, make.client(9000, BEAT), *fragments()]
-    )
 
 
 def last_state(octets: bytes) -> tuple[bytes, list[int]]:

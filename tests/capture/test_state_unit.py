@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from amqpcodec import capture
-from tests.capture import mangle
-from tests.capture import recording as make
 from tests.paths import REPO
+from tests.support import mangle
+from tests.support import recording as make
 from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")

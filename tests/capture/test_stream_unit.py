@@ -7,8 +7,8 @@ import io
 import pytest
 
 from amqpcodec import capture
-from tests.capture import recording as make
 from tests.paths import REPO
+from tests.support import recording as make
 
 pa = pytest.importorskip("pyarrow")
 

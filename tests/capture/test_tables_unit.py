@@ -22,7 +22,7 @@ from amqpcodec import polars as amqp_polars
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.capture import _dataset, _progress
 from amqpcodec.polars import scan_captures
-from tests.capture import recording
+from tests.support import recording
 
 DEMO = str(Path(__file__).parents[2] / "demo" / "kombu_celery.pcap.gz")
 READ = capture.read

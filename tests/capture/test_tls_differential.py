@@ -21,11 +21,12 @@ from amqpcodec import capture
 from amqpcodec.capture import KeyLog
 from amqpcodec.capture._layers._sessions import Sessions
 from amqpcodec.capture._layers._tls import Tls
-from tests.capture import recording as make
-from tests.capture.recording import packets
-from tests.capture.test_tls_unit import SUITES12, TALK
+from tests.capture.test_tls_unit import SUITES12
 from tests.capture.test_tls_vectors import KEYS, OPENSSL_KEYS, RECORDING
 from tests.capture.test_tls_vectors import OPENSSL as OPENSSL_RECORDING
+from tests.support import recording as make
+from tests.support.plain_talk import TALK
+from tests.support.recording import packets
 from tests.support.tls_talk import CLIENT, SERVER, Payloads, Talker, certificate, split_segments
 
 pytest.importorskip("cryptography")

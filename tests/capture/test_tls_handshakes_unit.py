@@ -2,58 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
 from amqpcodec.capture import KeyLog
-from amqpcodec.capture._layers import _suites
 from amqpcodec.capture._layers._handshake import first_server_hello
 from amqpcodec.capture._layers._sessions import Sessions
 from amqpcodec.capture._layers._tls import NO_EARLY_ANSWER, NO_HANDSHAKE, Tls
+from tests.support.tls_records import (
+    OF_ID,
+    OF_OTHER,
+    OF_TICKET,
+    RANDOM,
+    SECRETS,
+    SUITE12,
+    SUITE13,
+    client_hello,
+    client_records,
+    handshake,
+    server_hello,
+    server_records,
+)
 from tests.support.tls_talk import CLIENT, SERVER
 
 pytest.importorskip("cryptography")
 
-HANDSHAKE, APPLICATION_DATA = 22, 23
-SUITE12, SUITE13 = 0xC02F, 0x1301
-SESSION_TICKET, EARLY_DATA, SUPPORTED_VERSIONS = 35, 42, 43
-#: The random bytes of a client's hello, and those of three handshakes before it.
-RANDOM, OF_ID, OF_TICKET, OF_OTHER = (bytes([number]) * 32 for number in (1, 2, 3, 4))
 SECRET = b"s" * 48
-
-
-def vector(data: bytes, size: int = 2) -> bytes:
-    """The data after its length of so many bytes."""
-    return len(data).to_bytes(size, "big") + data
-
-
-def extensions(by_type: Mapping[int, bytes]) -> bytes:
-    return vector(b"".join(kind.to_bytes(2, "big") + vector(by_type[kind]) for kind in by_type))
-
-
-def message(kind: int, body: bytes = b"") -> bytes:
-    return bytes([kind]) + vector(body, 3)
-
-
-def record(data: bytes) -> bytes:
-    """Handshake messages that are not encrypted."""
-    return bytes([HANDSHAKE, 3, 3]) + vector(data)
-
-
-def client_hello(session_id: bytes = b"", **by_name: bytes) -> bytes:
-    """A record with a ClientHello; ticket=, early=: contents of these extensions."""
-    kinds = {"ticket": SESSION_TICKET, "early": EARLY_DATA}
-    body = b"\3\3" + RANDOM + vector(session_id, 1) + vector(b"\x13\1\xc0\x2f") + b"\1\0"
-    body += extensions({kinds[name]: content for name, content in by_name.items()})
-    return record(message(1, body))
-
-
-def server_hello(suite: int, session_id: bytes = b"") -> bytes:
-    """A record with a ServerHello, of the suite's version."""
-    body = b"\3\3" + bytes(32) + vector(session_id, 1) + suite.to_bytes(2, "big") + b"\0"
-    body += extensions({SUPPORTED_VERSIONS: b"\3\4"} if suite == SUITE13 else {})
-    return record(message(2, body))
 
 
 # ---- sessions of TLS 1.2 ----
@@ -123,7 +96,7 @@ def test_the_server_hello_that_a_record_begins_with():
     hello = first_server_hello(message_of_server + b"more")
     assert hello is not None
     assert (hello.session_id, hello.suite) == (b"id", SUITE12)
-    for other in (b"", message_of_server[:-1], client_hello(b"id")[5:], message(2, b"short")):
+    for other in (b"", message_of_server[:-1], client_hello(b"id")[5:], handshake(2, b"short")):
         assert first_server_hello(other) is None
 
 
@@ -159,56 +132,7 @@ def test_a_server_hello_without_the_client_hello_begins_no_session():
 
 # ---- early data of TLS 1.3 ----
 
-SECRETS = {
-    name: bytes([number]) * 32
-    for number, name in enumerate(
-        (
-            "CLIENT_EARLY_TRAFFIC_SECRET",
-            "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
-            "CLIENT_TRAFFIC_SECRET_0",
-            "SERVER_HANDSHAKE_TRAFFIC_SECRET",
-            "SERVER_TRAFFIC_SECRET_0",
-        )
-    )
-}
 KEYS = [f"{name} {RANDOM.hex()} {secret.hex()}" for name, secret in SECRETS.items()]
-EARLY = "CLIENT_EARLY_TRAFFIC_SECRET"
-
-
-class Sealer:
-    """Encrypts what a direction sends with one secret after the other."""
-
-    def __init__(self) -> None:
-        self.name, self.sequence = "", 0
-
-    def seal(self, name: str, data: bytes, kind: int = APPLICATION_DATA) -> bytes:
-        """A record. name: of its secret; the first record of each secret has number 0."""
-        self.name, self.sequence = name, self.sequence + 1 if name == self.name else 0
-        opener = _suites.opener13(_suites.SUITES[SUITE13], SECRETS[name])
-        assert isinstance(opener, _suites.Aead13)
-        plain = data + bytes([kind])
-        head = bytes([APPLICATION_DATA, 3, 3]) + (len(plain) + 16).to_bytes(2, "big")
-        nonce = (opener.iv ^ self.sequence).to_bytes(12, "big")
-        return head + bytes(opener.cipher.encrypt(nonce, plain, head))
-
-
-def of_client(is_accepted: bool) -> list[bytes]:
-    """Records: early data before the handshake ends, and "later" after it."""
-    client = Sealer()
-    records = [client_hello(b"id", early=b""), client.seal(EARLY, b"early ")]
-    if is_accepted:
-        records.append(client.seal(EARLY, message(5), HANDSHAKE))
-    records.append(client.seal("CLIENT_HANDSHAKE_TRAFFIC_SECRET", message(20, b"f"), HANDSHAKE))
-    return [*records, client.seal("CLIENT_TRAFFIC_SECRET_0", b"later")]
-
-
-def of_server(is_accepted: bool) -> list[bytes]:
-    """Records: both hellos, the end of the handshake, and three answers."""
-    server, name = Sealer(), "SERVER_HANDSHAKE_TRAFFIC_SECRET"
-    said = message(8, extensions({EARLY_DATA: b""} if is_accepted else {}))
-    records = [server_hello(SUITE13, b"id"), server.seal(name, said, HANDSHAKE)]
-    records.append(server.seal(name, message(20, b"f"), HANDSHAKE))
-    return records + [server.seal("SERVER_TRAFFIC_SECRET_0", answer) for answer in (b"1", b"2")]
 
 
 class Reading:
@@ -234,9 +158,9 @@ class Reading:
 def test_early_data_is_read_where_the_server_accepts_it(is_accepted: bool, client_records: int):
     """However many records of the client a capture has before the server's."""
     reading = Reading()
-    client = of_client(is_accepted)
+    client = client_records(is_accepted)
     reading.receive(CLIENT, *client[:client_records])
-    reading.receive(SERVER, *of_server(is_accepted))
+    reading.receive(SERVER, *server_records(is_accepted))
     reading.receive(CLIENT, *client[client_records:])
     assert reading.plaintexts == [b"early later" if is_accepted else b"later", b"12"]
     assert reading.reasons == []
@@ -246,7 +170,7 @@ def test_early_data_is_read_where_the_server_accepts_it(is_accepted: bool, clien
 def test_early_data_is_not_read_where_the_answer_to_it_is_lost(client_records: int):
     """A server that accepted it would have said so in the record of the gap."""
     reading = Reading()
-    client, server = of_client(False), of_server(False)
+    client, server = client_records(False), server_records(False)
     reading.receive(CLIENT, *client[:client_records])
     reading.receive(SERVER, server[0])
     reading.lose(SERVER, server[1])
@@ -259,7 +183,7 @@ def test_early_data_is_not_read_where_the_answer_to_it_is_lost(client_records: i
 
 def test_an_answer_that_is_lost_is_counted_where_early_data_was_accepted():
     reading = Reading()
-    client, server = of_client(True), of_server(True)
+    client, server = client_records(True), server_records(True)
     reading.receive(CLIENT, *client)
     reading.receive(SERVER, server[0])
     reading.lose(SERVER, server[1])
@@ -270,7 +194,7 @@ def test_an_answer_that_is_lost_is_counted_where_early_data_was_accepted():
 
 def test_a_lost_answer_of_a_client_without_early_data_is_no_loss():
     reading = Reading()
-    server = of_server(False)
+    server = server_records(False)
     reading.receive(CLIENT, client_hello(b"id"))
     reading.receive(SERVER, server[0])
     reading.lose(SERVER, server[1])
@@ -282,7 +206,7 @@ def test_a_lost_answer_of_a_client_without_early_data_is_no_loss():
 def test_a_gap_after_the_answer_changes_nothing_of_early_data():
     """The server accepted it, and lost records after that; the client's come last."""
     reading = Reading()
-    client, server = of_client(True), of_server(True)
+    client, server = client_records(True), server_records(True)
     reading.receive(CLIENT, client[0])
     reading.receive(SERVER, *server[:2])
     reading.lose(SERVER, server[2])
@@ -296,7 +220,7 @@ def test_a_gap_after_the_answer_changes_nothing_of_early_data():
 def test_a_gap_of_the_client_leaves_the_answer_to_the_server(is_accepted: bool):
     """Its records after the gap are read before the server says whether it takes early data."""
     reading = Reading()
-    client, server = of_client(is_accepted), of_server(is_accepted)
+    client, server = client_records(is_accepted), server_records(is_accepted)
     reading.receive(CLIENT, client[0])
     reading.receive(SERVER, server[0])
     reading.lose(CLIENT, *client[1:-1])

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import ssl
 import struct
 import sys
 import warnings
 from collections.abc import Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from amqpcodec import capture
-from amqpcodec import v0_9_1 as amqp
 from amqpcodec.capture import _layers
 from amqpcodec.capture._layers import KeyLog, _derived, _keylog, _state, _suites, _tls
 from amqpcodec.capture._outline import Part, apply_outlines, make_outline
-from tests.capture import recording as make
-from tests.capture import v1_talk
-from tests.capture.recording import packets
 from tests.capture.rows import rows
+from tests.support import recording as make
+from tests.support import v1_talk
+from tests.support.plain_talk import TALK, message
+from tests.support.recording import packets
+from tests.support.tls_records import (
+    secrets_block,
+    tls10_record,
+    with_secrets,
+    with_wrong_secrets,
+    without_labels,
+)
 from tests.support.tls_talk import CLIENT, SERVER, Payloads, Talker, split_segments
 
 pytest.importorskip("cryptography")
@@ -40,23 +45,6 @@ SUITES12 = [
     "ECDHE-ECDSA-AES256-SHA",
     "ECDHE-ECDSA-AES128-SHA256",
     "ECDHE-ECDSA-AES256-SHA384",
-]
-PLAIN = b"\0guest\0sesame"
-
-
-def message(size: int, key: str = "k") -> bytes:
-    publish = amqp.Basic.Publish(exchange="e", routing_key=key)
-    return amqp.encode_message(1, publish, amqp.Basic.Properties(), b"b" * size)
-
-
-TALK = [
-    (CLIENT, b"AMQP\0\0\x09\1"),
-    (SERVER, amqp.encode(0, amqp.Connection.Start())),
-    (CLIENT, amqp.encode(0, amqp.Connection.StartOk(mechanism="PLAIN", response=PLAIN))),
-    (CLIENT, message(40_000)),
-    (SERVER, amqp.encode(0, amqp.Heartbeat()) * 3),
-    (CLIENT, message(10)),
-    (SERVER, amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))),
 ]
 
 
@@ -179,21 +167,17 @@ def test_a_resumed_session_without_its_client_hello_is_counted():
     assert set(counters["tls_reasons"]) == {_tls.NO_HANDSHAKE}
 
 
-def without(keys: bytes, *labels: bytes) -> bytes:
-    return b"".join(line + b"\n" for line in keys.splitlines() if not line.startswith(labels))
-
-
 def test_a_key_log_without_the_secrets_of_the_handshake():
     talker = Talker()
     octets = make.pcap(packets(talker.talk(TALK)))
-    keys = without(talker.keys, b"CLIENT_HANDSHAKE", b"SERVER_HANDSHAKE")
+    keys = without_labels(talker.keys, b"CLIENT_HANDSHAKE", b"SERVER_HANDSHAKE")
     assert frames(octets, keylog=keys) == EXPECTED
 
 
 def test_a_key_log_of_one_direction():
     talker = Talker()
     octets = make.pcap(packets(talker.talk(TALK)))
-    keys = without(talker.keys, b"SERVER_TRAFFIC_SECRET_0")
+    keys = without_labels(talker.keys, b"SERVER_TRAFFIC_SECRET_0")
     assert frames(octets, keylog=keys) == [
         expected_frame for expected_frame in EXPECTED if expected_frame[0] == "client"
     ]
@@ -288,13 +272,6 @@ def test_another_key():
     assert stats(make.pcap(packets(payloads)), keylog=keys)["tls_reasons"] == {_tls.UNREADABLE: 2}
 
 
-def wrong(keys: bytes) -> bytes:
-    """The same lines with the last byte of each secret changed."""
-    return re.sub(
-        rb"([0-9a-f]{2})$", lambda end: b"%02x" % (int(end[1], 16) ^ 1), keys, flags=re.MULTILINE
-    )
-
-
 @pytest.mark.parametrize("version", [TLS12, TLS13])
 @pytest.mark.parametrize("times", [0, 1, 6])
 @pytest.mark.parametrize("close", [True, False])
@@ -302,10 +279,10 @@ def test_wrong_secrets_are_the_reason(version: ssl.TLSVersion, times: int, close
     """However few records there are."""
     talker = Talker(version)
     payloads = talker.talk(TALK[:2] + TALK[2:] * times, close=close)
-    counters = stats(make.pcap(packets(payloads)), keylog=wrong(talker.keys))
+    counters = stats(make.pcap(packets(payloads)), keylog=with_wrong_secrets(talker.keys))
     assert counters["tls_reasons"] == {_tls.UNREADABLE: 2}
     assert counters["tls_decrypted"] == 0
-    assert rows(make.pcap(packets(payloads)), keylog=wrong(talker.keys)) == []
+    assert rows(make.pcap(packets(payloads)), keylog=with_wrong_secrets(talker.keys)) == []
 
 
 @pytest.mark.parametrize("version", [TLS12, TLS13])
@@ -314,8 +291,8 @@ def test_a_line_with_another_secret_of_the_same_connection(version: ssl.TLSVersi
     """The records say which line is right."""
     talker = Talker(version)
     octets = make.pcap(packets(talker.talk(TALK)))
-    before = wrong(talker.keys) if order != "after" else b""
-    after = wrong(talker.keys).replace(b"0", b"1") if order != "before" else b""
+    before = with_wrong_secrets(talker.keys) if order != "after" else b""
+    after = with_wrong_secrets(talker.keys).replace(b"0", b"1") if order != "before" else b""
     keys = before + talker.keys + after
     assert frames(octets, keylog=keys) == EXPECTED
     assert stats(octets, keylog=keys)["tls_reasons"] == {}
@@ -356,11 +333,6 @@ def test_the_tls_port_is_read_where_there_are_keys():
     assert (counters["tls_connections"], set(counters["skipped"])) == (1, {"TLS port"})
 
 
-def secrets(keys: bytes, order: str = "<", kind: int = 0x544C534B) -> bytes:
-    """A decryption secrets block."""
-    return make.block(order, 10, struct.pack(order + "II", kind, len(keys)) + keys)
-
-
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("port", [5671, 5672])
 def test_keys_in_the_file(order: str, port: int):
@@ -368,9 +340,9 @@ def test_keys_in_the_file(order: str, port: int):
     sent = packets(talker.talk(TALK), port=port)
     blocks = [make.enhanced(order, 0, 10**9 + at, packet) for at, packet in enumerate(sent)]
     head = [make.section(order), make.interface(order, 1)]
-    octets = b"".join([*head, secrets(talker.keys, order), *blocks])
+    octets = b"".join([*head, secrets_block(talker.keys, order), *blocks])
     assert frames(octets) == EXPECTED
-    other = b"".join([*head, secrets(talker.keys, order, kind=0x5353484B), *blocks])
+    other = b"".join([*head, secrets_block(talker.keys, order, kind=0x5353484B), *blocks])
     assert stats(other)["tls_decrypted"] == 0
     cut_short = b"".join([*head, make.block(order, 10, struct.pack(order + "II", 0x544C534B, 99))])
     assert "no record" in stats(cut_short)["files"][0]["damaged"]
@@ -476,14 +448,6 @@ def test_a_state_without_the_key_log(tmp_path: Path):
     assert reader.stats()["tls_reasons"] == {_derived.NO_LOG: 2}
 
 
-def with_secrets(talker: Talker, port: int, sizes: Sequence[int]) -> tuple[bytes, list[int]]:
-    """A pcapng that brings its secrets, and where its blocks end."""
-    sent = packets(split_segments(talker.talk(TALK[:3] + TALK[4:]), sizes), port=port)
-    blocks = [make.section("<"), make.interface("<", 1), secrets(talker.keys)]
-    blocks += [make.enhanced("<", 0, 10**9 + at, packet) for at, packet in enumerate(sent)]
-    return b"".join(blocks), list(accumulate(map(len, blocks)))
-
-
 @pytest.mark.parametrize("ciphers", [None, "ECDHE-ECDSA-AES256-GCM-SHA384"])
 @pytest.mark.parametrize("port", [5671, 5672])
 def test_states_have_the_secrets_of_files(tmp_path: Path, ciphers: str | None, port: int):
@@ -540,15 +504,10 @@ def test_secrets_of_files_stay_with_their_reader(monkeypatch: pytest.MonkeyPatch
             _layers.Layers().load(state)
 
 
-def record(data: bytes, kind: int = 22) -> bytes:
-    """One of TLS 1.0."""
-    return bytes([kind, 3, 1]) + len(data).to_bytes(2, "big") + data
-
-
 def test_states_of_one_direction_over_tls():
     """Of a version that is not read: the other one, which was not captured, is left out as well."""
     hello = b"\2\0\0\x26\3\1" + bytes(32) + b"\0\0\x2f\0"
-    octets = make.pcap([make.server(5000, b"", make.SYN), make.server(5001, record(hello))])
+    octets = make.pcap([make.server(5000, b"", make.SYN), make.server(5001, tls10_record(hello))])
     reader = capture.Reader(io.BytesIO(octets))
     for _ in reader.read(stop=len(octets)):
         pass
@@ -670,7 +629,7 @@ def test_without_cryptography(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(ImportError, match=r"amqpcodec\[crypto\]"):
         capture.read(io.BytesIO(make.pcap(sent)), keylog=talker.keys)
     blocks = [make.enhanced("<", 0, 10**9 + at, packet) for at, packet in enumerate(sent)]
-    head = [make.section("<"), make.interface("<", 1), secrets(talker.keys)]
+    head = [make.section("<"), make.interface("<", 1), secrets_block(talker.keys)]
     counters = stats(b"".join([*head, *blocks]))
     assert counters["tls_reasons"] == {_layers.NO_PACKAGE: 2}
 

@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from tests.capture import mangle, wrap
-from tests.capture import recording as make
 from tests.capture.rows import rows
+from tests.support import mangle, wrap
+from tests.support import recording as make
 
 pytestmark = pytest.mark.skipif(
     shutil.which("tshark") is None, reason="tshark is not here (Debian: tshark)"

@@ -11,9 +11,9 @@ pytest.importorskip("pyarrow")
 
 
 from amqpcodec import capture
-from tests.capture import mangle, wrap
-from tests.capture import recording as make
 from tests.capture.rows import rows, streams
+from tests.support import mangle, wrap
+from tests.support import recording as make
 from tests.support.batches import rows_of
 
 

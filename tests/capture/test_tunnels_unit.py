@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import io
-import struct
 
 import pytest
 
 pytest.importorskip("pyarrow")
 
 from amqpcodec import capture
-from tests.capture import recording as make
-from tests.capture import wrap
-from tests.capture.recording import CLIENT, CLIENT6, SERVER, SERVER6
 from tests.capture.rows import rows
-
-HELLO = b"AMQP\0\0\x09\x01"
-HEARTBEAT = b"\x08\0\0\0\0\0\0\xce"
-
-
-def client_packet(data: bytes = HELLO) -> bytes:
-    """An IPv4 packet of a client."""
-    return make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1001, data))
-
-
-def client_packet6(data: bytes = HELLO) -> bytes:
-    """The same in IPv6."""
-    return make.ipv6(CLIENT6, SERVER6, make.tcp(CLIENT6, SERVER6, 1001, data))
+from tests.support import recording as make
+from tests.support import wrap
+from tests.support.recording import CLIENT, SERVER
+from tests.support.wrap import (
+    HEARTBEAT,
+    HELLO,
+    client_packet,
+    client_packet6,
+    contradicting_fragments,
+    ethernet_fragments,
+)
 
 
 def stats(*packets: bytes) -> dict:
@@ -92,13 +86,9 @@ def test_nesting_is_bounded():
         packet = make.ipv4(*wrap.OUTER, packet, protocol=wrap.IP_IPV4)
 
 
-def pieces(packet: bytes, number: int = 7, blocks: int = 2) -> list[bytes]:
-    return [make.ethernet(fragment) for fragment in wrap.fragments(packet, number, lambda: blocks)]
-
-
 @pytest.mark.parametrize("packet", [client_packet(HEARTBEAT * 5), client_packet6(HEARTBEAT * 5)])
 def test_fragments_are_put_together(packet):
-    split = pieces(packet)
+    split = ethernet_fragments(packet)
     frame_rows = rows(make.pcap(split[::-1]), fields=["frame", "packet", "error"])
     assert [row["frame"] for row in frame_rows] == [HEARTBEAT] * 5
     assert {row["packet"] for row in frame_rows} == {len(split)}  # the one that completed it
@@ -108,45 +98,31 @@ def test_fragments_are_put_together(packet):
 
 
 def test_fragments_of_two_packets_at_once():
-    one, two = pieces(client_packet(HEARTBEAT * 5), 1), pieces(client_packet6(HEARTBEAT * 5), 1)
+    one, two = (
+        ethernet_fragments(client_packet(HEARTBEAT * 5), 1),
+        ethernet_fragments(client_packet6(HEARTBEAT * 5), 1),
+    )
     mixed = [piece for pair in zip(one, two, strict=False) for piece in pair]
     mixed += [*one[len(two) :], *two[len(one) :]]
     assert len(rows(make.pcap(mixed))) == 10
 
 
 def test_the_same_fragment_again():
-    split = pieces(client_packet(HEARTBEAT * 5))
+    split = ethernet_fragments(client_packet(HEARTBEAT * 5))
     counts = stats(split[0], split[0], split[-1], split[-1], *split[1:-1])
     assert (counts["ip_reassembled"], counts["skipped"]) == (1, {"IP fragment": 2})
 
 
-def contradict(kind: str) -> list[bytes]:
-    """Fragments of which one says other bytes for the same place, or another end."""
-    first, second, *other_fragments = wrap.fragments(client_packet(HEARTBEAT * 5), 7, lambda: 2)
-    changed = bytearray(first if kind == "bytes" else second)
-    if kind == "bytes":
-        changed[-1] ^= 1
-        return [first, bytes(changed), second, *other_fragments]
-    if kind == "shifted":
-        struct.pack_into(">H", changed, 6, 1 | 0x2000)
-        return [first, bytes(changed), second, *other_fragments]
-    if kind == "shorter":
-        struct.pack_into(">H", changed, 6, 2)
-        return [first, other_fragments[0], bytes(changed), second, other_fragments[1]]
-    struct.pack_into(">H", changed, 6, 7)
-    return [other_fragments[-1], bytes(changed), first, second, *other_fragments[:-1]]
-
-
 @pytest.mark.parametrize("kind", ["bytes", "shifted", "shorter", "two ends"])
 def test_fragments_that_contradict_are_refused(kind):
-    split = [make.ethernet(piece) for piece in contradict(kind)]
+    split = [make.ethernet(piece) for piece in contradicting_fragments(kind)]
     counts = stats(*split)
     assert counts["skipped"] == {"IP fragments that contradict": len(split)}
     assert (counts["connections"], counts["ip_reassembled"]) == (0, 0)
 
 
 def test_what_never_becomes_whole_is_read_to_its_first_hole():
-    split = pieces(client_packet(HEARTBEAT * 5))
+    split = ethernet_fragments(client_packet(HEARTBEAT * 5))
     later = make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1041, HEARTBEAT * 2))
     for seconds in (4, 6):
         packets = [
@@ -166,11 +142,13 @@ def test_what_never_becomes_whole_is_read_to_its_first_hole():
 
 
 def test_a_fragment_without_the_first():
-    assert stats(*pieces(client_packet(HEARTBEAT * 5))[1:])["skipped"] == {"IP fragment": 3}
+    assert stats(*ethernet_fragments(client_packet(HEARTBEAT * 5))[1:])["skipped"] == {
+        "IP fragment": 3
+    }
 
 
 def test_a_first_fragment_that_was_cut_is_read_at_once():
-    split = pieces(client_packet(HEARTBEAT * 5), blocks=5)
+    split = ethernet_fragments(client_packet(HEARTBEAT * 5), blocks=5)
     packets = [
         *make.opening(),
         make.Record(split[0][:-4], make.START_NS, len(split[0])),
@@ -187,7 +165,7 @@ def test_packets_that_wait_for_fragments_are_bounded():
         make.ethernet(make.ipv4(wrap.OUTER[0], wrap.OUTER[1], bytes(64), number=i, fragment=0x2000))
         for i in range(5000)
     ]
-    counts = stats(*open_, *pieces(client_packet(HEARTBEAT * 5), 65_000))
+    counts = stats(*open_, *ethernet_fragments(client_packet(HEARTBEAT * 5), 65_000))
     assert counts["ip_reassembled"] == 1
     assert counts["skipped"] == {"IP fragment": 5000}
 
@@ -199,7 +177,7 @@ def test_fragment_bytes(most: int, reassembled_count: int):
         make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1001 + 8 * i, HEARTBEAT))
         for i in range(9)
     ]
-    split = [pieces(packet, number) for number, packet in enumerate(said_by)]
+    split = [ethernet_fragments(packet, number) for number, packet in enumerate(said_by)]
     mixed = [fragments[0] for fragments in split] + [
         part for fragments in split[::-1] for part in fragments[1:]
     ]
@@ -212,7 +190,9 @@ def test_fragment_bytes(most: int, reassembled_count: int):
 def test_what_is_given_up_is_read_before_a_cut():
     """Even where the packet that takes its place waits for others: a state has nothing of it."""
     split = [
-        pieces(make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, at, HEARTBEAT * 5)), at, 5)
+        ethernet_fragments(
+            make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, at, HEARTBEAT * 5)), at, 5
+        )
         for at in (1001, 1041)
     ]
     octets = make.pcap([split[0][0], split[1][0], *split[0][1:], *split[1][1:]])

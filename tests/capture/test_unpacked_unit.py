@@ -17,10 +17,10 @@ from amqpcodec import capture  # noqa: E402
 from amqpcodec.capture import _limits  # noqa: E402
 from amqpcodec.capture._files import Pieces  # noqa: E402
 from amqpcodec.capture._limits import Unpacking  # noqa: E402
-from tests.capture.mangle import unpacked  # noqa: E402
-from tests.capture.seekable import in_frames  # noqa: E402
 from tests.paths import REPO  # noqa: E402
 from tests.support.batches import rows_of  # noqa: E402
+from tests.support.mangle import unpacked  # noqa: E402
+from tests.support.seekable import in_frames  # noqa: E402
 
 DATA = unpacked(REPO / "demo" / "kombu_celery.pcap.gz")
 

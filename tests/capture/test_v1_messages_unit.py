@@ -13,10 +13,11 @@ import pytest
 
 from amqpcodec import capture, v0_9_1
 from amqpcodec import v1_0 as v1
-from tests.capture import mangle
-from tests.capture import recording as make
 from tests.capture.rows import rows, streams
-from tests.capture.v1_talk import (
+from tests.support import mangle
+from tests.support import recording as make
+from tests.support.batches import rows_of
+from tests.support.v1_talk import (
     AMQP,
     RECORDINGS,
     attach,
@@ -31,7 +32,6 @@ from tests.capture.v1_talk import (
     talk,
     transfer,
 )
-from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
 

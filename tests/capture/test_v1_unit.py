@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 
 from amqpcodec import capture
 from amqpcodec import v1_0 as v1
-from tests.capture import mangle
-from tests.capture import recording as make
 from tests.capture.rows import rows, streams
-from tests.capture.v1_talk import (
+from tests.paths import shared_dir
+from tests.support import mangle
+from tests.support import recording as make
+from tests.support.batches import rows_of
+from tests.support.v1_talk import (
     AMQP,
     RECORDINGS,
     SASL,
@@ -36,8 +38,6 @@ from tests.capture.v1_talk import (
     talk,
     transfer,
 )
-from tests.paths import shared_dir
-from tests.support.batches import rows_of
 
 pa = pytest.importorskip("pyarrow")
 
@@ -250,32 +250,23 @@ def test_a_line_before_the_header() -> None:
     assert [row["frame"] for row in frame_rows] == frames_of(client_says())
 
 
-def midstream(payload: bytes, size: int = 300) -> bytes:
-    return make.pcap(
-        [
-            make.client(7_000_000 + at, payload[at : at + size])
-            for at in range(0, len(payload), size)
-        ]
-    )
-
-
 def test_midstream_octets_that_look_like_the_other_family() -> None:
     """Frames inside of bodies: the connection speaks what its own frames say."""
     inside = b"".join(frames_of(client_says())[4:])
     old = b"".join(old_message(b"x" * k + inside) for k in range(4))
     for offset in (0, 40, 300):
-        frame_rows = rows(midstream(old[offset:]))
+        frame_rows = rows(make.pcap(make.segments(old[offset:], 300, first=7_000_000)))
         assert {row["method"] for row in frame_rows if row["method"]} == {"basic.publish"}
     new = b"".join(transfer(b"x" * k + 9 * old_message(), k) for k in range(20))
     for offset in (0, 50, 300):
-        frame_rows = rows(midstream(new[offset:]))
+        frame_rows = rows(make.pcap(make.segments(new[offset:], 300, first=7_000_000)))
         assert {row["method"] for row in frame_rows if row["method"]} == {"transfer"}
 
 
 def test_midstream_of_much() -> None:
     """A stream that goes on for long is read before it ends."""
     payload = b"".join(transfer(bytes(1000), k) for k in range(400))
-    frame_rows = rows(midstream(payload[500:], 1400))
+    frame_rows = rows(make.pcap(make.segments(payload[500:], 1400, first=7_000_000)))
     assert [row["frame"] for row in frame_rows[1:]] == frames_of(payload)[1:]
     assert frame_rows[0]["flags"] == ["truncated", "midstream"]
 

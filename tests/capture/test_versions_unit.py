@@ -10,48 +10,20 @@ from typing import Any
 import pytest
 
 from amqpcodec import capture, v0_8, v0_9, v0_9_1
-from tests.capture import recording as make
-from tests.capture import v1_talk
-from tests.capture.recording import SYN, opening
 from tests.capture.rows import rows
+from tests.support import recording as make
+from tests.support import v1_talk
 from tests.support.batches import rows_of
-
-HEADERS = {
-    "0-9-1": b"AMQP\x00\x00\x09\x01",
-    "1 1 0 9": b"AMQP\x01\x01\x00\x09",
-    "1 1 8 0": b"AMQP\x01\x01\x08\x00",
-    "1 1 9 1": b"AMQP\x01\x01\x09\x01",
-}
+from tests.support.recording import opening
+from tests.support.version_talk import HEADERS, consume, message, mixed, session
 
 
-def talk(data: bytes, answer: bytes = b"", first: int = 1001, size: int = 0) -> list[bytes]:
+def talk(data: bytes, answer: bytes = b"", size: int = 0) -> list[bytes]:
     """What the client says in segments of that size, and what the server says."""
-    size = size or max(len(data), 1)
-    packets = [
-        make.client(first + place, data[place : place + size])
-        for place in range(0, len(data), size)
+    return [
+        *make.segments(data, size or max(len(data), 1)),
+        *make.talk(answer, first=5001, side=make.server),
     ]
-    return [*packets, make.server(5001, answer)] if answer else packets
-
-
-def message(amqp: Any, body: bytes = b"body", **properties: Any) -> bytes:
-    publish = amqp.Basic.Publish(exchange="e", routing_key="k")
-    return bytes(amqp.encode_message(1, publish, amqp.Basic.Properties(**properties), body))
-
-
-def session(amqp: Any, header: bytes) -> tuple[bytes, bytes]:
-    """What a client and a server of a version say."""
-    client = header
-    client += amqp.encode(0, amqp.Connection.StartOk({"product": "p"}, "PLAIN", b"\0u\0p", "en"))
-    client += amqp.encode(0, amqp.Connection.TuneOk(1, 131072, 0))
-    client += amqp.encode(1, amqp.Queue.Declare(queue="q", arguments={"n": 1}))
-    client += amqp.encode(1, amqp.Basic.Consume(queue="q", consumer_tag="t"))
-    client += message(amqp, content_type="text/plain", headers={"h": "v"})
-    client += amqp.encode(0, amqp.Connection.Close(200, "bye"))
-    server = amqp.encode(0, amqp.Connection.Start(*amqp.VERSION[:2]))
-    server += amqp.encode(1, amqp.Channel.OpenOk())
-    server += amqp.encode(0, amqp.Connection.CloseOk())
-    return client, server
 
 
 def methods(frame_rows: list[dict[str, Any]]) -> list[str]:
@@ -149,16 +121,7 @@ def test_a_method_of_0_8_alone_is_none_of_0_9() -> None:
 
 def midstream(data: bytes, **options: Any) -> list[dict[str, Any]]:
     """Rows of a stream whose beginning was not captured, cut in segments."""
-    size = 300
-    packets = [
-        make.client(7_000_000 + place, data[place : place + size])
-        for place in range(0, len(data), size)
-    ]
-    return rows(make.pcap(packets), **options)
-
-
-def consume(amqp: Any) -> bytes:
-    return bytes(amqp.encode(1, amqp.Basic.Consume(queue="q", consumer_tag="tag")))
+    return rows(make.pcap(make.segments(data, 300, first=7_000_000)), **options)
 
 
 @pytest.mark.parametrize("level", ["frame", "message"])
@@ -212,26 +175,6 @@ def test_a_bad_frame_of_a_known_version_stays_bad() -> None:
 
 
 # ---- several versions in one file
-
-
-def mixed() -> bytes:
-    """Three connections, their packets in turns."""
-    packets = []
-    ends = [(("10.0.0.1", 40000 + k), make.SERVER) for k in range(3)]
-    payloads = [
-        HEADERS["0-9-1"] + 9 * (message(v0_9_1) + consume(v0_9_1)),
-        HEADERS["1 1 8 0"] + 9 * (message(v0_8) + consume(v0_8)),
-        HEADERS["1 1 0 9"] + 9 * (message(v0_9) + v0_9.encode(1, v0_9.Channel.Ping())),
-    ]
-    for source, target in ends:
-        packets.append(make.segment(source, target, 999, b"", SYN))
-        packets.append(make.segment(target, source, 4999, b"", SYN | make.ACK))
-    for place in range(0, 2000, 50):
-        for (source, target), data in zip(ends, payloads, strict=True):
-            piece = data[place : place + 50]
-            if piece:
-                packets.append(make.segment(source, target, 1000 + place, piece))
-    return make.pcap(packets)
 
 
 @pytest.mark.parametrize("level", ["frame", "message"])

@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from amqpcodec import capture
-from tests.capture import mangle, variants
-from tests.capture import recording as make
-from tests.capture.variants import DEMO, VARIANTS
 from tests.paths import shared_dir
+from tests.support import capture_variants as variants
+from tests.support import mangle
+from tests.support import recording as make
+from tests.support.capture_variants import DEMO, VARIANTS
 
 pa = pytest.importorskip("pyarrow")
 

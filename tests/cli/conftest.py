@@ -15,7 +15,7 @@ import pytest
 import amqpcodec
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.cli.main import main
-from tests.capture import recording as builder
+from tests.support import recording as builder
 
 #: Argument bytes end inside of a shortstr: the frame is bad, and the next one is not.
 BAD = bytes.fromhex("01 0001 00000006 003c 003c c8 61 ce")
@@ -39,20 +39,11 @@ TALK = [
 ]
 
 
-def packets(talk: list[tuple[str, bytes]]) -> list[bytes]:
-    at = {"client": 1001, "server": 5001}
-    frames = builder.opening()
-    for who, octets in talk:
-        frames.append((builder.client if who == "client" else builder.server)(at[who], octets))
-        at[who] += len(octets)
-    return frames
-
-
 @pytest.fixture
 def good(tmp_path: Path) -> Path:
     """12 frames, nothing wrong."""
     path = tmp_path / "good.pcap"
-    path.write_bytes(builder.pcap(packets(TALK)))
+    path.write_bytes(builder.pcap(builder.dialogue(TALK)))
     return path
 
 
@@ -60,7 +51,7 @@ def good(tmp_path: Path) -> Path:
 def bad(tmp_path: Path) -> Path:
     """The same with a bad frame behind the first four."""
     path = tmp_path / "bad.pcap"
-    path.write_bytes(builder.pcap(packets([*TALK[:4], ("client", BAD), *TALK[4:]])))
+    path.write_bytes(builder.pcap(builder.dialogue([*TALK[:4], ("client", BAD), *TALK[4:]])))
     return path
 
 

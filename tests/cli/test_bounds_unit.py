@@ -9,8 +9,7 @@ pytest.importorskip("rich")
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.cli.analysis import handler, latency, messages, routes
-from tests.capture import recording as builder
-from tests.cli.conftest import packets
+from tests.support import recording as builder
 
 B, Q = amqp.Basic, amqp.Queue
 NAMES = ("m-1", "m-2")
@@ -36,7 +35,7 @@ def two(tmp_path):
         *(("client", amqp.encode(1, B.Ack(delivery_tag=tag))) for tag in (1, 2)),
     ]
     path = tmp_path / "two.pcap"
-    path.write_bytes(builder.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(builder.dialogue(talk)))
     return path
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec._facade.names import split_names
-from tests.capture import recording as builder
-from tests.cli.conftest import TALK, packets
+from tests.cli.conftest import TALK
+from tests.support import recording as builder
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
@@ -29,7 +29,7 @@ def shop(tmp_path: Path) -> Path:
         properties = amqp.Basic.Properties(headers={"price": price})
         deliver = amqp.Basic.Deliver("t", 1, False, "", "q")
         talk.append(("server", amqp.encode_message(1, deliver, properties, b"x")))
-    path.write_bytes(builder.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(builder.dialogue(talk)))
     return path
 
 

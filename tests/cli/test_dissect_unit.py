@@ -13,8 +13,8 @@ import pytest
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.cli.main import main
-from tests.capture import recording as builder
-from tests.cli.conftest import BAD, TALK, packets
+from tests.cli.conftest import BAD, TALK
+from tests.support import recording as builder
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -197,11 +197,10 @@ def test_bad_frame_is_told_of_where_nobody_asks(run, bad):
 
 def test_lost_octets_are_a_row(run, good):
     """The packet with both messages was not captured."""
-    from tests.capture import recording as builder
-    from tests.cli.conftest import packets
+    from tests.support import recording as builder
 
     path = good.with_name("gap.pcap")
-    sent = packets(TALK)
+    sent = builder.dialogue(TALK)
     path.write_bytes(builder.pcap([*sent[:6], *sent[7:]]))
     result = run("dissect", path, "--format", "json", "--where", "flags == gap")
     assert result.status == 1
@@ -351,12 +350,11 @@ def test_missing_extra_is_named(run, good, monkeypatch):
 
 @pytest.fixture
 def login(tmp_path) -> Path:
-    from tests.capture import recording as builder
-    from tests.cli.conftest import packets
+    from tests.support import recording as builder
 
     start = amqp.Connection.StartOk(mechanism="PLAIN", response=b"\0guest\0s3cret", locale="en_US")
     path = tmp_path / "login.pcap"
-    path.write_bytes(builder.pcap(packets([TALK[0], ("client", amqp.encode(0, start))])))
+    path.write_bytes(builder.pcap(builder.dialogue([TALK[0], ("client", amqp.encode(0, start))])))
     return path
 
 
@@ -424,7 +422,7 @@ def numbered(tmp_path: Path) -> Path:
         properties = amqp.Basic.Properties(message_id=name, headers={"n": n, "t": t})
         stream += amqp.encode_message(1, amqp.Basic.Publish("x", "k"), properties, b"")
     path = tmp_path / "numbered.pcap"
-    path.write_bytes(builder.pcap(packets([("client", stream)])))
+    path.write_bytes(builder.pcap(builder.dialogue([("client", stream)])))
     return path
 
 

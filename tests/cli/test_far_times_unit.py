@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-import struct
 from pathlib import Path
 
 import pytest
 
-from amqpcodec import v0_9_1 as amqp
 from amqpcodec import v1_0 as v1
-from tests.capture import recording as builder
-from tests.cli.conftest import TALK, packets
+from tests.cli.conftest import TALK
+from tests.support import recording as builder
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
 from amqpcodec.cli.times import Clock  # noqa: E402
+from tests.support.amqp091_messages import delivery_at  # noqa: E402
 
 #: Milliseconds in a field of seconds: the year 55840.
 FAR = 1_700_000_000_000
@@ -28,20 +27,10 @@ FAR_CAPTURE = 10**12
 FORMS = ["table", "json", "csv"]
 
 
-def with_timestamp(seconds: int) -> bytes:
-    """A delivery whose property and header are this time."""
-    table = b"\x04whenT" + struct.pack(">Q", seconds)
-    values = struct.pack(">I", len(table)) + table + struct.pack(">Q", seconds)
-    payload = struct.pack(">HHQH", 60, 0, 1, 1 << 13 | 1 << 6) + values
-    header = struct.pack(">BHI", 2, 1, len(payload)) + payload + b"\xce"
-    deliver = amqp.encode(1, amqp.Basic.Deliver("t", 1, False, "", "q"))
-    return deliver + header + amqp.encode(1, amqp.Body(b"x"))
-
-
 @pytest.fixture
 def far(tmp_path: Path) -> Path:
     path = tmp_path / "far.pcap"
-    path.write_bytes(builder.pcap(packets([*TALK[:4], ("server", with_timestamp(FAR))])))
+    path.write_bytes(builder.pcap(builder.dialogue([*TALK[:4], ("server", delivery_at(FAR))])))
     return path
 
 
@@ -108,7 +97,7 @@ def test_amqp_1_0(run, tmp_path, form):
         ),
     ]
     path = tmp_path / "v1.pcap"
-    path.write_bytes(builder.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(builder.dialogue(talk)))
     words = ("--protocol", "1.0", "--level", "message", "--format", form)
     for fields in ("performative,properties", "performative,properties.creation_time"):
         result = run("dissect", path, *words, "--fields", fields)
@@ -121,7 +110,7 @@ def late(tmp_path: Path) -> Path:
     """A recording whose packets claim times beyond the calendar: rows have none then."""
     seconds = builder.option("<", 9, b"\0")  # if_tsresol: 10^-0
     blocks = [builder.section(), builder.interface("<", 1, 0, seconds)]
-    for number, packet in enumerate(packets(TALK)):
+    for number, packet in enumerate(builder.dialogue(TALK)):
         blocks.append(builder.enhanced("<", 0, FAR_CAPTURE + number, packet))
     path = tmp_path / "late.pcapng"
     path.write_bytes(b"".join(blocks))

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from amqpcodec.cli.groups import group_files
-from tests.capture import recording as builder
-from tests.cli.conftest import TALK, packets
+from tests.cli.conftest import TALK
 from tests.paths import REPO
+from tests.support import recording as builder
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
@@ -26,7 +26,7 @@ def rotation(tmp_path: Path) -> list[Path]:
     import gzip
 
     head = sum(len(octets) for who, octets in TALK[:MESSAGE] if who == "client")
-    sent = builder.records(packets(TALK))
+    sent = builder.records(builder.dialogue(TALK))
     octets = TALK[MESSAGE][1]
     halves = [
         builder.Record(builder.client(1001 + head, octets[:30]), sent[6].time_ns),
@@ -67,7 +67,7 @@ def test_each_alone(run, rotation):
 
 
 def test_taps_are_joined(run, tmp_path):
-    sent = packets(TALK)
+    sent = builder.dialogue(TALK)
     taps = []
     for side in ("client", "server"):
         mine = [
@@ -145,7 +145,7 @@ def test_unreadable_files_of_a_rotation_do_not_keep_others_from_being_read(run, 
 
 
 def test_files_of_two_recordings_are_told(run, tmp_path):
-    sent = builder.records(packets(TALK))
+    sent = builder.records(builder.dialogue(TALK))
     late = [builder.Record(data, time + 10**10 * (i > 3)) for i, (data, time, _) in enumerate(sent)]
     other = [builder.Record(data, time + 10**9) for data, time, _ in sent]
     for name, records in (("host1", late), ("host2", other)):

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as builder
-from tests.cli.conftest import TALK, packets
+from tests.cli.conftest import TALK
+from tests.support import recording as builder
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -72,7 +72,7 @@ def hostile(tmp_path: Path) -> Path:
         ("server", amqp.encode(0, amqp.Connection.Close(320, text))),
     ]
     path = tmp_path / "hostile.pcap"
-    path.write_bytes(builder.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(builder.dialogue(talk)))
     return path
 
 
@@ -151,7 +151,7 @@ def keyed(tmp_path: Path, keys: list[str]) -> Path:
         properties = amqp.Basic.Properties(headers={"n": -7, "t": key})
         talk.append(("client", amqp.encode_message(1, method, properties, key.encode())))
     path = tmp_path / "keys.pcap"
-    path.write_bytes(builder.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(builder.dialogue(talk)))
     return path
 
 
@@ -240,7 +240,7 @@ def test_two_names_that_are_not_utf_8_differ(run, odd_name):
 
 def test_closes_are_counted_whatever_the_name(run, odd_name):
     close = ("client", amqp.encode(0, amqp.Connection.Close(320, "x")))
-    odd_name.write_bytes(builder.pcap(packets([*TALK, close])))
+    odd_name.write_bytes(builder.pcap(builder.dialogue([*TALK, close])))
     result = run("stats", odd_name, "--format", "json")
     assert json.loads(result.out)["closes"] == {"connection.close 320": 1}
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.capture import recording as builder
-from tests.capture.recording import packets
-from tests.capture.test_tls_unit import TALK
+from tests.support import recording as builder
+from tests.support.plain_talk import TALK
+from tests.support.recording import packets
 from tests.support.tls_talk import Talker
 
 pytest.importorskip("pyarrow")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as builder
-from tests.cli.conftest import TALK, packets
+from tests.cli.conftest import TALK
+from tests.support import recording as builder
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
@@ -21,7 +21,7 @@ TEXT = "9 packets were skipped: their link types are not read (IEEE802_11_RADIOT
 def mixed() -> bytes:
     """The packets of a talk, of two interfaces: Ethernet, and a link type that is not read."""
     blocks = [builder.section(), builder.interface("<", 1), builder.interface("<", 127)]
-    for number, packet in enumerate(packets(TALK)):
+    for number, packet in enumerate(builder.dialogue(TALK)):
         blocks.append(builder.enhanced("<", 0, number, packet))
         blocks.append(builder.enhanced("<", 1, number, bytes(40)))
     return b"".join(blocks)

@@ -9,7 +9,7 @@ import pytest
 
 from amqpcodec.capture._limits import Limits
 from amqpcodec.cli.arguments import LIMITS
-from tests.capture.limit_cases import CASES, EACH, only_a_multiple
+from tests.support.limit_cases import CASES, EACH, only_a_multiple
 
 __all__ = ["only_a_multiple"]
 

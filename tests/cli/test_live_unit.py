@@ -16,8 +16,8 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
-from tests.capture import recording as builder
-from tests.cli.conftest import TALK, packets, started
+from tests.cli.conftest import TALK, started
+from tests.support import recording as builder
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="needs pipes that can be waited for"
@@ -30,7 +30,7 @@ PATIENCE = 30.0
 
 def pieces() -> tuple[bytes, list[bytes]]:
     """The head of a recording, and each of its packets."""
-    data = builder.pcap(packets(TALK))
+    data = builder.pcap(builder.dialogue(TALK))
     head, remainder = data[:24], data[24:]
     records = []
     while remainder:
@@ -236,7 +236,7 @@ def recorder(tmp_path, monkeypatch):
 
     def install(*, name: str = "tcpdump", fails: bool = False) -> Path:
         recording, arguments_file = tmp_path / "sent.pcap", tmp_path / "asked"
-        recording.write_bytes(builder.pcap(packets(TALK)))
+        recording.write_bytes(builder.pcap(builder.dialogue(TALK)))
         folder = tmp_path / "bin"
         folder.mkdir()
         program = folder / name
@@ -317,16 +317,16 @@ class Followed:
 @pytest.fixture
 def followed(tmp_path: Path):
     path = tmp_path / "live.pcap"
-    path.write_bytes(builder.pcap(packets(TALK)))
+    path.write_bytes(builder.pcap(builder.dialogue(TALK)))
     process = Followed(path)
     yield process
     process.process.kill()
     process.process.communicate()
 
 
-SHORT = builder.pcap(packets(TALK[:4]))  # four frames
-SHORTER = builder.pcap(packets(TALK[:3]))
-LONG = builder.pcap(packets([*TALK, *TALK[4:], *TALK[4:]]), nano=True)  # 28 frames
+SHORT = builder.pcap(builder.dialogue(TALK[:4]))  # four frames
+SHORTER = builder.pcap(builder.dialogue(TALK[:3]))
+LONG = builder.pcap(builder.dialogue([*TALK, *TALK[4:], *TALK[4:]]), nano=True)  # 28 frames
 
 
 def replaced(path: Path, content: bytes) -> None:
@@ -364,7 +364,7 @@ def test_a_followed_file_that_is_replaced(followed, change, content, why):
 
 def test_what_was_written_before_a_rename_is_read_first(followed):
     followed.rows(12)
-    more = builder.pcap([*packets(TALK), *packets([*TALK, *TALK[4:]])[-3:]])
+    more = builder.pcap([*builder.dialogue(TALK), *builder.dialogue([*TALK, *TALK[4:]])[-3:]])
     with open(followed.path, "ab") as file:
         file.write(more[followed.path.stat().st_size :])
     replaced(followed.path, SHORT)

@@ -15,10 +15,9 @@ import pyarrow.parquet as pq
 
 from amqpcodec.cli.analysis import ANALYZERS
 from amqpcodec.cli.arguments import EXAMPLES
-from tests.capture import recording as builder
-from tests.capture.v1_talk import path_of
-from tests.cli.conftest import packets
 from tests.cli.test_questions_unit import SHOP
+from tests.support import recording as builder
+from tests.support.v1_talk import path_of
 
 COMMANDS = {
     **{command: (command,) for command in ANALYZERS},
@@ -34,7 +33,7 @@ def family(request, tmp_path):
     if request.param == "1.0":
         return (path_of("tx"), "--ports", "5681")
     path = tmp_path / "shop.pcap"
-    path.write_bytes(builder.pcap(packets(SHOP)))
+    path.write_bytes(builder.pcap(builder.dialogue(SHOP)))
     return (path,)
 
 

@@ -17,8 +17,8 @@ pytest.importorskip("rich")
 import pyarrow.parquet as pq
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as builder
-from tests.cli.conftest import TALK, packets, started
+from tests.cli.conftest import TALK, started
+from tests.support import recording as builder
 
 
 def rows(run, *arguments: object) -> list[dict]:
@@ -94,7 +94,7 @@ def test_bodies_are_searched(run, good):
 def test_text_is_searched_in_bytes_as_utf8(run, tmp_path):
     body = amqp.encode_message(1, amqp.Basic.Publish(), None, "größer".encode())
     path = tmp_path / "umlaut.pcap"
-    path.write_bytes(builder.pcap(packets([*TALK[:4], ("client", body)])))
+    path.write_bytes(builder.pcap(builder.dialogue([*TALK[:4], ("client", body)])))
     assert len(rows(run, "dissect", path, "--where", "payload ~ größe")) == 1
 
 
@@ -159,7 +159,7 @@ def test_a_file_has_its_name_when_it_is_whole(tmp_path, ending):
     process = started("dissect", "-", "-o", out, stdin=reader, stderr=subprocess.PIPE)
     os.close(reader)
     with os.fdopen(writer, "wb") as pipe:
-        pipe.write(builder.pcap(packets(TALK)))
+        pipe.write(builder.pcap(builder.dialogue(TALK)))
         pipe.flush()
         deadline = 200
         while not list(tmp_path.glob(".out.*.part")) and deadline and process.poll() is None:

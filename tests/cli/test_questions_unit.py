@@ -15,26 +15,15 @@ from amqpcodec import v1_0 as v1
 from amqpcodec.cli.analysis import ANALYZERS
 from amqpcodec.cli.analysis.links import resolve_address
 from amqpcodec.cli.analysis.percentiles import Durations
-from tests.capture import recording as builder
-from tests.capture.v1_talk import path_of
-from tests.cli.conftest import packets
+from tests.support import recording as builder
+from tests.support.amqp091_messages import sent
+from tests.support.v1_talk import path_of
 
 START = amqp.Connection.StartOk(
     client_properties={"product": "shop", "version": "2.1", "connection_name": "till 4"},
     mechanism="PLAIN",
     response=b"\0eve\0s3cret-word",
 )
-
-
-def sent(channel: int, method: object, *content: object) -> bytes:
-    if not content:
-        return amqp.encode(channel, method)
-    properties, body = content
-    return amqp.encode_message(channel, method, properties, body)
-
-
-def ids(**more: object) -> object:
-    return amqp.Basic.Properties(**more)
 
 
 B, Q, X = amqp.Basic, amqp.Queue, amqp.Exchange
@@ -58,17 +47,17 @@ SHOP = [
     ("client", sent(1, amqp.Confirm.Select())),
     ("client", sent(1, B.Consume(queue="eu", consumer_tag=""))),
     ("server", sent(1, B.ConsumeOk(consumer_tag="c1"))),
-    ("client", sent(1, B.Publish(*DE), ids(message_id="m-1"), b"first")),
-    ("client", sent(1, B.Publish(*US, mandatory=True), ids(message_id="m-2"), b"second")),
+    ("client", sent(1, B.Publish(*DE), B.Properties(message_id="m-1"), b"first")),
+    ("client", sent(1, B.Publish(*US, mandatory=True), B.Properties(message_id="m-2"), b"second")),
     ("server", sent(1, B.Ack(delivery_tag=1))),
-    ("server", sent(1, B.Deliver("c1", 1, False, *DE), ids(message_id="m-1"), b"first")),
-    ("server", sent(1, B.Return(312, "NO_ROUTE", *US), ids(message_id="m-2"), b"second")),
+    ("server", sent(1, B.Deliver("c1", 1, False, *DE), B.Properties(message_id="m-1"), b"first")),
+    ("server", sent(1, B.Return(312, "NO_ROUTE", *US), B.Properties(message_id="m-2"), b"second")),
     ("client", sent(1, B.Nack(delivery_tag=1, requeue=True))),
     ("server", sent(1, B.Nack(delivery_tag=2))),
-    ("server", sent(1, B.Deliver("c1", 2, True, *DE), ids(message_id="m-1"), b"first")),
+    ("server", sent(1, B.Deliver("c1", 2, True, *DE), B.Properties(message_id="m-1"), b"first")),
     ("client", sent(1, B.Ack(delivery_tag=2))),
-    ("client", sent(1, B.Publish(*FR), ids(message_id="m-3"), b"third")),
-    ("server", sent(1, B.Deliver("c1", 3, False, *FR), ids(message_id="m-3"), b"third")),
+    ("client", sent(1, B.Publish(*FR), B.Properties(message_id="m-3"), b"third")),
+    ("server", sent(1, B.Deliver("c1", 3, False, *FR), B.Properties(message_id="m-3"), b"third")),
     ("client", sent(2, amqp.Channel.Open())),
     ("client", sent(2, Q.Declare(queue="none", passive=True))),
     ("server", sent(2, amqp.Channel.Close(404, "NOT_FOUND - no queue 'none'", 50, 10))),
@@ -78,7 +67,7 @@ SHOP = [
 @pytest.fixture
 def shop(tmp_path):
     path = tmp_path / "shop.pcap"
-    path.write_bytes(builder.pcap(packets(SHOP)))
+    path.write_bytes(builder.pcap(builder.dialogue(SHOP)))
     return path
 
 
@@ -99,7 +88,7 @@ def test_connections_through_a_proxy(query, tmp_path):
     path = tmp_path / "proxied.pcap"
     (first, header), *remainder = SHOP
     line = b"PROXY TCP4 192.0.2.7 10.0.0.2 51234 5672\r\n"
-    path.write_bytes(builder.pcap(packets([(first, line + header), *remainder])))
+    path.write_bytes(builder.pcap(builder.dialogue([(first, line + header), *remainder])))
     (row,) = query("connections", path)
     assert (row["peer"], row["client"], row["user"]) == ("192.0.2.7:51234", "10.0.0.1:40000", "eve")
 
@@ -116,14 +105,14 @@ def test_no_question_shows_a_password(run, shop, tmp_path, form, more):
 def test_connection_that_is_refused_and_one_that_is_closed(query, tmp_path):
     close = amqp.Connection.Close(403, "ACCESS_REFUSED - Login was refused", 0, 0)
     path = tmp_path / "refused.pcap"
-    path.write_bytes(builder.pcap(packets([*SHOP[:3], ("server", sent(0, close))])))
+    path.write_bytes(builder.pcap(builder.dialogue([*SHOP[:3], ("server", sent(0, close))])))
     (row,) = query("connections", path)
     assert (row["ended"], row["by"], row["code"]) == ("refused", "server", "403")
     assert row["reason"] == "ACCESS_REFUSED - Login was refused"
     (row,) = query("errors", path)
     assert (row["what"], row["code"], row["text"]) == ("login refused", "403", close.reply_text)
     bye = sent(0, amqp.Connection.Close(200, "bye", 0, 0))
-    path.write_bytes(builder.pcap(packets([*SHOP[:7], ("client", bye)])))
+    path.write_bytes(builder.pcap(builder.dialogue([*SHOP[:7], ("client", bye)])))
     (row,) = query("connections", path)
     assert (row["ended"], row["by"], row["code"], row["reason"]) == (
         "closed",
@@ -202,8 +191,8 @@ def test_latency(query, shop):
 
 def test_latency_of_gets_and_replies(query, tmp_path):
     path = tmp_path / "rpc.pcap"
-    asks = ids(correlation_id="7", reply_to="answers", message_id="q")
-    replies = ids(correlation_id="7")
+    asks = amqp.Basic.Properties(correlation_id="7", reply_to="answers", message_id="q")
+    replies = amqp.Basic.Properties(correlation_id="7")
     talk = [
         *SHOP[:8],
         ("client", sent(1, B.Consume(queue="answers", consumer_tag="c", no_ack=True))),
@@ -217,7 +206,7 @@ def test_latency_of_gets_and_replies(query, tmp_path):
         ("client", sent(1, B.Get(queue="work"))),
         ("server", sent(1, B.GetEmpty())),
     ]
-    path.write_bytes(builder.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(builder.dialogue(talk)))
     rows = part(query("latency", path), "what", "queue", "count", "max_ms")
     assert rows == [
         ("get-settle", "work", 1, 2.0),
@@ -241,7 +230,7 @@ def test_errors_are_never_cut_off(run, tmp_path):
     text = "PRECONDITION_FAILED - " + "inequivalent arg " * 14
     path = tmp_path / "long.pcap"
     close = sent(1, amqp.Channel.Close(406, text[:255], 50, 10))
-    path.write_bytes(builder.pcap(packets([*SHOP[:8], ("server", close)])))
+    path.write_bytes(builder.pcap(builder.dialogue([*SHOP[:8], ("server", close)])))
     assert text[:255].rstrip() in run("errors", path).out
 
 
@@ -251,7 +240,7 @@ def test_missed_heartbeats(query, tmp_path):
     records = []
     tick = sent(0, amqp.Heartbeat())
     talk = [*SHOP[:4], ("client", sent(0, amqp.Connection.TuneOk(heartbeat=5))), *SHOP[5:7]]
-    for n, packet in enumerate(packets([*talk, ("client", tick), ("client", tick)])):
+    for n, packet in enumerate(builder.dialogue([*talk, ("client", tick), ("client", tick)])):
         late = {9: 9, 10: 20}.get(n, 0)
         records.append(builder.Record(packet, at + late * second))
     path = tmp_path / "silent.pcap"
@@ -281,7 +270,7 @@ def test_unacked(query, shop, tmp_path):
     assert (row["state"], row["age_s"], row["size"]) == ("waiting", 0.003, 5)
     ended = tmp_path / "ended.pcap"
     close = sent(1, amqp.Channel.Close(200, "", 0, 0))
-    ended.write_bytes(builder.pcap(packets([*SHOP, ("client", close)])))
+    ended.write_bytes(builder.pcap(builder.dialogue([*SHOP, ("client", close)])))
     (row,) = query("unacked", ended)
     assert row["state"] == "requeued: channel.close"
 
@@ -289,8 +278,8 @@ def test_unacked(query, shop, tmp_path):
 def test_unacked_of_consumers_from_before_the_recording(run, tmp_path):
     deliver = B.Deliver("c0", 1, False, "orders", "eu")
     path = tmp_path / "middle.pcap"
-    talk = [*SHOP[:8], ("server", sent(1, deliver, ids(), b"x"))]
-    path.write_bytes(builder.pcap(packets(talk)))
+    talk = [*SHOP[:8], ("server", sent(1, deliver, B.Properties(), b"x"))]
+    path.write_bytes(builder.pcap(builder.dialogue(talk)))
     result = run("unacked", path, "--format", "json")
     assert (result.status, result.out) == (0, "")
     assert "the answer lacks 1 delivery: the consumer began before the recording" in result.err
@@ -386,7 +375,7 @@ def test_tcp_resets(query, tmp_path, by):
     at["server"] = 5001 + sum(len(octets) for who, octets in SHOP if who == "server")
     reset = getattr(builder, by)(at[by], b"", builder.RST)
     path = tmp_path / "reset.pcap"
-    path.write_bytes(builder.pcap([*packets(SHOP), reset]))
+    path.write_bytes(builder.pcap([*builder.dialogue(SHOP), reset]))
     rows = query("errors", path, "--where", "what == 'tcp reset'")
     assert part(rows, "from", "text", "client") == [
         (by, "the connection was reset, and not closed before", "10.0.0.1:40000")
@@ -394,7 +383,7 @@ def test_tcp_resets(query, tmp_path, by):
     assert rows[0]["time"].startswith("2023-11-14T22:13:20.")
     # After an orderly close it says nothing.
     close = sent(0, amqp.Connection.Close(200, "bye", 0, 0))
-    talk = packets([*SHOP, ("client", close)])
+    talk = builder.dialogue([*SHOP, ("client", close)])
     path.write_bytes(
         builder.pcap([*talk, builder.client(at["client"] + len(close), b"", builder.RST)])
     )
@@ -476,7 +465,7 @@ def test_errors_of_each_kind(query, tmp_path) -> None:
     }
     for what, talk in talks.items():
         path = tmp_path / "talk.pcap"
-        path.write_bytes(builder.pcap(packets(talk)))
+        path.write_bytes(builder.pcap(builder.dialogue(talk)))
         rows = query("errors", path)
         assert [row["what"] for row in rows] == ([] if what is None else [what]), what
         if what == "blocked":
@@ -502,6 +491,6 @@ def test_errors_of_amqp_1_0(query, tmp_path) -> None:
     }
     for expected, talk in talks.items():
         path = tmp_path / "talk.pcap"
-        path.write_bytes(builder.pcap(packets(talk)))
+        path.write_bytes(builder.pcap(builder.dialogue(talk)))
         rows = query("errors", path)
         assert part(rows, "what", "code") == [expected]

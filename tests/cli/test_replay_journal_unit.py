@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.capture import recording as builder
-from tests.cli.conftest import TALK, message, packets
+from tests.cli.conftest import TALK, message
 from tests.cli.replay_server import Broker, brokers
+from tests.support import recording as builder
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
@@ -56,7 +56,7 @@ def recording(tmp_path: Path) -> Path:
     """60 publications."""
     sent = [("client", message(f"k.{n}", b"%d" % n)) for n in range(60)]
     path = tmp_path / "recording.pcap"
-    path.write_bytes(builder.pcap(packets([*TALK[:4], *sent])))
+    path.write_bytes(builder.pcap(builder.dialogue([*TALK[:4], *sent])))
     return path
 
 

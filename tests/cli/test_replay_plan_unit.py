@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as builder
-from tests.cli.conftest import TALK, packets
+from tests.cli.conftest import TALK
 from tests.cli.replay_server import Broker, brokers
+from tests.support import recording as builder
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -21,6 +20,7 @@ pytest.importorskip("rich")
 from amqpcodec.cli.replay.mapping import Mapping  # noqa: E402
 from amqpcodec.cli.replay.messages import Message  # noqa: E402
 from amqpcodec.cli.replay.outgoing import Preparation, UnsendableMessage  # noqa: E402
+from tests.support.amqp091_messages import list_entry, published, with_raw_headers  # noqa: E402
 
 HOST = "amqp://host.invalid/"
 
@@ -31,14 +31,9 @@ def broker() -> Iterator[Broker]:
         yield server
 
 
-def published(exchange: str, key: str, body: bytes = b"x", **properties: Any) -> bytes:
-    method = amqp.Basic.Publish(exchange=exchange, routing_key=key)
-    return amqp.encode_message(1, method, amqp.Basic.Properties(**properties), body)
-
-
 def captured(tmp_path: Path, talk: list[tuple[str, bytes]]) -> Path:
     path = tmp_path / "recording.pcap"
-    path.write_bytes(builder.pcap(packets([*TALK[:4], *talk])))
+    path.write_bytes(builder.pcap(builder.dialogue([*TALK[:4], *talk])))
     return path
 
 
@@ -48,20 +43,6 @@ def of_messages(tmp_path: Path, *messages: bytes) -> Path:
 
 def target(broker: Broker) -> str:
     return f"amqp://127.0.0.1:{broker.port}/"
-
-
-def with_raw_headers(raw: bytes) -> bytes:
-    """A publication whose headers are these bytes."""
-    payload = struct.pack(">HHQHI", 60, 0, 1, 1 << 13, len(raw)) + raw
-    frames = amqp.encode(1, amqp.Basic.Publish(routing_key="a"))
-    frames += struct.pack(">BHI", 2, 1, len(payload)) + payload + b"\xce"
-    return frames + amqp.encode(1, amqp.Body(b"x"))
-
-
-def entry(name: bytes, *keys: bytes) -> bytes:
-    """A list of keys as an entry of a field table."""
-    items = b"".join(b"S" + struct.pack(">I", len(key)) + key for key in keys)
-    return bytes([len(name)]) + name + b"A" + struct.pack(">I", len(items)) + items
 
 
 # --- CC and BCC -----------------------------------------------------------------------------------
@@ -139,8 +120,10 @@ def test_rules_for_exchanges_alone_need_none_for_copies(run, tmp_path, broker):
 @pytest.mark.parametrize("header", [b"CC", b"BCC"])
 def test_a_header_that_stands_twice_is_not_sent(run, tmp_path, broker, header):
     """A dict shows the last of them, and brokers may take the first."""
-    twice = with_raw_headers(entry(header, b"victim") + entry(b"n", b"x") + entry(header, b"a"))
-    once = with_raw_headers(entry(b"n", header, header) + entry(header, b"a"))
+    twice = with_raw_headers(
+        list_entry(header, b"victim") + list_entry(b"n", b"x") + list_entry(header, b"a")
+    )
+    once = with_raw_headers(list_entry(b"n", header, header) + list_entry(header, b"a"))
     path = of_messages(tmp_path, once, twice, once)
     result = run("replay", path, "--to", target(broker), "--fast", "--map", "key:a=safe")
     assert result.status == 1
@@ -173,7 +156,7 @@ def test_copies_of_a_pipe_are_refused_too(tmp_path, broker):
 
 
 def test_keys_that_are_not_utf_8_are_mapped(tmp_path):
-    raw = with_raw_headers(entry(b"CC", b"a\xff"))
+    raw = with_raw_headers(list_entry(b"CC", b"a\xff"))
     [(_, message)] = amqp.MessageDecoder(0).feed(raw)
     recorded = Message(0, "", "k\udcff", message.properties, b"", None, None)
     rules = Mapping(["key:a*=b*", "key:k*=l*"])
@@ -184,7 +167,7 @@ def test_keys_that_are_not_utf_8_are_mapped(tmp_path):
 
 
 def test_twice_is_found_by_hand():
-    raw = with_raw_headers(entry(b"BCC", b"a") + entry(b"BCC", b"b"))
+    raw = with_raw_headers(list_entry(b"BCC", b"a") + list_entry(b"BCC", b"b"))
     [(_, message)] = amqp.MessageDecoder(0).feed(raw)
     recorded = Message(0, "", "k", message.properties, b"", None, None)
     with pytest.raises(UnsendableMessage, match="name BCC 2 times"):

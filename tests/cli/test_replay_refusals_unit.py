@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as builder
-from tests.cli.conftest import TALK, packets
+from tests.cli.conftest import TALK
 from tests.cli.replay_server import Broker, brokers
+from tests.support import recording as builder
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
@@ -35,7 +35,7 @@ def recorded(tmp_path: Path, count: int, **of_numbers: dict[str, Any]) -> Path:
         method = amqp.Basic.Publish(exchange="orders", routing_key=f"k.{number}")
         talk.append(("client", amqp.encode_message(1, method, properties, b"%d" % number)))
     path = tmp_path / "recording.pcap"
-    path.write_bytes(builder.pcap(packets([*TALK[:4], *talk])))
+    path.write_bytes(builder.pcap(builder.dialogue([*TALK[:4], *talk])))
     return path
 
 

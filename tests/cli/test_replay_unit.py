@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as builder
-from tests.cli.conftest import BAD, PROPERTIES, TALK, message, packets
+from tests.cli.conftest import BAD, PROPERTIES, TALK, message
 from tests.cli.replay_server import Broker, brokers
-from tests.cli.test_replay_plan_unit import entry, published, with_raw_headers
 from tests.cli.test_terminal_unit import on_terminal
+from tests.support import recording as builder
+from tests.support.amqp091_messages import list_entry, published, with_raw_headers
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -49,7 +49,7 @@ def many(tmp_path: Path) -> Path:
         sent = b"".join(message(f"k.{n}", b"%d" % n) for n in range(at, at + 10))
         talk.append(("client", sent))
     path = tmp_path / "many.pcap"
-    path.write_bytes(builder.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(builder.dialogue(talk)))
     return path
 
 
@@ -81,7 +81,7 @@ def test_credentials_of_the_recording_are_not_used(run, tmp_path, broker, monkey
     start_ok = amqp.Connection.StartOk(mechanism="PLAIN", response=b"\0eve\0hunter2")
     talk = [TALK[0], ("client", amqp.encode(0, start_ok)), *TALK[1:]]
     path = tmp_path / "login.pcap"
-    path.write_bytes(builder.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(builder.dialogue(talk)))
     assert run("replay", path, "--to", url(broker), "--fast").status == 0
     monkeypatch.setenv("AMQPCODEC_PASSWORD", "of the environment")
     assert run("replay", path, "--to", url(broker, "me@"), "--fast").status == 0
@@ -95,7 +95,7 @@ def test_a_broker_that_was_recorded_is_refused(run, tmp_path, broker):
         packet.replace(bytes((10, 0, 0, 2)), bytes((127, 0, 0, 1))).replace(
             (5672).to_bytes(2, "big"), broker.port.to_bytes(2, "big")
         )
-        for packet in packets(TALK)
+        for packet in builder.dialogue(TALK)
     ]
     path.write_bytes(builder.pcap(here))
     common = ("replay", path, "--to", url(broker), "--fast", "--ports", broker.port)
@@ -220,7 +220,7 @@ def test_unroutable_and_refused_messages_are_counted(run, many, broker):
 UNDELIVERED = {
     "damaged": (b"no frame", "not sent, as damaged"),
     "unsendable": (
-        with_raw_headers(entry(b"CC", b"a") * 2),
+        with_raw_headers(list_entry(b"CC", b"a") * 2),
         "not sent, as CC or BCC stands twice",
     ),
     "unroutable": (published("orders", "unroutable"), "unroutable"),

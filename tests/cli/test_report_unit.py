@@ -16,9 +16,9 @@ pytest.importorskip("plotly")
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.cli.report.series import OTHERS, Series
-from tests.capture import recording as builder
-from tests.cli.conftest import packets
-from tests.cli.test_questions_unit import SHOP, ids, sent
+from tests.cli.test_questions_unit import SHOP
+from tests.support import recording as builder
+from tests.support.amqp091_messages import sent
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -36,7 +36,7 @@ def hostile() -> list[tuple[str, bytes]]:
         *SHOP[:2],
         ("client", sent(0, start)),
         *SHOP[3:-1],
-        ("client", sent(1, b.Publish("", EVIL), ids(message_id="m-9"), b"")),
+        ("client", sent(1, b.Publish("", EVIL), b.Properties(message_id="m-9"), b"")),
         ("server", sent(1, b.Ack(delivery_tag=4))),
         ("server", sent(2, amqp.Channel.Close(404, EVIL, 50, 10))),
         ("client", bytes.fromhex("01 0001 00000006 003c 003c c8 61 ce")),
@@ -46,7 +46,7 @@ def hostile() -> list[tuple[str, bytes]]:
 @pytest.fixture
 def page(tmp_path, run):
     recording, out = tmp_path / "a&b<i>.pcap", tmp_path / "page.html"
-    recording.write_bytes(builder.pcap(packets(hostile())))
+    recording.write_bytes(builder.pcap(builder.dialogue(hostile())))
     assert run("report", recording, "-o", out).status == 1  # a bad frame is in it
     return out
 

@@ -96,12 +96,11 @@ def test_no_such_frame(run, good):
 
 
 def test_credentials_are_hidden(run, tmp_path):
-    from tests.capture import recording as builder
-    from tests.cli.conftest import packets
     from tests.cli.test_questions_unit import SHOP
+    from tests.support import recording as builder
 
     path = tmp_path / "login.pcap"
-    path.write_bytes(builder.pcap(packets(SHOP)))
+    path.write_bytes(builder.pcap(builder.dialogue(SHOP)))
     result = run("show", 3, path)
     assert "response: ****" in result.out
     assert "s3cret" not in result.out

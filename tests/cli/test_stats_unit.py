@@ -9,8 +9,8 @@ import pytest
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec import v1_0 as v1
-from tests.capture import recording as builder
-from tests.cli.conftest import TALK, packets
+from tests.cli.conftest import TALK
+from tests.support import recording as builder
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
@@ -73,7 +73,7 @@ def test_closes_are_errors(run, tmp_path):
     bye = amqp.encode(0, amqp.Connection.Close(200, "bye", 0, 0))
     path = tmp_path / "closed.pcap"
     talk = [*TALK, ("server", refused), ("client", bye)]
-    path.write_bytes(builder.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(builder.dialogue(talk)))
     result = run("stats", path, "--format", "json")
     counted = json.loads(result.out)
     assert (counted["errors"], counted["closes"]) == (1, {"channel.close 404": 1})

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
-from tests.cli.conftest import TALK, message, packets, started
+from tests.cli.conftest import TALK, message, started
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 
@@ -59,11 +59,13 @@ def test_table_fits_the_terminal(good):
 
 
 def test_traffic_cannot_move_the_cursor(good, tmp_path):
-    from tests.capture import recording as builder
+    from tests.support import recording as builder
 
     path = tmp_path / "evil.pcap"
     path.write_bytes(
-        builder.pcap(packets([*TALK[:4], ("client", message("\x1b[2J\u202e\r", b"\x9b2J"))]))
+        builder.pcap(
+            builder.dialogue([*TALK[:4], ("client", message("\x1b[2J\u202e\r", b"\x9b2J"))])
+        )
     )
     _, got = on_terminal("dissect", path, columns=400)
     assert "\x1b[2J" not in got
@@ -94,11 +96,11 @@ def test_no_parquet_on_a_terminal(good):
 
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_closed_pipe_is_quiet(tmp_path, form):
-    from tests.capture import recording as builder
+    from tests.support import recording as builder
 
     path = tmp_path / "long.pcap"
     path.write_bytes(
-        builder.pcap(packets([*TALK[:4], *[("client", message("k", b"x" * 900))] * 400]))
+        builder.pcap(builder.dialogue([*TALK[:4], *[("client", message("k", b"x" * 900))] * 400]))
     )
     process = started(
         "dissect", path, "--format", form, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -135,11 +137,11 @@ def test_messages_fit_a_narrow_terminal(good):
 
 
 def test_columns_without_room_are_named(tmp_path):
-    from tests.capture import recording as builder
     from tests.cli.test_questions_unit import SHOP
+    from tests.support import recording as builder
 
     path = tmp_path / "shop.pcap"
-    path.write_bytes(builder.pcap(packets(SHOP)))
+    path.write_bytes(builder.pcap(builder.dialogue(SHOP)))
     _, got = on_terminal("connections", path, columns=90)
     lines = [ESCAPE.sub("", line).rstrip() for line in got.splitlines()]
     assert max(map(len, lines)) <= 90
@@ -157,12 +159,12 @@ def test_columns_without_room_are_named(tmp_path):
 
 def test_errors_are_whole_on_a_narrow_terminal(tmp_path):
     from amqpcodec import v0_9_1 as amqp
-    from tests.capture import recording as builder
+    from tests.support import recording as builder
 
     text = "PRECONDITION_FAILED - inequivalent arg 'durable' for queue 'orders' in vhost '/shop'"
     close = amqp.encode(1, amqp.Channel.Close(406, text, 50, 10))
     path = tmp_path / "closed.pcap"
-    path.write_bytes(builder.pcap(packets([*TALK[:4], ("server", close)])))
+    path.write_bytes(builder.pcap(builder.dialogue([*TALK[:4], ("server", close)])))
     status, got = on_terminal("errors", path, columns=70)
     assert status == 0
     lines = [ESCAPE.sub("", line) for line in got.splitlines()]

@@ -12,7 +12,7 @@ pytest.importorskip("rich")
 
 from amqpcodec import v1_0 as v1
 from amqpcodec.cli.performatives import payload_texts, performative_text
-from tests.capture.v1_talk import path_of
+from tests.support.v1_talk import path_of
 
 RABBIT = ("dissect", path_of("rabbit"), "--ports", "5680")
 TX = ("dissect", path_of("tx"), "--ports", "5681")

@@ -13,7 +13,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
 from amqpcodec import v0_8
-from tests.capture import recording as builder
+from tests.support import recording as builder
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from amqpcodec import batch
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec import v1_0 as v1
 from tests.columns.batch_rows import pa
-from tests.columns.guarded import guarded
+from tests.support.guarded import guarded
 
 ROWS = 4000
 #: Rows whose place in memory changes: some at the end, some in each block of the fast path.

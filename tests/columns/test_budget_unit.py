@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +13,7 @@ pa = pytest.importorskip("pyarrow")
 
 from amqpcodec import AMQPCodecError, DecodeError, batch, limits  # noqa: E402
 from amqpcodec import v1_0 as amqp  # noqa: E402
+from tests.support.amqp10_wire import attach_with, empty_elements  # noqa: E402
 from tests.support.process_limit import limited  # noqa: E402
 
 LIMIT = 65536
@@ -25,24 +25,9 @@ def small_limit() -> Iterator[int]:
         yield 100
 
 
-def empties(count: int, code: int = 0x40) -> bytes:
-    """An array of so many elements of a constructor without bytes."""
-    return b"\xf0" + struct.pack(">II", 5, count) + bytes([code])
-
-
-def frame(count: int, code: int = 0x40) -> bytes:
-    """An attach whose properties hold such an array."""
-    pair = b"\xa3\x01k" + empties(count, code)
-    fields = (
-        b"\xa1\x01n\x43\x41" + b"\x40" * 10 + b"\xd1" + struct.pack(">II", 4 + len(pair), 2) + pair
-    )
-    body = b"\0\x53\x12\xd0" + struct.pack(">II", 4 + len(fields), 14) + fields
-    return struct.pack(">IBBH", 8 + len(body), 2, 0, 0) + body
-
-
 def transfer(count: int) -> bytes:
     """A transfer of a message whose value is such an array."""
-    return amqp.encode(0, amqp.Transfer(0, 0, b"t"), b"\0\x53\x77" + empties(count))
+    return amqp.encode(0, amqp.Transfer(0, 0, b"t"), b"\0\x53\x77" + empty_elements(count))
 
 
 def rows(data: bytes, **how: Any) -> list[dict[str, Any]]:
@@ -52,7 +37,7 @@ def rows(data: bytes, **how: Any) -> list[dict[str, Any]]:
 
 
 def test_a_frame_is_read() -> None:
-    [row] = rows(frame(3))
+    [row] = rows(attach_with(3))
     assert row["error"] is None
     assert '"k":[null,null,null]' in row["arguments"]
 
@@ -60,24 +45,24 @@ def test_a_frame_is_read() -> None:
 @pytest.mark.parametrize("code", [0x40, 0x41, 0x42, 0x43, 0x44, 0x45])
 def test_the_limit_of_a_frame(small_limit: int, code: int) -> None:
     for count in (small_limit - 1, small_limit):
-        [row] = rows(frame(count, code))
+        [row] = rows(attach_with(count, code))
         assert row["error"] is None
         assert row["arguments"].count(",") >= count - 1
-    [row] = rows(frame(small_limit + 1, code))
+    [row] = rows(attach_with(small_limit + 1, code))
     assert "101 elements without bytes exceed the limit of 100" in row["error"]
-    assert row["frame"] == frame(small_limit + 1, code)
+    assert row["frame"] == attach_with(small_limit + 1, code)
     assert row["arguments"] is None
 
 
 def test_the_limit_of_objects_is_the_same(small_limit: int) -> None:
     for count in (small_limit - 1, small_limit):
-        assert len(amqp.decode_value(empties(count))[0]) == count
-        assert amqp.decode(frame(count)) is not None
-        assert len(amqp.Message.decode(b"\0\x53\x77" + empties(count)).value) == count
+        assert len(amqp.decode_value(empty_elements(count))[0]) == count
+        assert amqp.decode(attach_with(count)) is not None
+        assert len(amqp.Message.decode(b"\0\x53\x77" + empty_elements(count)).value) == count
     for read in (
-        lambda: amqp.decode_value(empties(small_limit + 1)),
-        lambda: amqp.decode(frame(small_limit + 1)),
-        lambda: amqp.Message.decode(b"\0\x53\x77" + empties(small_limit + 1)).value,
+        lambda: amqp.decode_value(empty_elements(small_limit + 1)),
+        lambda: amqp.decode(attach_with(small_limit + 1)),
+        lambda: amqp.Message.decode(b"\0\x53\x77" + empty_elements(small_limit + 1)).value,
     ):
         with pytest.raises(DecodeError, match="exceed the limit of 100") as caught:
             read()
@@ -98,9 +83,11 @@ def test_the_limit_is_one_in_every_form_and_direction(limit: int) -> None:
             fits = count == limit
             nulls = amqp.Array("null", [None] * count)
             reads: list[Any] = [
-                lambda count=count: len(amqp.decode_value(empties(count))[0]),
-                lambda count=count: len(amqp.Message.decode(b"\0\x53\x77" + empties(count)).value),
-                lambda count=count: amqp.decode(frame(count)) and count,
+                lambda count=count: len(amqp.decode_value(empty_elements(count))[0]),
+                lambda count=count: len(
+                    amqp.Message.decode(b"\0\x53\x77" + empty_elements(count)).value
+                ),
+                lambda count=count: amqp.decode(attach_with(count)) and count,
             ]
             writes: list[Any] = [
                 lambda nulls=nulls: amqp.decode_value(amqp.encode_value(nulls))[0],
@@ -112,7 +99,10 @@ def test_the_limit_is_one_in_every_form_and_direction(limit: int) -> None:
                 assert value_or_limit(write) == (nulls if fits else None)
             assert (written_columns(count) is not None) == fits
             for field_tables in ("json", "variant", "map"):
-                for level, data in (("frame", frame(count)), ("message", transfer(count))):
+                for level, data in (
+                    ("frame", attach_with(count)),
+                    ("message", transfer(count)),
+                ):
                     [row] = rows(data, level=level, field_tables=field_tables)
                     assert (row["error"] is None) == fits
 
@@ -139,7 +129,7 @@ def test_the_limit_is_read_and_set() -> None:
 @pytest.mark.parametrize("field_tables", ["json", "variant", "map"])
 @pytest.mark.parametrize("level", ["frame", "message"])
 def test_a_batch_stays_below_a_multiple_of_its_input(level: str, field_tables: str) -> None:
-    one = frame(LIMIT)
+    one = attach_with(LIMIT)
     data = one * (55_000 // len(one))
     frame_rows = rows(data, level=level, field_tables=field_tables)
     good = [row for row in frame_rows if row["error"] is None]
@@ -164,12 +154,12 @@ def test_messages_are_in_the_budget() -> None:
 
 
 def test_small_arrays_never_meet_the_budget() -> None:
-    frame_rows = rows(frame(30) * 20_000)
+    frame_rows = rows(attach_with(30) * 20_000)
     assert [row["error"] for row in frame_rows] == [None] * 20_000
 
 
 def test_frames_fall_out_where_the_sum_passes_the_bytes(small_limit: int) -> None:
-    data = frame(90)
+    data = attach_with(90)
     size = len(data)
     many = rows(data * 50)
     allowed = next(i for i, row in enumerate(many) if row["error"] is not None)
@@ -178,12 +168,12 @@ def test_frames_fall_out_where_the_sum_passes_the_bytes(small_limit: int) -> Non
     assert 90 * (allowed + 1) - total > small_limit
     assert all(row["error"] is not None for row in many[allowed:])
     # What is small still fits where what is large does not.
-    mixed = rows(data * 49 + frame(1))
+    mixed = rows(data * 49 + attach_with(1))
     assert mixed[-1]["error"] is None or mixed[-2]["error"] is not None
 
 
 def test_a_decoder_counts_over_its_frames(small_limit: int) -> None:
-    data = frame(100)
+    data = attach_with(100)
     for chunk_size in (1, 7, len(data), 10 * len(data)):
         decoder = amqp.Decoder(opened=True, errors="frame")
         stream = data * 200
@@ -203,7 +193,7 @@ def test_a_decoder_counts_over_its_frames(small_limit: int) -> None:
 
 
 def test_fields_that_are_not_asked_for_change_no_error_of_those_that_are() -> None:
-    data = frame(LIMIT) * 50
+    data = attach_with(LIMIT) * 50
     everything = [row["error"] is None for row in rows(data)]
     some = [row["error"] is None for row in rows(data, fields=["arguments", "error"])]
     assert everything == some

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.columns.borders import CAPACITIES, CASES
+from tests.support.borders_columns import CAPACITIES, CASES
 
 #: Bytes of a row that are moved over the end; no multiple of a word, so that all places come.
 REACH, STEP = 420, 3

@@ -12,8 +12,8 @@ import sys
 import pytest
 
 from tests.columns.changing import CASES
-from tests.columns.guarded import POSIX_ONLY
 from tests.paths import REPO
+from tests.support.guarded import POSIX_ONLY
 
 pytestmark = POSIX_ONLY
 

@@ -7,35 +7,14 @@ from typing import Any
 import pytest
 
 from amqpcodec import DecodeError, batch
-from amqpcodec import v0_9_1 as amqp
 from amqpcodec import v1_0 as amqp10
 from tests.columns.batch_rows import decode, pa, rows
+from tests.support.conversations import between, delivery_transfers, publication_frames
 
 ASKED = ["row", "channel", "method", "body", "frame", "error"]
 
 
-def frames(body: bytes, channel: int = 1, key: str = "k") -> list[bytes]:
-    """A publish, its header, and its body in two frames."""
-    half = len(body) // 2
-    return [
-        amqp.encode(channel, amqp.Basic.Publish(routing_key=key)),
-        amqp.encode(channel, amqp.Header(len(body))),
-        amqp.encode(channel, amqp.Body(body[:half])),
-        amqp.encode(channel, amqp.Body(body[half:])),
-    ]
-
-
-def between(*conversations: list[bytes]) -> tuple[list[bytes], list[str]]:
-    """Values of several conversations in turn, and the name of each value's conversation."""
-    values, names = [], []
-    for step in zip(*conversations, strict=True):
-        for name, value in zip("ABC", step, strict=False):
-            values.append(value)
-            names.append(name)
-    return values, names
-
-
-A, B = frames(b"aaaa"), frames(b"bbbbbb")
+A, B = publication_frames(b"aaaa"), publication_frames(b"bbbbbb")
 VALUES, NAMES = between(A, B)
 
 
@@ -83,7 +62,8 @@ def test_one_conversation_over_all_values() -> None:
 @pytest.mark.parametrize("layout", ["plain", "view"])
 def test_many_conversations_of_many_messages(layout: str) -> None:
     lists = [
-        [f for i in range(300) for f in frames(bytes([c]) * (8 + i), 1 + i % 3)] for c in b"xyz"
+        [f for i in range(300) for f in publication_frames(bytes([c]) * (8 + i), 1 + i % 3)]
+        for c in b"xyz"
     ]
     values, names = between(*lists)
     expected = [
@@ -148,25 +128,12 @@ def test_no_value() -> None:
 # ---- AMQP 1.0 ----
 
 
-def transfers(body: bytes, identity: int = 0, handle: int = 0) -> list[bytes]:
-    """One delivery in three transfers, of which the first alone says its number."""
-    message = amqp10.Message(body).encode()
-    first = amqp10.Transfer(handle, identity, b"t%d" % identity, 0, more=True)
-    continuations = amqp10.Transfer(handle, more=True), amqp10.Transfer(handle)
-    part_size = len(message) // 3
-    parts = message[:part_size], message[part_size : 2 * part_size], message[2 * part_size :]
-    return [
-        amqp10.encode(0, transfer, part)
-        for transfer, part in zip((first, *continuations), parts, strict=True)
-    ]
-
-
 def deliveries(data: Any, **options: Any) -> list[tuple[int, bytes | None, bool]]:
     return bodies(data, protocol="1.0", **options)
 
 
 def test_deliveries_of_several_connections() -> None:
-    values, names = between(transfers(b"aaaa"), transfers(b"bbbbbb"))
+    values, names = between(delivery_transfers(b"aaaa"), delivery_transfers(b"bbbbbb"))
     array = pa.array(values, pa.binary())
     assert deliveries(array, by=[names]) == [(0, b"aaaa", True), (1, b"bbbbbb", True)]
     message_rows = rows(array, level="message", protocol="1.0")
@@ -175,7 +142,10 @@ def test_deliveries_of_several_connections() -> None:
 
 
 def test_the_rest_of_a_cut_delivery_is_no_message_and_what_follows_is() -> None:
-    split_delivery, complete_delivery = transfers(b"aaaa"), b"".join(transfers(b"bbbbbb"))
+    split_delivery, complete_delivery = (
+        delivery_transfers(b"aaaa"),
+        b"".join(delivery_transfers(b"bbbbbb")),
+    )
     array = pa.array(
         [
             split_delivery[0],
@@ -210,7 +180,7 @@ def decode_conversations(values: list[bytes], protocol: str, links: list[int]) -
 
 @pytest.mark.parametrize("protocol", ["0-9-1", "1.0"])
 def test_pieces_give_what_one_call_gives(protocol: str) -> None:
-    make = frames if protocol == "0-9-1" else transfers
+    make = publication_frames if protocol == "0-9-1" else delivery_transfers
     values = [f for i in range(20) for f in make(b"%d" % i * 9, *([1 + i % 2] if i % 3 else []))]
     expected_bodies = [
         row[1] for row in bodies(pa.array(values, pa.binary()), protocol=protocol, by=[])
@@ -229,7 +199,7 @@ def test_pieces_give_what_one_call_gives(protocol: str) -> None:
 
 
 def test_links_whose_deliveries_were_given_up_are_told() -> None:
-    first, second = transfers(b"aaaa"), transfers(b"bbbb", 1)
+    first, second = delivery_transfers(b"aaaa"), delivery_transfers(b"bbbb", 1)
     _, open_, links = decode_conversations([first[0], second[0]], "1.0", [])
     assert open_ == []
     assert len(links) == 1

@@ -12,11 +12,12 @@ from amqpcodec import batch
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec import v1_0 as v1
 from tests.columns.batch_rows import decode, pa
-from tests.columns.guarded import POSIX_ONLY, guard, guarded_value
-from tests.columns.test_runs_differential import NAMES, a_value, run, spoilt
+from tests.columns.test_runs_differential import NAMES
 from tests.support import amqp091_gen as gen
 from tests.support import amqp091_strategies as some
 from tests.support import amqp091_wire as w
+from tests.support.guarded import POSIX_ONLY, guard, guarded_value
+from tests.support.random_messages import a_value, run, spoilt
 
 pytestmark = POSIX_ONLY
 

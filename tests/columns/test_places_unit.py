@@ -12,13 +12,7 @@ from amqpcodec import v0_9_1 as amqp
 from tests.columns.batch_rows import decode, pa
 from tests.support import amqp091_wire as w
 
-
-def message(body: bytes, channel: int = 1, **properties: Any) -> bytes:
-    publish = w.method_frame("basic.publish", channel, exchange="e", routing_key="k")
-    return publish + w.content(channel, body, **properties)
-
-
-MANY = b"".join(message(b"%d" % n) for n in range(300))
+MANY = b"".join(w.publication(b"%d" % n) for n in range(300))
 OPEN = w.method_frame("basic.publish", 2)
 
 
@@ -58,9 +52,9 @@ def test_messages_alike_from_value_to_value() -> None:
 
 
 def test_very_large_messages_among_those_alike() -> None:
-    large = message(b"x" * (3 << 20))
+    large = w.publication(b"x" * (3 << 20))
     for at in (0, 150, 299):
-        data = b"".join(large if n == at else message(b"%d" % n) for n in range(300))
+        data = b"".join(large if n == at else w.publication(b"%d" % n) for n in range(300))
         sizes = [3 << 20 if n == at else len(b"%d" % n) for n in range(300)]
         sizes += [len(b"%d" % n) for n in range(300)]
         assert [len(row["body"]) for row in views(data + MANY)] == sizes
@@ -86,7 +80,7 @@ def test_flags_that_no_property_has() -> None:
     ],
 )
 def test_columns_that_messages_alike_have_or_not(fields: list[str]) -> None:
-    data = b"".join(message(b"%d" % n, headers={"n": n}, message_id="m") for n in range(200))
+    data = b"".join(w.publication(b"%d" % n, headers={"n": n}, message_id="m") for n in range(200))
     plain = decode(data, level="message", fields=fields)
     view_batch = decode(data, level="message", fields=fields, layout="view")
     assert view_batch.to_pylist() == plain.to_pylist()

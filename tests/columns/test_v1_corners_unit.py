@@ -10,27 +10,13 @@ import pytest
 from amqpcodec import DecodeError
 from amqpcodec import v1_0 as amqp
 from tests.columns.v1_rows import rows
+from tests.support.amqp10_wire import MAP8, compound, performative
 
 TRANSFER, DISPOSITION, OPEN = 0x14, 0x15, 0x10
 
 
-def frame(code: int, *fields: bytes, payload: bytes = b"") -> bytes:
-    """Of fields that are as they are."""
-    inside = b"".join(fields)
-    body = bytes([0, 0x53, code]) + b"\xd0" + (len(inside) + 4).to_bytes(4, "big")
-    body += len(fields).to_bytes(4, "big") + inside + payload
-    return (len(body) + 8).to_bytes(4, "big") + b"\2\0\0\0" + body
-
-
-def narrow(code: int, *fields: bytes, payload: bytes = b"") -> bytes:
-    """The same with a size of one byte, as peers send it."""
-    inside = b"".join(fields)
-    body = bytes([0, 0x53, code, 0xC0, len(inside) + 1, len(fields)]) + inside + payload
-    return (len(body) + 8).to_bytes(4, "big") + b"\2\0\0\0" + body
-
-
 #: Fast readers look further than a frame: others come after it.
-MORE = narrow(OPEN, b"\xa1\1c") * 40
+MORE = performative(OPEN, b"\xa1\1c") * 40
 
 
 def first(data: bytes, **how: Any) -> dict[str, Any]:
@@ -40,32 +26,21 @@ def first(data: bytes, **how: Any) -> dict[str, Any]:
     return alone
 
 
-def map_of(inside: bytes, count: int, *, size: int = 0, wide: bool = False) -> bytes:
-    if wide:
-        return (
-            b"\xd1"
-            + (len(inside) + 4 + size).to_bytes(4, "big")
-            + count.to_bytes(4, "big")
-            + inside
-        )
-    return bytes([0xC1, len(inside) + 1 + size, count]) + inside
-
-
 KEY = b"\xa3\1k"
 MAPS = {
-    "a text beyond the end": map_of(KEY + b"\xa1\x09abc", 2),
-    "a symbol beyond the end": map_of(KEY + b"\xa3\x09abc", 2),
-    "a number beyond the end": map_of(KEY + b"\x81\0\0", 2),
-    "a boolean and more": map_of(KEY + b"\x41\x41", 2),
-    "an unknown constructor": map_of(KEY + b"\x3f", 2),
-    "a list beyond the end": map_of(KEY + b"\xc0\x09\1\x40", 2),
-    "a key beyond the end": map_of(b"\xa3\x7fk\x40", 2),
-    "a key of another type": map_of(b"\xa1\1\xff\x40", 2),
-    "an odd count": map_of(KEY, 1),
-    "too many entries": map_of(KEY + b"\x40", 4),
-    "a text that is none": map_of(KEY + b"\xa1\2\xff\xff", 2),
-    "a symbol that is none": map_of(KEY + b"\xa3\1\xff", 2),
-    "an array of too many": map_of(KEY + b"\xf0\0\0\0\5\xff\xff\xff\xff\x40", 2),
+    "a text beyond the end": compound(MAP8, KEY + b"\xa1\x09abc", 2),
+    "a symbol beyond the end": compound(MAP8, KEY + b"\xa3\x09abc", 2),
+    "a number beyond the end": compound(MAP8, KEY + b"\x81\0\0", 2),
+    "a boolean and more": compound(MAP8, KEY + b"\x41\x41", 2),
+    "an unknown constructor": compound(MAP8, KEY + b"\x3f", 2),
+    "a list beyond the end": compound(MAP8, KEY + b"\xc0\x09\1\x40", 2),
+    "a key beyond the end": compound(MAP8, b"\xa3\x7fk\x40", 2),
+    "a key of another type": compound(MAP8, b"\xa1\1\xff\x40", 2),
+    "an odd count": compound(MAP8, KEY, 1),
+    "too many entries": compound(MAP8, KEY + b"\x40", 4),
+    "a text that is none": compound(MAP8, KEY + b"\xa1\2\xff\xff", 2),
+    "a symbol that is none": compound(MAP8, KEY + b"\xa3\1\xff", 2),
+    "an array of too many": compound(MAP8, KEY + b"\xf0\0\0\0\5\xff\xff\xff\xff\x40", 2),
 }
 
 
@@ -76,7 +51,7 @@ def test_maps_that_are_none(name: str, wide: bool) -> None:
     raw = MAPS[name]
     if wide:
         raw = b"\xd1" + (raw[1] + 3).to_bytes(4, "big") + raw[2].to_bytes(4, "big") + raw[3:]
-    data = narrow(OPEN, b"\xa1\1c", *[b"\x40"] * 8, raw)
+    data = performative(OPEN, b"\xa1\1c", *[b"\x40"] * 8, raw)
     with pytest.raises(DecodeError) as caught:
         amqp.decode(data)
     row = first(data)
@@ -85,7 +60,7 @@ def test_maps_that_are_none(name: str, wide: bool) -> None:
     row = first(data, fields=["open.properties", "error"])
     assert row["error"]
     section = b"\0\x53\x74" + raw + b"\0\x53\x77\x40"
-    data = narrow(TRANSFER, b"\x43", b"\x43", b"\xa0\1t", b"\x43", payload=section)
+    data = performative(TRANSFER, b"\x43", b"\x43", b"\xa0\1t", b"\x43", payload=section)
     row = first(data, level="message", fields=["application_properties", "error"])
     assert row["error"]
 
@@ -94,9 +69,9 @@ def test_maps_that_are_none(name: str, wide: bool) -> None:
 def test_texts_that_are_none(layout: str) -> None:
     long = b"\xff" * 20
     for raw in (b"\xa1\1\xff", b"\xa1\x14" + long):
-        row = first(narrow(OPEN, raw), fields=["container_id", "error"], layout=layout)
+        row = first(performative(OPEN, raw), fields=["container_id", "error"], layout=layout)
         assert (row["container_id"], bool(row["error"])) == (None, True)
-    row = first(narrow(OPEN, b"\xa1\x14" + b"c" * 20), fields=["container_id"], layout=layout)
+    row = first(performative(OPEN, b"\xa1\x14" + b"c" * 20), fields=["container_id"], layout=layout)
     assert row["container_id"] == "c" * 20
 
 
@@ -107,8 +82,9 @@ def test_a_state_that_nobody_asked_for_has_to_be_a_value() -> None:
         (b"\0\xa3\1x\x3f", False),
         (b"\0\x3f\x40", False),
     ):
-        for make in (frame, narrow):
-            data = make(TRANSFER, *fields, state, payload=b"\0\x53\x75\xa0\1b")
+        for wide in (True, False):
+            payload = b"\0\x53\x75\xa0\1b"
+            data = performative(TRANSFER, *fields, state, payload=payload, wide=wide)
             row = first(data, level="message", fields=["body", "error"])
             assert (row["error"] is None) == good
             assert (row["body"] == b"b") == good
@@ -124,15 +100,15 @@ def test_a_state_that_nobody_asked_for_has_to_be_a_value() -> None:
     ],
 )
 def test_outcomes_without_fields(state: bytes, name: str) -> None:
-    row = first(narrow(DISPOSITION, b"\x41", b"\x43", b"\x43", b"\x41", state))
+    row = first(performative(DISPOSITION, b"\x41", b"\x43", b"\x43", b"\x41", state))
     assert row["error"] is None
     assert json.loads(row["arguments"])["state"] == {"$type": name}
 
 
 @pytest.mark.parametrize("state", [b"\0\x53\x77\x45", b"\0\x53\x99\x45", b"\0\x53\x70\x45"])
 def test_described_lists_that_are_no_outcome(state: bytes) -> None:
-    for make in (frame, narrow):
-        data = make(DISPOSITION, b"\x41", b"\x43", b"\x43", b"\x41", state)
+    for wide in (True, False):
+        data = performative(DISPOSITION, b"\x41", b"\x43", b"\x43", b"\x41", state, wide=wide)
         row = first(data)
         assert row["error"] is None
         result = amqp.decode(data)
@@ -210,7 +186,7 @@ STATES = {
 @pytest.mark.parametrize("name", STATES)
 def test_an_unknown_described_value_that_nobody_asked_for(name: str) -> None:
     """It is no value, whatever columns there are."""
-    data = narrow(TRANSFER, b"\x43", b"\x43", *[b"\x40"] * 5, STATES[name])
+    data = performative(TRANSFER, b"\x43", b"\x43", *[b"\x40"] * 5, STATES[name])
     for fields in (["handle", "error"], ["payload", "error"], None):
         assert first(data, **({"fields": fields} if fields else {}))["error"]
     with pytest.raises(DecodeError):
@@ -221,7 +197,7 @@ def test_an_unknown_described_value_that_nobody_asked_for(name: str) -> None:
 def test_the_same_among_the_properties_of_a_message(name: str) -> None:
     inside = STATES[name] + b"\x40\x40\xa1\1s"
     payload = b"\0\x53\x73" + bytes([0xC0, len(inside) + 1, 4]) + inside
-    data = narrow(TRANSFER, b"\x43", b"\x43", b"\xa0\1t", payload=payload)
+    data = performative(TRANSFER, b"\x43", b"\x43", b"\xa0\1t", payload=payload)
     for fields in (["properties.subject", "error"], ["properties.message_id", "error"]):
         assert first(data, level="message", fields=fields)["error"]
     # Also where nobody asks what is wrong.

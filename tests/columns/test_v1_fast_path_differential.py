@@ -7,7 +7,6 @@ may read so far; with heartbeats after it the same frame takes the fast path, if
 from __future__ import annotations
 
 import random
-import uuid
 from typing import Any
 
 import pytest
@@ -16,7 +15,9 @@ from hypothesis import strategies as st
 
 from amqpcodec import batch
 from amqpcodec import v1_0 as amqp
-from tests.columns.v1_rows import ASKED, S, frame, pa
+from tests.columns.v1_rows import ASKED, pa
+from tests.support.amqp10_wire import frame, list_of
+from tests.support.samples_v1 import usual_frames
 from tests.v1.mutation import TELLING
 from tests.v1.test_v1_properties import values
 
@@ -58,20 +59,6 @@ def same(raw: bytes, ways: list[dict[str, Any]] = WAYS) -> None:
     for way in ways:
         slow, fast = first_row(raw, way), first_row(raw + 3 * HEARTBEAT, way)
         assert slow == fast, (raw.hex(), way)
-
-
-def list_of(fields: list[bytes], *, wide: bool = False, size: int = 0, count: int = 0) -> bytes:
-    """A list with these bytes, its size and count off by so many."""
-    inside = b"".join(fields)
-    if not wide and len(inside) < 250:
-        return bytes([0xC0, (len(inside) + 1 + size) % 256, (len(fields) + count) % 256]) + inside
-    size = (len(inside) + 4 + size) % 2**32
-    return (
-        b"\xd0"
-        + size.to_bytes(4, "big")
-        + ((len(fields) + count) % 2**32).to_bytes(4, "big")
-        + inside
-    )
 
 
 #: Every constructor that a field may have, usual and not, and values that fields refuse.
@@ -257,44 +244,17 @@ def test_messages(data: Any) -> None:
     same(frame(transfer + payload), [way for way in WAYS if way["level"] == "message"])
 
 
-def usual() -> list[bytes]:
-    """Frames all of which take the fast path."""
-    message = amqp.Message(
-        b"x" * 30,
-        durable=True,
-        priority=3,
-        message_id="id",
-        user_id=b"u",
-        to="to",
-        content_type="text/plain",
-        creation_time=amqp.Timestamp(1767225600000),
-        application_properties={"a": 1, "b": "two", "c": True, "d": None, "e": -200, "f": 1.5},
-    )
-    return [
-        amqp.encode(1, amqp.Transfer(0, 1, b"tag", 0, state=amqp.Accepted()), message.encode()),
-        amqp.encode(1, amqp.Disposition(True, 1, 300, True, amqp.Accepted())),
-        amqp.encode(1, amqp.Flow(1, 2048, 5, 2048, 0, 7, 100)),
-        amqp.encode(
-            1, amqp.Transfer(0, 1, b"tag", 0), amqp.Message(value=uuid.UUID(int=1)).encode()
-        ),
-        amqp.encode(1, amqp.Open("c", "h", 512, 7, 9, offered_capabilities=[S("a")])),
-        amqp.encode(
-            1, amqp.Attach("l", 1, True, 1, source=amqp.Source("q"), max_message_size=2**63)
-        ),
-    ]
-
-
-@pytest.mark.parametrize("number", range(len(usual())))
+@pytest.mark.parametrize("number", range(len(usual_frames())))
 def test_cut_off_at_each_octet(number: int) -> None:
-    raw = usual()[number]
+    raw = usual_frames()[number]
     for n in range(8, len(raw) + 1):
         same(frame(raw[8:n]))
 
 
-@pytest.mark.parametrize("number", range(len(usual())))
+@pytest.mark.parametrize("number", range(len(usual_frames())))
 def test_each_octet_changed(number: int) -> None:
     """Constructors, sizes and counts among them: one more, one less, others that mean something."""
-    raw = usual()[number]
+    raw = usual_frames()[number]
     source = random.Random(number)
     for n in range(8, len(raw)):
         changes = {(raw[n] + 1) % 256, (raw[n] - 1) % 256, raw[n] ^ 0x80, source.choice(TELLING)}
@@ -315,7 +275,7 @@ def test_rows_that_are_given_up_leave_nothing() -> None:
         frame(b"\0\x53\x15\xc0\6\4\x41\x43\x43\x41"),
     ]
     for way in [*WAYS, {"level": "frame", "mode": "DROPMALFORMED"}]:
-        frames = [source.choice(usual() + odd) for _ in range(300)] + [odd[3]]
+        frames = [source.choice(usual_frames() + odd) for _ in range(300)] + [odd[3]]
         together = pa.record_batch(batch.decode(b"".join(frames), protocol="1.0", **way))
         together.validate(full=True)
         at = 0

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import random
-import uuid
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -15,8 +12,10 @@ from hypothesis import strategies as st
 
 from amqpcodec import DecodeError, batch
 from amqpcodec import v1_0 as amqp
-from tests.columns.v1_rows import S, decode, expected, frame, pa, rows
+from tests.columns.v1_rows import decode, expected, pa, rows
 from tests.paths import shared_dir
+from tests.support.amqp10_wire import disposition, frame
+from tests.support.samples_v1 import every_performative
 from tests.v1.mutation import mutated
 from tests.v1.recordings import NAMES, recording
 from tests.v1.test_v1_properties import values
@@ -33,94 +32,6 @@ COLUMNS = (
     "error",
     "error_offset",
 )
-
-
-def seeds() -> list[bytes]:
-    """Every performative, fields of every type, and usual and odd values in them."""
-    every: dict[Any, Any] = {
-        S("null"): None,
-        S("numbers"): [amqp.UByte(1), amqp.UShort(2), amqp.UInt(3), amqp.ULong(2**64 - 1)],
-        S("signed"): [amqp.Byte(-1), amqp.Short(-2), amqp.Int(-3), -4, amqp.Float(0.1), 1e300],
-        S("odd"): [float("nan"), float("inf"), amqp.Char("ä"), amqp.Char('"'), amqp.Char("\x01")],
-        S("decimals"): [
-            Decimal("1.50"),
-            Decimal("-0E+3"),
-            Decimal("NaN"),
-            Decimal("-Infinity"),
-            Decimal("1E-7"),
-            amqp.Decimal32("1.25"),
-            amqp.Decimal64("-9876543210E+10"),
-            Decimal("9" * 34),
-            Decimal("sNaN12"),
-        ],
-        S("$times"): [datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), amqp.Timestamp(-(2**62))],
-        S("text"): ['ä"\\\n\x01', S("s"), b"\xff", uuid.UUID(int=5)],
-        S("maps"): [{"a": 1}, {1: 2}, amqp.Map([("a", 1), ("a", 2)]), amqp.Map([(1.5, {})]), {}],
-        S("arrays"): [
-            amqp.Array("int", [1, 300]),
-            amqp.Array("list", [[1], []]),
-            amqp.Array("null", [None] * 3),
-            amqp.Array("string", ["x"], [S("d"), 1 << 40]),
-            amqp.Array("boolean", []),
-        ],
-        S("described"): [
-            amqp.Described(S("d"), "v"),
-            amqp.Described(5, [1]),
-            amqp.Described([1], None),
-            amqp.Accepted(),
-            amqp.Rejected(amqp.Error("e:x")),
-            amqp.Data(b"x"),
-            amqp.AmqpValue(None),
-            amqp.Source("q", outcomes=["a"], default_outcome=amqp.Modified(True)),
-        ],
-    }
-    performatives = [
-        amqp.Open("c", "h", 5, 6, 7, ["a", "b"], "c", [], ["d"], every),
-        amqp.Open("c"),
-        amqp.Begin(1, 2, 3, 4, 5, ["x"], ["y", "z"], {S("k"): 1}),
-        amqp.Attach(
-            name="l",
-            handle=2**32 - 1,
-            role=amqp.Role.SENDER,
-            snd_settle_mode=1,
-            rcv_settle_mode=0,
-            source=amqp.Source(
-                "q",
-                2,
-                "never",
-                7,
-                True,
-                {S("lifetime-policy"): amqp.DeleteOnClose()},
-                "move",
-                {S("f"): amqp.Described(S("d"), "v")},
-                amqp.Released(),
-                ["a", "b"],
-                ["c"],
-            ),
-            target=amqp.Coordinator(["amqp:local-transactions"]),
-            unsettled={b"t": amqp.Received(1, 2)},
-            initial_delivery_count=9,
-            max_message_size=2**63 - 1,
-        ),
-        amqp.Flow(1, 2, 3, 4, 5, 6, 7, 8, True, False),
-        amqp.Transfer(
-            0, 1, b"t\x00", 0, state=amqp.TransactionalState(b"x", amqp.Accepted()), payload=b"p"
-        ),
-        amqp.Transfer(0, payload=b""),
-        amqp.Transfer(0, 1, b"", 0, True, True, 1, amqp.Described(77, 1), True, False, True),
-        amqp.Disposition(True, 1, 2, state=amqp.Rejected(amqp.Error("e", "d", {S("i"): 1}))),
-        amqp.Disposition(False, 1, settled=False, state=amqp.Declared(b"i")),
-        amqp.Detach(1, True, amqp.Error("amqp:not-found", "ä")),
-        amqp.End(),
-        amqp.Close(amqp.Error("amqp:not-found")),
-        amqp.SaslMechanisms(["A", "B"]),
-        amqp.SaslMechanisms("A"),
-        amqp.SaslInit("PLAIN", b"\0u\0p", "h"),
-        amqp.SaslChallenge(b"c"),
-        amqp.SaslResponse(b"r"),
-        amqp.SaslOutcome(0, b"x"),
-    ]
-    return [amqp.encode(3, performative) for performative in performatives]
 
 
 def compare(frames: list[bytes], **options: Any) -> int:
@@ -151,13 +62,6 @@ def compare(frames: list[bytes], **options: Any) -> int:
     return good
 
 
-def disposition(state: bytes) -> bytes:
-    """A frame with these bytes in a field of any type."""
-    fields = b"\x41\x43\x40\x40" + state
-    size = (4 + len(fields)).to_bytes(4, "big")
-    return frame(b"\0\x53\x15\xd0" + size + b"\0\0\0\x05" + fields)
-
-
 def test_the_schema() -> None:
     schema = pa.schema(batch.schema("1.0"))
     assert tuple(schema.names) == COLUMNS
@@ -171,7 +75,7 @@ def test_the_schema() -> None:
 
 def test_every_performative() -> None:
     headers = [amqp.SASL_HEADER, amqp.TLS_HEADER, amqp.PROTOCOL_HEADER]
-    frames = [*headers, *seeds(), amqp.encode(0, amqp.Heartbeat())]
+    frames = [*headers, *every_performative(), amqp.encode(0, amqp.Heartbeat())]
     assert compare(frames) == len(frames)
     assert compare(frames, layout="view") == len(frames)
     types = {row["frame_type"] for row in rows(b"".join(frames))}
@@ -181,7 +85,7 @@ def test_every_performative() -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_mutated_frames(seed: int) -> None:
     source = random.Random(seed)
-    originals = seeds()
+    originals = every_performative()
     frames = [mutated(source.choice(originals), source) for _ in range(1500)]
     assert 50 < compare(frames) < 1500
 
@@ -341,7 +245,7 @@ def value_of(raw: bytes, name: str) -> Any:
 
 @pytest.mark.parametrize("with_error", [False, True])
 def test_fields(with_error: bool) -> None:
-    frames = seeds()
+    frames = every_performative()
     names = [*FIELDS, "error"] if with_error else list(FIELDS)
     record_batch = decode(b"".join(frames), fields=names)
     assert record_batch.schema == pa.schema(batch.schema("1.0", fields=names))
@@ -361,7 +265,7 @@ def test_fields(with_error: bool) -> None:
 @settings(deadline=None, max_examples=60)
 def test_any_fields_in_any_order(names: list[str], data: Any) -> None:
     """Each column is what it is when it is asked for alone, whatever else is."""
-    frames = seeds() + [frame(body) for body in BAD]
+    frames = every_performative() + [frame(body) for body in BAD]
     chosen = data.draw(st.lists(st.sampled_from(frames), max_size=20))
     octets = b"".join(chosen)
     layout = data.draw(st.sampled_from(["plain", "view"]))
@@ -403,7 +307,7 @@ def test_names_that_are_not_known() -> None:
 
 
 def test_input_as_arrow_with_slices_and_nulls() -> None:
-    frames = seeds()
+    frames = every_performative()
     array = pa.array([frames[0], None, b"", frames[1] + frames[2], frames[3]], pa.large_binary())
     frame_rows = rows(array, fields=["row", "offset", "performative"])
     assert [tuple(row.values()) for row in frame_rows] == [

@@ -19,11 +19,11 @@ from tests.columns.v1_rows import (
     S,
     decode,
     expected_event,
-    frame,
     json_text,
     message_rows,
     pa,
 )
+from tests.support.amqp10_wire import frame
 from tests.v1.mutation import mutated
 from tests.v1.recordings import NAMES, recording
 from tests.v1.test_v1_properties import values

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from amqpcodec import _columns
 from amqpcodec import v1_0 as amqp
-from tests.columns.v1_rows import decode, frame, pa
+from tests.columns.v1_rows import decode, pa
+from tests.support.amqp10_wire import frame
 
 PLACES = ["row", "offset", "frame_type", "channel", "frame"]
 HEARTBEAT = amqp.encode(0, amqp.Heartbeat())

@@ -143,11 +143,6 @@ def expected(raw: bytes) -> dict[str, Any]:
     return row
 
 
-def frame(body: bytes, kind: int = 0, channel: int = 1) -> bytes:
-    head = (8 + len(body)).to_bytes(4, "big") + bytes([2, kind])
-    return head + channel.to_bytes(2, "big") + body
-
-
 # ---- message level ----
 
 MESSAGE_COLUMNS = (

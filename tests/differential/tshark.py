@@ -11,10 +11,10 @@ from random import Random
 from typing import Any
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording
 from tests.differential.compare import Known, Peer, Refused
 from tests.differential.legacy import METHODS, Sent, neutral
 from tests.reference import encode_frame
+from tests.support import recording
 
 #: Names of arguments and properties -> their columns; RabbitMQ's newest methods it does not have.
 ARGUMENTS = {

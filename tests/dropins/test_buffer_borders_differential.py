@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.dropins.borders import V1_VALUES, VALUES, WRITERS, Writer, azure_frames, lengths
 from tests.dropins.conftest import need
 from tests.dropins.stock import V1_MODULES, Side, dropin, installed
+from tests.support.borders_dropins import V1_VALUES, VALUES, WRITERS, Writer, azure_frames, lengths
 
 #: Types of which a client writes its own way, or none.
 LEFT_TO_CLIENT = {"amqp": (bytearray,), "pika": (bytearray, float), "pamqp": (bytes,)}

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.dropins import octets, wild
+from tests.dropins import wild
 from tests.dropins.canon import outcome
 from tests.dropins.stock import Side, dropin
+from tests.support import client_bytes as octets
 
 COUNT = 400
 

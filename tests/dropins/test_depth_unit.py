@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.dropins import octets
 from tests.dropins.canon import name_of
 from tests.dropins.stock import Side
+from tests.support import client_bytes as octets
 
 LEVELS = [1, 2, 60, 126, 127, 128, 129, 130, 200, 250]
 

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 import amqpcodec
-from tests.dropins import octets
 from tests.dropins.canon import outcome
 from tests.dropins.conftest import need
 from tests.dropins.stock import MODULES, Side, dropin, live, stock
+from tests.support import client_bytes as octets
 
 SOURCE = Path(amqpcodec.__file__).resolve().parents[1]
 SEAMS = {

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.dropins.borders import WRITERS, Writer
 from tests.dropins.canon import outcome
 from tests.dropins.stock import V1_MODULES, Side, dropin, installed
+from tests.support.borders_dropins import WRITERS, Writer
 
 np = pytest.importorskip("numpy")
 

@@ -17,6 +17,7 @@ pytest.importorskip("pamqp")
 from pamqp import body, commands, decode, encode, exceptions, frame, header, heartbeat
 
 from amqpcodec.compat import pamqp as drop_in
+from tests.support import amqp091_wire as w
 from tests.support.growth import block_growth
 
 Basic = commands.Basic
@@ -162,14 +163,8 @@ def test_small_frames() -> None:
     assert fallback_count() == before
 
 
-def poisoned(table: bytes) -> bytes:
-    pairs = len(table).to_bytes(4, "big") + table
-    payload = b"\0\x3c\0\0" + (5).to_bytes(8, "big") + b"\x28\0" + pairs + b"\x09"
-    return b"\x02\0\x01" + len(payload).to_bytes(4, "big") + payload + b"\xce"
-
-
 def test_one_value_does_not_end_the_stream() -> None:
-    octets = poisoned(b"\x01nb\x05\x01uU\0\x01")
+    octets = w.headers_frame(b"\x01nb\x05\x01uU\0\x01", 5, priority=9)
     with pytest.raises(exceptions.UnmarshalingException):
         frame.unmarshal(octets)
     drop_in.install(strict=False)
@@ -183,7 +178,7 @@ def test_one_value_does_not_end_the_stream() -> None:
 
 
 def test_a_name_that_is_not_text_does_not_either() -> None:
-    octets = poisoned(b"\x02\xffab\x05\x01nb\x05")
+    octets = w.headers_frame(b"\x02\xffab\x05\x01nb\x05", 5, priority=9)
     drop_in.install(strict=False)
     assert frame.unmarshal(octets)[2].properties.headers == {"\udcffa": 5, "n": 5}
 

@@ -23,6 +23,7 @@ from pika.connection import Connection
 
 from amqpcodec.compat import CompatError, CompatWarning
 from amqpcodec.compat import pika as drop_in
+from tests.support import amqp091_wire as w
 from tests.support.growth import block_growth
 
 SEAMS = [
@@ -55,13 +56,6 @@ def clean() -> Iterator[None]:
     drop_in.uninstall()
     yield
     drop_in.uninstall()
-
-
-def header(table: bytes) -> bytes:
-    """A content header frame with this table as its headers, and a priority behind it."""
-    pairs = len(table).to_bytes(4, "big") + table
-    payload = b"\0\x3c\0\0" + (5).to_bytes(8, "big") + b"\x28\0" + pairs + b"\x09"
-    return b"\x02\0\x01" + len(payload).to_bytes(4, "big") + payload + b"\xce"
 
 
 def test_uninstall_puts_the_very_objects_back() -> None:
@@ -238,16 +232,16 @@ def test_floats_of_1_4_4() -> None:
     drop_in.install()
     with pytest.raises(exceptions.UnsupportedAMQPFieldException):
         frame.Header(1, 0, spec.BasicProperties(headers={"f": 0.1})).marshal()
-    assert frame.decode_frame(header(b"\x01fd\x40\x05\xbf\x0a\x8b\x14\x57\x69"))[
-        1
-    ].properties.headers == {"f": 2}
+    assert frame.decode_frame(
+        w.headers_frame(b"\x01fd\x40\x05\xbf\x0a\x8b\x14\x57\x69", 5, priority=9)
+    )[1].properties.headers == {"f": 2}
 
 
 # ---- strict=False ----
 
 
 def test_one_value_does_not_end_the_stream() -> None:
-    octets = header(b"\x01aI\0\0\0\x05" + POISON + b"abc")
+    octets = w.headers_frame(b"\x01aI\0\0\0\x05" + POISON + b"abc", 5, priority=9)
     drop_in.install()
     with pytest.raises(exceptions.InvalidFieldTypeException):
         frame.decode_frame(octets)
@@ -283,14 +277,14 @@ def test_one_value_does_not_end_the_stream() -> None:
 )
 def test_what_a_raw_value_holds(table: bytes, headers: dict[str, Any]) -> None:
     drop_in.install(strict=False)
-    _, content_header = frame.decode_frame(header(table))
+    _, content_header = frame.decode_frame(w.headers_frame(table, 5, priority=9))
     assert content_header.properties.headers == headers
     assert list(content_header.properties.headers) == list(headers)
 
 
 def test_a_raw_value_is_written_as_it_came() -> None:
     drop_in.install(strict=False)
-    octets = header(b"\x01aI\0\0\0\x05" + POISON + b"abc")
+    octets = w.headers_frame(b"\x01aI\0\0\0\x05" + POISON + b"abc", 5, priority=9)
     assert frame.decode_frame(octets)[1].marshal() == octets
 
 

@@ -16,6 +16,7 @@ pytest.importorskip("amqp")
 from amqp import serialization
 
 from amqpcodec.compat import amqp as drop_in
+from tests.support.amqp091_wire import table
 
 NAMES = ["a", "b", "name", "x-death", "größe", "", "x-retry-count", "\N{SNOWMAN}"]
 VALUES = [
@@ -36,11 +37,6 @@ def clean() -> Iterator[None]:
     drop_in.uninstall()
     yield
     drop_in.uninstall()
-
-
-def table(*pairs: tuple[str, bytes]) -> bytes:
-    octets = b"".join(bytes([len(name.encode())]) + name.encode() + value for name, value in pairs)
-    return struct.pack(">I", len(octets)) + octets
 
 
 def read(octets: bytes) -> Any:

@@ -12,6 +12,7 @@ from amqpcodec import limits, types
 from tests.dropins.canon import canon, name_of
 from tests.dropins.conftest import need
 from tests.dropins.stock import Side, dropin, installed
+from tests.support import amqp091_wire as w
 
 GOOD = b"\x01aI\x00\x00\x00\x05"
 AFTER = b"\x01zt\x01"
@@ -24,11 +25,9 @@ BROKEN = {
 BEHIND = struct.pack(">BHIB", 8, 0, 0, 0xCE)
 
 
-def frame(entries: bytes) -> bytes:
+def frame(entries: bytes) -> Any:
     """A content header with a content type, such headers, and an application id."""
-    table = struct.pack(">I", len(entries)) + entries
-    payload = struct.pack(">HHQH", 60, 0, 5, 0xA008) + b"\x01x" + table + b"\x03app"
-    return struct.pack(">BHI", 2, 1, len(payload)) + payload + b"\xce"
+    return w.headers_frame(entries, 5, content_type="x", app_id="app")
 
 
 def read(side: Side, data: bytes) -> tuple[Any, Any, Any]:

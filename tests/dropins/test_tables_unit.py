@@ -16,6 +16,7 @@ from amqpcodec.compat import CompatWarning
 from tests.dropins.canon import outcome
 from tests.dropins.conftest import need
 from tests.dropins.stock import dropin, live
+from tests.support.amqp091_wire import table
 
 
 @contextmanager
@@ -29,11 +30,6 @@ def exchanged(package: str, table: Any, key: Any, value: Any) -> Iterator[tuple[
             yield module, [str(one.message) for one in warned]
         finally:
             module.uninstall()
-
-
-def table_of(tag: bytes, payload: bytes) -> bytes:
-    pair = b"\1k" + tag + payload
-    return struct.pack(">I", len(pair)) + pair
 
 
 #: Tag, whose function stands there instead, and bytes of which both make different values. Where
@@ -63,11 +59,11 @@ def test_a_tag_with_another_function_of_the_client(
     with exchanged("pamqp", mapping, tag, mapping[other]) as (module, texts):
         is_left = any(f"reading tag {tag.decode()} is left to pamqp: " in text for text in texts)
         assert is_left == (tag in b"tLSV")
-        raw = table_of(tag, payload)
+        raw = table(("k", tag + payload))
         assert side.decode.field_table(raw) == (len(raw), {"k": value})
         assert type(side.decode.field_table(raw)[1]["k"]) is type(value)
         before = module.fallbacks()
-        raw = table_of(b"D", b"\2\0\0\0\x64")  # which is read as before
+        raw = table(("k", b"D" + b"\2\0\0\0\x64"))  # which is read as before
         assert side.decode.field_table(raw)[0] == len(raw)
         assert module.fallbacks() == before
         report = module._DROP_IN.report()
@@ -83,7 +79,7 @@ def test_arrays_or_tables_by_another_function(tag: bytes) -> None:
     mapping = side.decode.TABLE_MAPPING
     with exchanged("pamqp", mapping, tag, mapping[b"x"]) as (_, texts):
         assert any("reading and writing values is left to pamqp: read tag" in one for one in texts)
-        raw = table_of(tag, b"\0\0\0\1V")
+        raw = table(("k", tag + b"\0\0\0\1V"))
         assert side.decode.field_table(raw) == (len(raw), {"k": bytearray(b"V")})
 
 
@@ -157,7 +153,7 @@ def test_times_of_a_faked_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         module.install()
     assert any("reading tag T is left to pika" in str(one.message) for one in warned)
     try:
-        raw = table_of(b"T", struct.pack(">Q", 1_700_000_000))
+        raw = table(("k", b"T" + struct.pack(">Q", 1_700_000_000)))
         assert type(side.data.decode_table(raw, 0)[0]["k"]) is FakeDatetime
     finally:
         module.uninstall()

@@ -16,11 +16,11 @@ from unittest import mock
 
 import pytest
 
-from tests.dropins import octets
 from tests.dropins.canon import outcome, shown
 from tests.dropins.conftest import need
 from tests.dropins.stock import Side, dropin, live, stock
 from tests.reference import Header, Method, encode_frame
+from tests.support import client_bytes as octets
 
 Change = Callable[[Side], AbstractContextManager[Any]]
 Ask = Callable[[Side, Any], Any]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from tests.dropins import octets, wild
+from tests.dropins import wild
 from tests.dropins.case import Case
 from tests.dropins.stock import Side
 from tests.reference import FACTS
+from tests.support import client_bytes as octets
 
 PACKAGE = "pika"
 

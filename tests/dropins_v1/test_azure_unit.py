@@ -20,7 +20,8 @@ from tests.dropins.case import V1_USES, run
 from tests.dropins.conftest import need
 from tests.dropins.stock import Side, dropin, installed, live, stock
 from tests.dropins.test_install_unit import differing, everything, hold_while_switched, python
-from tests.dropins_v1 import octets_v1, use_azure
+from tests.dropins_v1 import use_azure
+from tests.support import client_bytes_v1 as octets_v1
 from tests.support.process_limit import limited
 
 CASES = 4000

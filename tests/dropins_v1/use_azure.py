@@ -11,7 +11,7 @@ from uuid import UUID
 from tests.dropins import wild
 from tests.dropins.case import Case, UnboundedError
 from tests.dropins.stock import Side
-from tests.dropins_v1 import octets_v1
+from tests.support import client_bytes_v1 as octets_v1
 
 TYPE_NAMES = (
     "NULL", "BOOL", "UBYTE", "BYTE", "USHORT", "SHORT", "UINT", "INT", "ULONG", "LONG", "FLOAT",

@@ -11,9 +11,10 @@ import pytest
 
 from amqpcodec import batch
 from tests.columns.batch_rows import pa
-from tests.columns.test_allocations_memory import legacy, new
 from tests.columns.v1_rows import ASKED
 from tests.support import no_memory
+from tests.support.samples_amqp0 import faulty_stream
+from tests.support.samples_v1 import message_stream
 
 
 def encode(make: Callable[[], bytes], protocol: str, to: str, **options: Any) -> Callable[[], Any]:
@@ -45,13 +46,15 @@ CHOICES: dict[str, list[str] | None] = {
 }
 CASES: dict[str, Callable[[], Callable[[], Any]]] = {
     f"0-9-1 {to} {tables}{name}": partial(
-        encode, legacy, "0-9-1", to, field_tables=tables, fields=fields
+        encode, faulty_stream, "0-9-1", to, field_tables=tables, fields=fields
     )
     for to in ("columns", "stream", "dictionaries")
     for tables in ("json", "map")
     for name, fields in CHOICES.items()
 } | {
-    f"1.0 {to} {tables}{name}": partial(encode, new, "1.0", to, field_tables=tables, fields=fields)
+    f"1.0 {to} {tables}{name}": partial(
+        encode, message_stream, "1.0", to, field_tables=tables, fields=fields
+    )
     for to in ("columns", "stream")
     for tables in ("json", "map")
     for name, fields in {"": None, " asked for": ASKED}.items()

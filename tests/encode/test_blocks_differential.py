@@ -12,18 +12,11 @@ from amqpcodec import batch
 from tests.columns.batch_rows import pa
 from tests.encode.encode_values import Sent
 from tests.encode.test_fast_path_differential import same
+from tests.support.uneven_columns import SAME_SIZE, batch_of, letters, one, one_size, other, plain
 
 ROWS = 130  # two blocks and two rows
 FAST = 128
 SIZES = [*range(36), 47, 48, 49, 63, 64, 65, 79, 80, 81, 96, 97, 100, 112, 113, 127, 128, 200, 255]
-
-
-def letters(rng: Random, size: int) -> str:
-    return "".join(rng.choices("abcdefghij", k=size))
-
-
-def batch_of(**columns: Any) -> Any:
-    return pa.RecordBatch.from_pydict(columns)
 
 
 def batches(rows: Any) -> list[Any]:
@@ -220,10 +213,6 @@ def test_frame_max_of_blocks() -> None:
 # ---- plans, which are kept by schema ----
 
 
-def one(value: Any, type_: Any, rows: int = 5) -> Any:
-    return batch_of(**{"headers.h": pa.array([value] * rows, type_)})
-
-
 def test_a_schema_again_with_other_arrays_and_dialects() -> None:
     for _ in range(3):
         for rows in (one("x", pa.string()), one(b"x", pa.binary()), one(1, pa.int64())):
@@ -267,71 +256,6 @@ def test_one_schema_in_many_threads() -> None:
             assert results == [expected[i]] * 20
 
 
-SAME_SIZE = 64 * 7
-
-
-def one_size(rng: Random) -> dict[str, tuple[Any, list[Any]]]:
-    """Columns with values of one size, of which some are the same in all rows: type and values."""
-
-    def some_of(make: Any) -> list[Any]:
-        one, share = make(), rng.choice((0, 0.3, 1))
-        return [one if rng.random() < share else make() for _ in range(SAME_SIZE)]
-
-    out: dict[str, tuple[Any, list[Any]]] = {}
-    wide = rng.choice((16, 17, 48, 100))
-    out["body"] = (pa.binary(), [rng.randbytes(wide) for _ in range(SAME_SIZE)])
-    for name in ("exchange", "routing_key", "properties.app_id", "properties.type", "headers.s"):
-        size = rng.choice((1, 6, 15, 16, 40, 255))
-        type_ = rng.choice((pa.string(), pa.binary()))
-        out[name] = (type_, some_of(lambda size=size: letters(rng, size)))
-    for name, top in (
-        *(("properties.priority", 255), ("properties.delivery_mode", 2), ("headers.n", 2**31 - 1)),
-        *(("properties.timestamp", 2**40), ("headers.w", 2**33)),
-    ):
-        type_ = rng.choice((pa.int32(), pa.int64(), pa.uint64()))
-        if top > 2**31:
-            type_ = pa.timestamp(rng.choice(("s", "us")), "UTC")
-        out[name] = (type_, some_of(lambda top=top: rng.randrange(top + 1)))
-    out["mandatory"] = (pa.bool_(), [rng.random() < 0.5 for _ in range(SAME_SIZE)])
-    out["immediate"] = (pa.bool_(), [rng.random() < 0.5] * SAME_SIZE)
-    out["headers.d"] = (pa.float64(), some_of(rng.random))
-    if rng.random() < 0.5:
-        out["channel"] = (pa.int32(), [7] * SAME_SIZE)
-    if rng.random() < 0.5:
-        out["method"] = (pa.string(), ["basic.publish"] * SAME_SIZE)
-    for name in list(out):
-        if name != "body" and rng.random() < 0.3:
-            del out[name]
-    return out
-
-
-def other(rng: Random, type_: Any, value: Any) -> Any:
-    """A value that is not as the others are, if only a little."""
-    if rng.random() < 0.3:
-        return None
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int):
-        choices = [value ^ 1, 0, 255, 256, 2**31 - 1]
-        if type_ != pa.int32():
-            choices += [2**31, 2**40]
-        if type_ == pa.uint64():
-            choices += [2**63, 2**64 - 1, 2**64 - 2**31]
-        elif type_ == pa.int64():
-            choices += [-1, -(2**31), -(2**31) - 1, -(2**63)]
-        elif pa.types.is_timestamp(type_):
-            choices += [-1]
-        return rng.choice(choices)
-    if isinstance(value, float):
-        return -value
-    if isinstance(value, str):
-        value = value.encode()
-    choices = [value[:-1], value + b"x", value[:-1] + b"y", b"", value[:-1] + b"z" * 256]
-    if type_ == pa.string():
-        return rng.choice(choices).decode()
-    return rng.choice([*choices, value[:-1] + b"\xff", value[:-2] + b"\xc3\xa9"])
-
-
 @pytest.mark.parametrize("seed", range(120))
 def test_blocks_of_one_size_and_a_row_that_is_not(seed: int) -> None:
     """What all rows of a block have in common, the next one may not."""
@@ -367,19 +291,6 @@ def test_what_blocks_share_ends_with_an_array() -> None:
     assert messages == [row for piece in pieces for row in pa.array(same(piece)).to_pylist()]
     for frame_max in (131072, 40, 20, 131072):
         same(pieces[0], frame_max=frame_max)
-
-
-def plain(**columns: Any) -> Any:
-    """Rows of one size, but for what is given."""
-    rng = Random(1)
-    return batch_of(
-        **{
-            "method": ["basic.deliver"] * SAME_SIZE,
-            "routing_key": [letters(rng, 12) for _ in range(SAME_SIZE)],
-            "body": [rng.randbytes(32) for _ in range(SAME_SIZE)],
-            **columns,
-        }
-    )
 
 
 def test_values_shared_within_each_block_only() -> None:

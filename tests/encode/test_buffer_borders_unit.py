@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.encode.borders import BATCHES, ROWS, batches
 from tests.support.borders import check
+from tests.support.borders_encode import BATCHES, ROWS, batches
 
 #: Capacities of the scratch block, and bytes of all messages of a batch beside the filler.
 SCRATCH = (1024, 2048, 4096)

@@ -14,30 +14,9 @@ from amqpcodec import batch
 from tests.columns.batch_rows import pa
 from tests.columns.test_pool_memory import linux, run
 from tests.encode.encode_values import Sent, encode
+from tests.support.invalid_arrow import Lie, a_list, numbers, offsets_array, view
 
 GOOD = Sent("basic.publish").octets()
-
-
-def numbers(*values: int, width: int = 4) -> bytes:
-    return b"".join(n.to_bytes(width, "little", signed=True) for n in values)
-
-
-class Lie:
-    """An array whose buffers say this; pyarrow, which looks at them, is shown zeros before."""
-
-    def __init__(self, type_: Any, count: int, *buffers: bytes, children: Any = ()) -> None:
-        self.buffers = buffers
-        self.memory = [bytearray(len(buffer)) for buffer in buffers]
-        parts = [None, *map(pa.py_buffer, self.memory)]
-        self.array = pa.Array.from_buffers(type_, count, parts, children=list(children))
-
-    def record_batch(self, column: str) -> Any:
-        for block in self.memory:
-            block[:] = bytes(len(block))
-        rows = pa.RecordBatch.from_pydict({column: self.array})
-        for block, octets in zip(self.memory, self.buffers, strict=True):
-            block[:] = octets
-        return rows
 
 
 class Index(Lie):
@@ -50,24 +29,12 @@ class Index(Lie):
         )
 
 
-def octets(type_: Any, offsets: bytes) -> Any:
-    return Lie(type_, 2, offsets, b"abcdef")
-
-
-def view(size: int, piece: int, offset: int) -> Any:
-    return Lie(pa.string_view(), 1, numbers(size) + b"abcd" + numbers(piece, offset), b"x" * 20)
-
-
-def a_list(type_: Any, *buffers: bytes) -> Any:
-    return Lie(type_, 1, *buffers, children=[pa.array([1, 2], pa.int8())])
-
-
 LIES = {
-    "offsets go back": octets(pa.string(), numbers(0, 5, 3)),
-    "offsets go back behind the end": octets(pa.string(), numbers(0, 60, 6)),
-    "negative": octets(pa.string(), numbers(-4, 2, 3)),
-    "large, back": octets(pa.large_string(), numbers(0, 5, 3, width=8)),
-    "large, negative": octets(pa.large_string(), numbers(-(1 << 62), 2, 3, width=8)),
+    "offsets go back": offsets_array(pa.string(), numbers(0, 5, 3)),
+    "offsets go back behind the end": offsets_array(pa.string(), numbers(0, 60, 6)),
+    "negative": offsets_array(pa.string(), numbers(-4, 2, 3)),
+    "large, back": offsets_array(pa.large_string(), numbers(0, 5, 3, width=8)),
+    "large, negative": offsets_array(pa.large_string(), numbers(-(1 << 62), 2, 3, width=8)),
     "view of another piece": view(15, 1, 0),
     "view of piece below 0": view(15, -1, 0),
     "view behind its piece": view(15, 0, 6),

@@ -15,6 +15,7 @@ from amqpcodec import v0_9_1 as amqp
 from amqpcodec import v1_0 as new
 from tests.columns.arrow_structs import raw_schema
 from tests.columns.batch_rows import pa
+from tests.support.invalid_arrow import text_of
 
 #: More than one block of rows.
 ROWS = 600
@@ -234,14 +235,6 @@ def test_lists_deeper_than_tables_may_be() -> None:
         value, kind = [value], pa.list_(kind)
     columns = {"routing_key": ["k"], "body": [b"b"], "headers.h": pa.array([value], kind)}
     assert "deeper than 128 levels" in error(columns)
-
-
-def text_of(*offsets: int) -> Any:
-    return pa.Array.from_buffers(
-        pa.string(),
-        len(offsets) - 1,
-        [None, pa.py_buffer(struct.pack(f"<{len(offsets)}i", *offsets)), pa.py_buffer(b"{}{}")],
-    )
 
 
 @pytest.mark.parametrize("name", ["properties.headers", "arguments", "properties_json"])

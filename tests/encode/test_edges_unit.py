@@ -10,7 +10,7 @@ import pytest
 from amqpcodec import batch
 from tests.columns.batch_rows import pa
 from tests.encode.encode_values import Sent, encode
-from tests.encode.test_errors_unit import not_text
+from tests.support.invalid_arrow import not_text
 
 ROWS = 600
 

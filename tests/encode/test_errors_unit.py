@@ -13,18 +13,10 @@ from amqpcodec import EncodeError, _encode, batch
 from amqpcodec import v0_9_1 as amqp
 from tests.columns.batch_rows import pa
 from tests.encode.encode_values import Sent, encode, only
+from tests.support.invalid_arrow import not_text
 
 GOOD = Sent("basic.publish").octets()
 BEFORE = datetime(1969, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
-
-
-def not_text(octets: bytes, type_: Any = None) -> Any:
-    """An array that says it is UTF-8."""
-    return pa.Array.from_buffers(
-        type_ or pa.string(),
-        1,
-        [None, pa.py_buffer(bytes(4) + len(octets).to_bytes(4, "little")), pa.py_buffer(octets)],
-    )
 
 
 def headers(value: Any, type_: Any = None) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import pytest
@@ -20,15 +19,10 @@ from tests.encode.test_corners_unit import (
     many,
     one_by_one,
 )
+from tests.support.invalid_arrow import text_beyond
 
 ONE = {"routing_key": ["k"], "body": [b"b"]}
 TWO = {"routing_key": ["k"] * 2, "body": [b"b"] * 2}
-
-
-def text_beyond(kind: Any = None) -> Any:
-    """Two texts; the offsets of the first one end after the data."""
-    offsets = pa.py_buffer(struct.pack("<3i", 0, 9, 4))
-    return pa.Array.from_buffers(kind or pa.string(), 2, [None, offsets, pa.py_buffer(b"text")])
 
 
 @pytest.mark.parametrize("count", range(74, 82))

@@ -28,57 +28,11 @@ from tests.encode.encode_values import (
     sent,
 )
 from tests.support import amqp091_wire as w
+from tests.support.message_columns import as_type, columns_of, seconds
 
 pc = pytest.importorskip("pyarrow.compute")
 
-PROPERTY_TYPES = {
-    "s": pa.string(),
-    "o": pa.int32(),
-    "T": pa.timestamp("us", "UTC"),
-    "F": pa.string(),
-}
-ARGUMENT_TYPES = {
-    "o": pa.uint8(), "h": pa.int32(), "l": pa.int64(), "q": pa.uint64(), "b": pa.bool_(),
-    "s": pa.string(), "S": pa.binary(), "F": pa.string(), "T": pa.timestamp("s", "UTC"),
-}  # fmt: skip
 frame_maxes = st.sampled_from([0, 4096, 131072])
-
-
-def properties_column(messages: list[Sent]) -> Any:
-    """The struct that decode gives, headers as JSON text."""
-    rows = [
-        None if message.properties is None else {
-            name: json_text(value) if wire == "F" else value
-            for name, wire in w.PROPERTIES
-            if (value := message.properties.get(name)) is not None
-        }
-        for message in messages
-    ]  # fmt: skip
-    return pa.array(rows, pa.struct([(name, PROPERTY_TYPES[wire]) for name, wire in w.PROPERTIES]))
-
-
-def columns_of(messages: list[Sent], long_names: bool) -> dict[str, Any]:
-    """Columns of all arguments that any of them has, by long or short names."""
-    columns = {
-        "method": pa.array([message.method for message in messages]),
-        "channel": pa.array([message.channel for message in messages], pa.int32()),
-        "properties": properties_column(messages),
-        "body": pa.array([message.body for message in messages], pa.binary()),
-    }
-    for name in {message.method for message in messages}:
-        for argument, wire in w.SPECS[name].fields:
-            argument = field_name(argument)
-            # reserved ones are of many types, and the text `arguments` is another column
-            full = long_names or wire == "F" or argument.startswith("reserved")
-            values = [
-                message.arguments.get(argument) if message.method == name or not full else None
-                for message in messages
-            ]
-            column = f"{name}.{argument}" if full else argument
-            if wire == "F":
-                values = [None if value is None else json_text(value) for value in values]
-            columns[column] = pa.array(values, ARGUMENT_TYPES[wire])
-    return columns
 
 
 @given(st.lists(sent(CONTENT), max_size=4), frame_maxes, st.booleans())
@@ -173,26 +127,6 @@ TIMES = (
 )
 
 
-def typed(values: list[Any], type_: Any) -> Any:
-    if pa.types.is_dictionary(type_):
-        return pa.array(values, type_.value_type).dictionary_encode().cast(type_)
-    if pa.types.is_binary(type_) or pa.types.is_large_binary(type_) or type_ == pa.binary_view():
-        values = [value.encode() if isinstance(value, str) else value for value in values]
-    return pa.array(values, type_)
-
-
-def seconds(values: list[Any], type_: Any) -> Any:
-    """Timestamps half a second late where that can be said."""
-    if pa.types.is_integer(type_):
-        return pa.array(values, type_)
-    moments = [None if value is None else EPOCH + timedelta(seconds=value) for value in values]
-    if type_.unit != "s":
-        moments = [moment and moment + timedelta(milliseconds=999) for moment in moments]
-    if type_.tz is None:
-        moments = [moment and moment.replace(tzinfo=None) for moment in moments]
-    return pa.array(moments, type_)
-
-
 texts_of_any_length = st.none() | st.sampled_from(
     ["", "a", "orders", "exactly12oct", "thirteen octs", "é" * 30, "k" * 255, "日本"]
 )
@@ -219,8 +153,8 @@ def test_types_of_columns(data: Any) -> None:
     properties = pa.StructArray.from_arrays(
         [
             seconds(times, data.draw(st.sampled_from(TIMES))),
-            typed(ids, data.draw(st.sampled_from(TEXTS))),
-            typed(modes, data.draw(st.sampled_from(INTEGERS))),
+            as_type(ids, data.draw(st.sampled_from(TEXTS))),
+            as_type(modes, data.draw(st.sampled_from(INTEGERS))),
             pa.nulls(count),
         ],
         names=["timestamp", "message_id", "delivery_mode", "app_id"],
@@ -228,13 +162,13 @@ def test_types_of_columns(data: Any) -> None:
     )
     struct = pa.StructArray.from_arrays(
         [
-            typed(keys, data.draw(st.sampled_from(TEXTS))),
-            typed(exchanges, data.draw(st.sampled_from(TEXTS))),
+            as_type(keys, data.draw(st.sampled_from(TEXTS))),
+            as_type(exchanges, data.draw(st.sampled_from(TEXTS))),
             pa.array([None if m is None else int(m) for m in mandatory], pa.int8()).cast(
                 mandatory_type
             ),
-            typed(bodies, data.draw(st.sampled_from(BODIES))),
-            typed(channels, data.draw(st.sampled_from(INTEGERS))),
+            as_type(bodies, data.draw(st.sampled_from(BODIES))),
+            as_type(channels, data.draw(st.sampled_from(INTEGERS))),
             properties,
         ],
         names=["routing_key", "exchange", "mandatory", "body", "channel", "properties"],

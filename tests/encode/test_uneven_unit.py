@@ -10,41 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.columns.batch_rows import pa
-from tests.columns.guarded import POSIX_ONLY, guard
 from tests.encode.test_fast_path_differential import same
+from tests.support.guarded import POSIX_ONLY, guard
+from tests.support.uneven_columns import BODIES, ROWS, SIZES, letters, uneven
 
-ROWS = 130  # two blocks and two rows
-SIZES = [0, 1, 2, 15, 16, 17, 31, 32, 33, 47, 48, 63, 64, 65, 95, 96, 97, 254, 255]
 LONG = [*SIZES, 256, 257, 300, 511, 512, 513, 70_000]
-BODIES = [0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65, 239, 511, 512, 513, 544, 1025]
-TEXTS = ("consumer_tag", "exchange", "routing_key", "properties.content_type", "properties.app_id")
-
-
-def octets(rng: Random, size: int) -> str:
-    return "".join(rng.choices("abcdefghij", k=size))
-
-
-def uneven(rng: Random, count: int = ROWS, sizes: list[int] = SIZES) -> dict[str, Any]:
-    """Columns of a basic.deliver, texts between numbers and what all rows share."""
-
-    def texts(of: list[int]) -> list[str]:
-        return [octets(rng, rng.choice(of)) for _ in range(count)]
-
-    columns: dict[str, Any] = {"method": ["basic.deliver"] * count}
-    columns |= {name: texts(sizes) for name in TEXTS}
-    columns["delivery_tag"] = pa.array([rng.getrandbits(60) for _ in range(count)], pa.int64())
-    columns["redelivered"] = [rng.random() < 0.5 for _ in range(count)]
-    columns["properties.priority"] = [rng.randrange(256) for _ in range(count)]
-    columns["properties.type"] = ["a type that all rows have"] * count
-    columns["headers.a"] = texts(sizes)
-    columns["headers.n"] = pa.array([rng.getrandbits(31) for _ in range(count)], pa.int64())
-    columns["headers.b"] = [text.encode() for text in texts(sizes)]
-    columns["body"] = [rng.randbytes(rng.choice(BODIES)) for _ in range(count)]
-    return columns
-
-
-def record_batch(columns: dict[str, Any]) -> Any:
-    return pa.RecordBatch.from_pydict(columns)
 
 
 def guarded(rows: Any) -> Any:
@@ -56,7 +26,7 @@ def guarded(rows: Any) -> Any:
 def test_every_size_where_memory_ends(seed: int) -> None:
     """Behind each column there is nothing to read, and behind the rows only what they need."""
     rng = Random(seed)
-    rows = record_batch(uneven(rng, sizes=rng.choice((SIZES, SIZES[:8], [0, 1, 2]))))
+    rows = pa.RecordBatch.from_pydict(uneven(rng, sizes=rng.choice((SIZES, SIZES[:8], [0, 1, 2]))))
     for part in (rows, rows.slice(0, 64), rows.slice(3, 65), rows.slice(0, 5)):
         assert same(guarded(part))._fast_rows >= part.num_rows - 3
 
@@ -65,7 +35,7 @@ def test_every_size_where_memory_ends(seed: int) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_one_size_in_all_columns_where_memory_ends(size: int) -> None:
     rng = Random(size)
-    rows = record_batch(
+    rows = pa.RecordBatch.from_pydict(
         uneven(rng, 70, [size]) | {"body": [rng.randbytes(size) for _ in range(70)]}
     )
     assert same(guarded(rows))._fast_rows == 70
@@ -77,10 +47,10 @@ def test_longstr_of_any_size() -> None:
     for count in (8, 64, ROWS):
         for where in range(3):
             columns = uneven(rng, count)
-            values = [octets(rng, rng.choice(LONG)) for _ in range(count)]
-            values[where * (count - 1) // 2] = octets(rng, 256)
+            values = [letters(rng, rng.choice(LONG)) for _ in range(count)]
+            values[where * (count - 1) // 2] = letters(rng, 256)
             columns["headers.a"] = values
-            assert same(record_batch(columns))._fast_rows >= count - 3
+            assert same(pa.RecordBatch.from_pydict(columns))._fast_rows >= count - 3
 
 
 def test_more_columns_than_are_foretold() -> None:
@@ -91,14 +61,14 @@ def test_more_columns_than_are_foretold() -> None:
         for k in range(many):
             name = f"headers.{k}" + "n" * rng.choice((0, 9, 12, 25, 26, 27, 28, 40, 100))
             kind = rng.randrange(4)
-            texts = [octets(rng, rng.choice(SIZES)) for _ in range(ROWS)]
+            texts = [letters(rng, rng.choice(SIZES)) for _ in range(ROWS)]
             columns[name] = [
                 texts,
                 [None if rng.random() < 0.3 else text for text in texts],
                 pa.array([rng.randrange(2**31) for _ in range(ROWS)], pa.int64()),
-                [octets(rng, 30)] * ROWS,
+                [letters(rng, 30)] * ROWS,
             ][kind]
-        rows = record_batch(columns)
+        rows = pa.RecordBatch.from_pydict(columns)
         assert same(rows)._fast_rows == 128
         same(rows.slice(1))
 
@@ -106,7 +76,7 @@ def test_more_columns_than_are_foretold() -> None:
 def test_bodies_in_any_form() -> None:
     rng = Random(3)
     bodies = [rng.randbytes(rng.choice(BODIES)) for _ in range(ROWS)]
-    texts = [octets(rng, rng.choice(BODIES)) + "é" * (i % 3) for i in range(ROWS)]
+    texts = [letters(rng, rng.choice(BODIES)) + "é" * (i % 3) for i in range(ROWS)]
     for body in (
         pa.array(bodies, pa.binary()),
         pa.array(bodies, pa.large_binary()),
@@ -117,10 +87,12 @@ def test_bodies_in_any_form() -> None:
         pa.array(texts, pa.string()).dictionary_encode(),
     ):
         for columns in (uneven(rng), {"exchange": ["orders"] * ROWS}):
-            rows = record_batch(columns | {"body": body})
+            rows = pa.RecordBatch.from_pydict(columns | {"body": body})
             assert same(rows)._fast_rows == 128
     for channel in (pa.array([7] * ROWS), pa.array([1 + i % 3 for i in range(ROWS)])):
-        assert same(record_batch(uneven(rng) | {"channel": channel}))._fast_rows == 128
+        assert (
+            same(pa.RecordBatch.from_pydict(uneven(rng) | {"channel": channel}))._fast_rows == 128
+        )
 
 
 def test_text_bodies_of_one_size_that_are_not_utf8() -> None:
@@ -133,11 +105,11 @@ def test_text_bodies_of_one_size_that_are_not_utf8() -> None:
         if wrong == 1:
             spoilt[at + 1] = 0x20
         body = pa.Array.from_buffers(pa.string(), 256, [None, ends, pa.py_buffer(bytes(spoilt))])
-        assert same(record_batch({"body": body})).error_count == wrong
+        assert same(pa.RecordBatch.from_pydict({"body": body})).error_count == wrong
 
 
 def test_frame_max_of_uneven_rows() -> None:
-    rows = record_batch(uneven(Random(4), 70, [0, 1, 40]))
+    rows = pa.RecordBatch.from_pydict(uneven(Random(4), 70, [0, 1, 40]))
     for frame_max in (*range(60, 300, 7), 1033, 4096):
         same(rows, frame_max)
 
@@ -145,9 +117,9 @@ def test_frame_max_of_uneven_rows() -> None:
 def test_tables_of_headers_that_no_row_has() -> None:
     """Then there is none, where headers are columns of one header each."""
     columns = {"exchange": ["a", "bcd"] * 35, "headers.a": pa.array([None, "x" * 20] * 35)}
-    assert same(record_batch(columns)).error_count == 0
+    assert same(pa.RecordBatch.from_pydict(columns)).error_count == 0
     columns["headers.b"] = pa.array(["y", None] * 35)
-    assert same(record_batch(columns))._fast_rows == 70
+    assert same(pa.RecordBatch.from_pydict(columns))._fast_rows == 70
 
 
 # ---- UTF-8 ----
@@ -162,16 +134,16 @@ WRONG = [
 
 
 def as_binary(values: list[bytes]) -> Any:
-    return record_batch({"exchange": pa.array(values, pa.binary())})
+    return pa.RecordBatch.from_pydict({"exchange": pa.array(values, pa.binary())})
 
 
 @pytest.mark.parametrize("letter", LETTERS)
 def test_letters_anywhere(letter: str) -> None:
     """Wherever they stand in pieces of sixteen bytes, and at both ends of a value."""
     values = ["a" * k + letter * (1 + k % 3) + "b" * (k % 5) for k in range(64)]
-    rows = record_batch({"exchange": values, "body": values})
+    rows = pa.RecordBatch.from_pydict({"exchange": values, "body": values})
     assert same(rows)._fast_rows == 64
-    assert same(record_batch({"exchange": [letter] * 64 + values})).error_count == 0
+    assert same(pa.RecordBatch.from_pydict({"exchange": [letter] * 64 + values})).error_count == 0
 
 
 @pytest.mark.parametrize("wrong", WRONG)
@@ -179,7 +151,7 @@ def test_what_is_not_utf8_anywhere(wrong: bytes) -> None:
     """One row of a block, from every byte of a piece on, and where the block ends."""
     rng = Random(wrong[0])
     for lead in range(18):
-        values = [octets(rng, rng.randrange(30)).encode() for _ in range(20)]
+        values = [letters(rng, rng.randrange(30)).encode() for _ in range(20)]
         spoilt = rng.choice((0, 19, rng.randrange(20)))
         values[spoilt] = b"x" * lead + wrong + b"y" * rng.choice((0, 0, 20))
         assert same(as_binary(values)).error_count == 1
@@ -223,7 +195,7 @@ def test_any_octets(values: list[bytes], texts: list[str], nulls: int) -> None:
         "headers.v": pa.array(values[::-1], pa.binary()),
         "body": pa.array(values, pa.binary()),
     }
-    messages = same(record_batch(rows))
+    messages = same(pa.RecordBatch.from_pydict(rows))
     if not nulls:
         wrong = [not is_utf8(values[i]) or len(some[i].encode()) > 255 for i in range(count)]
         assert messages.error_count == sum(wrong)

@@ -15,7 +15,7 @@ from amqpcodec import EncodeError, _encode, batch
 from amqpcodec import v1_0 as amqp
 from tests.columns.batch_rows import pa
 from tests.encode.encode_v1_values import encode, octets, only
-from tests.encode.test_errors_unit import not_text
+from tests.support.invalid_arrow import not_text
 
 GOOD = octets(amqp.Message(b"x"))
 BEYOND = datetime(2400, 1, 1, tzinfo=UTC)

@@ -30,10 +30,10 @@ from tests.encode.encode_v1_values import (
     json_text,
     octets,
     only,
-    typed,
     v1_messages,
     values,
 )
+from tests.support.message_columns import as_type
 
 S = amqp.Symbol
 
@@ -442,12 +442,6 @@ INTEGERS = (
 )
 
 
-def as_type(values: list[Any], type_: Any) -> Any:
-    if pa.types.is_dictionary(type_):
-        return pa.array(values, type_.value_type).dictionary_encode().cast(type_)
-    return pa.array(values, type_)
-
-
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_types_of_columns(data: Any) -> None:
@@ -526,4 +520,3 @@ def test_frames_of_typed_fields() -> None:
         for type_ in INTEGERS:
             result = only(f"header.{entry[0]}", as_type([value], type_))
             assert result == (octets(amqp.Message(**{entry[0]: value})), None)
-    assert typed

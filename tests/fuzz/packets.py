@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from tests.capture import mangle, wrap
-from tests.capture import recording as make
-from tests.capture.mangle import Part
 from tests.fuzz import mutators, talks, v1_model, v1_mutators
 from tests.fuzz.mutators import below, edit, lead
 from tests.fuzz.target import Mutator
 from tests.support import amqp091_gen as gen
+from tests.support import mangle, wrap
+from tests.support import recording as make
+from tests.support.mangle import Part
 from tests.support.tls_talk import Payloads, split_segments
 
 #: Of all calls: a capture of its own, and changes of bytes without regard to what they are.

@@ -8,14 +8,14 @@ from importlib.util import find_spec
 from random import Random
 
 from amqpcodec import v1_0 as v1
-from tests.capture import v1_talk
-from tests.capture.test_websocket_unit import EXTENSIONS, over_web
 from tests.fuzz import v1_model as model
 from tests.fuzz.mutators import below, fresh
 from tests.support import amqp091_gen as gen
 from tests.support import amqp091_wire as w
+from tests.support import v1_talk
 from tests.support.bridge import V0_8, V0_9
 from tests.support.tls_talk import CLIENT, SERVER, Payloads, Talker
+from tests.support.web_socket import EXTENSIONS, over_web
 
 #: Of 0-9-1 first, then of the others, and of one that nobody speaks.
 HEADERS = (

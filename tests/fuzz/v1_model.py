@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, TypeVar
 
-from tests.dropins_v1 import octets_v1 as octets
 from tests.fuzz.mutators import below
+from tests.support import client_bytes_v1 as octets
 from tests.support.v1_gen import (
     ANY,
     BINARY,

@@ -6,10 +6,10 @@ import struct
 from collections.abc import Callable
 from random import Random
 
-from tests.dropins_v1 import octets_v1 as octets
 from tests.fuzz import v1_model as model
 from tests.fuzz.mutators import below, edit, lead
 from tests.fuzz.target import Mutator
+from tests.support import client_bytes_v1 as octets
 
 #: Bytes behind a constructor by its first four bits; -1 and -4: a size of so many comes first.
 WIDTHS = {4: 0, 5: 1, 6: 2, 7: 4, 8: 8, 9: 16} | {

@@ -20,7 +20,7 @@ import pytest
 
 import amqpcodec
 from amqpcodec import batch, capture, limits, traces, v0_9_1, v1_0
-from tests.capture import recording
+from tests.support import recording
 
 np = pytest.importorskip("numpy")
 pa = pytest.importorskip("pyarrow")

@@ -28,9 +28,10 @@ from amqpcodec import v0_9_1 as a
 from amqpcodec import v1_0 as v
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from tests.capture import recording
 from tests.session import amqp0_linear, v1_linear
-from tests.traces import logs
+from tests.support import recording
+from tests.support import trace_logs as logs
+from tests.support.amqp10_wire import compound
 
 #: Seconds of a construct, under a counter that slows it down fifty times.
 TIMEOUT = 600
@@ -53,10 +54,6 @@ def headers(table: bytes) -> Any:
 
 def entries(n: int) -> bytes:
     return b"".join([b"\x05%05dI\0\0\0\x01" % i for i in range(n)])
-
-
-def compound(code: int, body: bytes, count: int) -> bytes:
-    return bytes([code]) + struct.pack(">II", len(body) + 4, count) + body
 
 
 def value(data: bytes) -> Any:

@@ -4,39 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
-from tests.reference import FACTS, encode_frame
-from tests.support import amqp091_gen as gen
 from tests.support import no_memory
-from tests.support.generate import Generate
-
-
-def frames() -> bytes:
-    """Every method, headers with all properties, and what else a stream may have."""
-    some = Generate(Random(1), faithful=True)
-    methods = [encode_frame(1, some.method(name)) for name in sorted(FACTS.methods)]
-    deliver = amqp.Basic.Deliver("tag", 2**63, True, "exchange", "key" * 50)
-    headers = {"text": "t" * 300, "n": 2**40, "list": [1, {"k": b"\xff"}], "none": None}
-    properties = amqp.Basic.Properties("text/plain", headers=headers, timestamp=1_700_000_000)
-    return b"".join(
-        [
-            *methods,
-            *(gen.any_frame(Random(seed)) for seed in range(40)),
-            amqp.encode_message(3, deliver, properties, b"body"),
-            amqp.encode_message(3, deliver, properties, b"b" * 20_000, frame_max=4096),
-        ]
-    )
-
-
-def messages() -> bytes:
-    """The messages of frames() alone, which stand in each other's way otherwise."""
-    data = frames()
-    return data[data.rindex(b"\x01\x00\x03", 0, data.rindex(b"\x01\x00\x03")) :] * 3
+from tests.support.samples_amqp0 import frames, messages
 
 
 def written(channel: int, frame: Any) -> bytes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.protocol.borders import CASES
 from tests.support.borders import check
+from tests.support.borders_amqp0 import CASES
 
 
 @pytest.mark.untraced

@@ -13,34 +13,27 @@ import pytest
 from amqpcodec import DecodeError
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.v0_9_1 import Basic
+from tests.support.amqp091_wire import entry, headers_frame
 
 LAST_SECOND = 253402300799  # 9999-12-31 23:59:59
 
 
-def header(table: bytes, *, channel: int = 1, size: int = 0) -> bytes:
-    """A content header with this table as headers."""
-    payload = struct.pack(">HHQHI", 60, 0, size, 0x2000, len(table)) + table
-    return struct.pack(">BHI", 2, channel, len(payload)) + payload + b"\xce"
-
-
 def properties(table: bytes, **how: Any) -> Any:
-    return amqp.decode(header(table), **how)[2].properties
-
-
-def entry(name: bytes, value: bytes) -> bytes:
-    return bytes([len(name)]) + name + value
+    return amqp.decode(headers_frame(table), **how)[2].properties
 
 
 def test_a_content_header_of_another_channel_makes_no_message() -> None:
     decoder = amqp.MessageDecoder(errors="frame")
     deliver = amqp.encode(1, Basic.Deliver("c", 1, False, "e", "r"))
-    events = list(decoder.feed(deliver + header(b"", channel=2) + header(b"", channel=1)))
+    events = list(
+        decoder.feed(deliver + headers_frame(b"", channel=2) + headers_frame(b"", channel=1))
+    )
     assert [(channel, type(event).__name__) for channel, event in events] == [
         (2, "BadFrame"),
         (1, "Message"),
     ]
     with pytest.raises(DecodeError):
-        list(amqp.MessageDecoder().feed(deliver + header(b"", channel=2)))
+        list(amqp.MessageDecoder().feed(deliver + headers_frame(b"", channel=2)))
 
 
 @pytest.mark.parametrize("seconds", [LAST_SECOND - 1, LAST_SECOND])
@@ -124,7 +117,7 @@ def test_bodies_of_several_frames_are_given_up_whole(end: str) -> None:
     decoder = amqp.MessageDecoder(errors="frame")
     deliver = amqp.encode(1, Basic.Deliver("c", 1, False, "e", "r"))
     piece = struct.pack(">BHI", 3, 1, 100_000) + bytes(100_000) + b"\xce"
-    data = deliver + header(b"", size=10**6) + piece * 3
+    data = deliver + headers_frame(b"", body_size=10**6) + piece * 3
 
     def round_() -> None:
         list(decoder.feed(data))

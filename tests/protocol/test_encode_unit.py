@@ -208,12 +208,6 @@ def test_encode_into_releases_the_buffer() -> None:
     buffer.extend(b"more")  # a held export would make this a BufferError
 
 
-def expected_message(body: bytes, frame_max: int) -> bytes:
-    split = frame_max - 8 if frame_max else max(len(body), 1)
-    head = w.method_frame("basic.publish", 4, exchange="orders", routing_key="eu")
-    return head + w.content(4, body, split=split, **PROPERTIES)
-
-
 @pytest.mark.parametrize("frame_max", [4096, 131072, 0])
 @pytest.mark.parametrize(
     "size", [0, 1, 4087, 4088, 4089, 8176, 8177, 131063, 131064, 131065, 300000]
@@ -225,7 +219,9 @@ def test_encode_message(size: int, frame_max: int) -> None:
     properties = amqp.Basic.Properties(**PROPERTIES)
     octets = amqp.encode_message(4, publish, properties, body, frame_max=frame_max)
     assert type(octets) is bytes
-    assert octets == expected_message(body, frame_max)
+    split = frame_max - 8 if frame_max else max(size, 1)
+    expected = w.publication(body, 4, "orders", "eu", split=split, **PROPERTIES)
+    assert octets == expected
     assert amqp.encode_message(4, publish, properties, body, frame_max) == octets
     parts = amqp.encode_parts(4, publish, properties, body, frame_max=frame_max)
     assert isinstance(parts, list)
@@ -236,7 +232,7 @@ def test_encode_message_defaults_to_131072() -> None:
     body = b"x" * 131065
     assert amqp.encode_message(
         4, amqp.Basic.Publish("orders", "eu"), amqp.Basic.Properties(**PROPERTIES), body
-    ) == expected_message(body, 131072)
+    ) == w.publication(body, 4, "orders", "eu", split=131064, **PROPERTIES)
 
 
 @pytest.mark.parametrize("body", [b"x" * 100_000, bytearray(b"y" * 100_000)], ids=["ro", "rw"])

@@ -10,8 +10,9 @@ import pytest
 
 from amqpcodec import DecodeError, v0_8, v0_9, v0_9_1
 from amqpcodec import v1_0 as v1
-from tests.columns.guarded import POSIX_ONLY, guarded
 from tests.paths import REPO, shared_dir
+from tests.support.guarded import POSIX_ONLY, guarded
+from tests.support.samples_v1 import values_and_frames
 
 pytestmark = POSIX_ONLY
 VECTORS = REPO / "tests" / "vectors"
@@ -41,26 +42,6 @@ def others_of_1_0() -> list[bytes]:
     index = SHARED / "vectors" / "amqp-1.0" / "index.json"
     vectors = [bytes.fromhex(row["hex"]) for row in json.loads(index.read_bytes())["vectors"]]
     return [data for data in vectors if len(data) < 1000]
-
-
-def made_of_1_0() -> list[bytes]:
-    """Values of each constructor, and the frames that have most in them."""
-    symbol = v1.Symbol("s")
-    values: list[Any] = [
-        *(None, True, 0, -1, 2**40, 1.5, b"b", "é", symbol, [1, [2, "x"]], {"k": [b""], 5: None}),
-        *(v1.Described(symbol, ["d"]), v1.Array("uint", [1, 2**31]), v1.Array("null", [None] * 3)),
-        *("t" * 300, b"b" * 300, list(range(300))),
-    ]
-    source = v1.Source("a", filter={symbol: v1.Described(symbol, "f")}, capabilities=[symbol])
-    message = v1.Message({"n": 1}, subject="s", application_properties={"k": 1.5})
-    frames = [
-        v1.encode(0, v1.Open("c", properties={symbol: [1]}, offered_capabilities=[symbol])),
-        v1.encode(1, v1.Attach("l", 0, False, source=source, target=v1.Target("b"))),
-        v1.encode(1, v1.Disposition(True, 0, 1, state=v1.Rejected(v1.Error("amqp:x", "d")))),
-        v1.encode_message(1, v1.Transfer(0, 0, b"t"), message),
-        v1.encode(0, v1.SaslInit("PLAIN", b"\0u\0p")),
-    ]
-    return [v1.encode_value(value) for value in values] + frames + [message.encode()]
 
 
 def outcome(read: Callable[[Any], Any], data: Any) -> str:
@@ -111,6 +92,6 @@ def test_beginnings_of_0_x(name: str) -> None:
 
 @pytest.mark.parametrize("name", READERS_OF_1_0)
 def test_beginnings_of_1_0(name: str) -> None:
-    octets = made_of_1_0() + others_of_1_0()
+    octets = values_and_frames() + others_of_1_0()
     assert len(octets) > 20
     assert [data.hex() for data in octets if unequal(READERS_OF_1_0[name], data)] == []

@@ -19,6 +19,8 @@ import pytest
 import amqpcodec
 from amqpcodec import v0_9_1 as old
 from amqpcodec import v1_0 as new
+from tests.support.samples_amqp0 import two_channels
+from tests.support.samples_v1 import deliveries
 
 SOURCE = Path(amqpcodec.__file__).resolve().parents[1]
 # CPython's own advice, from 3.12 on, where some library of the tests has started a thread.
@@ -29,37 +31,13 @@ POSIX_ONLY = pytest.mark.skipif(os.name == "nt", reason="takes fork")
 THREADS, ROUNDS = 8, 20
 
 
-def conversation(seed: int) -> bytes:
-    """Deliveries of 0-9-1 with names of their own and shared ones."""
-    headers = {"shared": "text", f"own-{seed}": seed, "table": {"list": [seed, "x", None]}}
-    properties = old.Basic.Properties(content_type="text/plain", headers=headers, timestamp=seed)
-    return b"".join(
-        old.encode_message(
-            channel, old.Basic.Deliver("tag", n, False, "e", f"k{seed}"), properties, b"%d" % n * 50
-        )
-        for n in range(20)
-        for channel in (1, 2)
-    )
-
-
-def new_conversation(seed: int) -> bytes:
-    return b"".join(
-        new.encode_message(
-            0,
-            new.Transfer(0, n, b"%d" % n),
-            new.Message({"n": seed}, subject=f"s{seed}", application_properties={"n": n}),
-        )
-        for n in range(20)
-    )
-
-
 def read(seed: int, *, chunk: int = 37) -> list[Any]:
     """All frames and messages of both families, through decoders of the caller's own."""
     events: list[Any] = []
     for decoder, data in (
-        (old.Decoder(), conversation(seed)),
-        (old.MessageDecoder(), conversation(seed)),
-        (new.MessageDecoder(opened=True), new_conversation(seed)),
+        (old.Decoder(), two_channels(seed)),
+        (old.MessageDecoder(), two_channels(seed)),
+        (new.MessageDecoder(opened=True), deliveries(seed)),
     ):
         for at in range(0, len(data), chunk):
             events.extend(decoder.feed(data[at : at + chunk]))
@@ -94,10 +72,10 @@ def test_decoders_in_many_threads() -> None:
 NO_METHOD = bytes.fromhex("01 0001 00000004 00000000 ce")
 NO_VALUE = bytes.fromhex("0000000c 02 00 0001 01000000")
 DECODERS = [
-    (old.Decoder, conversation),
-    (old.MessageDecoder, conversation),
-    (partial(new.Decoder, opened=True), new_conversation),
-    (partial(new.MessageDecoder, opened=True), new_conversation),
+    (old.Decoder, two_channels),
+    (old.MessageDecoder, two_channels),
+    (partial(new.Decoder, opened=True), deliveries),
+    (partial(new.MessageDecoder, opened=True), deliveries),
 ]
 
 
@@ -137,7 +115,7 @@ def test_feeding_while_another_thread_reads_is_an_error(
 
 @pytest.mark.parametrize(
     ("make", "bad"),
-    [(make, NO_METHOD if talk is conversation else NO_VALUE) for make, talk in DECODERS],
+    [(make, NO_METHOD if talk is two_channels else NO_VALUE) for make, talk in DECODERS],
 )
 def test_a_decoder_in_use_is_refused(
     make: Callable[..., Any], bad: bytes, monkeypatch: pytest.MonkeyPatch
@@ -173,7 +151,7 @@ def test_columns_in_many_threads() -> None:
     pa = pytest.importorskip("pyarrow")
     from amqpcodec import batch
 
-    data = [conversation(seed) for seed in range(THREADS)]
+    data = [two_channels(seed) for seed in range(THREADS)]
     expected = [pa.record_batch(batch.decode(stream)) for stream in data]
 
     def right(seed: int) -> bool:
@@ -192,7 +170,7 @@ def halves(decoder: Any, data: bytes) -> Iterator[Any]:
 @POSIX_ONLY
 @pytest.mark.parametrize("make", [old.Decoder, old.MessageDecoder])
 def test_both_sides_of_a_fork_go_on(make: Callable[[], Any]) -> None:
-    data = conversation(7)
+    data = two_channels(7)
     complete = [event for event in halves(make(), data) if event is not None]
     frames = halves(make(), data)
     before = list(iter(frames.__next__, None))
@@ -221,7 +199,7 @@ def test_a_pool_of_processes(method: str) -> None:
 
 def frames_of(seed: int) -> list[Any]:
     """Objects, which a pool sends back by pickle."""
-    return list(old.Decoder().feed(conversation(seed)))
+    return list(old.Decoder().feed(two_channels(seed)))
 
 
 #: Ways into the package that load compiled modules.

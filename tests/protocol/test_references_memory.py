@@ -15,8 +15,8 @@ import pytest
 from amqpcodec import AMQPCodecError, load_xml_spec
 from amqpcodec import v0_9_1 as old
 from amqpcodec import v1_0 as new
-from tests.capture import recording
 from tests.paths import REPO
+from tests.support import recording
 
 pytestmark = pytest.mark.skipif(
     not hasattr(sys, "gettotalrefcount"), reason="takes a debug build of CPython"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from amqpcodec import v1_0
-from tests.protocol.borders import fields
-from tests.session import pair, v1_pair
+from tests.support import session_pair as pair
+from tests.support import session_v1_pair as v1_pair
 from tests.support.borders import check
+from tests.support.borders_amqp0 import fields
+from tests.support.borders_v1 import sections
 from tests.support.bridge import V0_8, V0_9, V0_9_1, Version, properties_class
-from tests.v1.borders import sections
 
 CAPACITIES = (4096, 8192)
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import ConnectionClosed, Event, LocalProtocolError, RemoteProtocolError
-from tests.session.pair import Pair, opened
+from tests.support.damage import with_byte
+from tests.support.session_pair import Pair, opened
 
 FRAMES: list[bytes] = [
     amqp.encode(number, kind()) for kind in amqp.METHODS.values() for number in (0, 1, 2)
@@ -24,15 +25,10 @@ FRAMES += [
 FRAMES += [amqp.encode(0, amqp.Heartbeat()), amqp.PROTOCOL_HEADER]
 
 
-def mutated(data: bytes, at: int, byte: int) -> bytes:
-    at %= len(data)
-    return data[:at] + bytes([byte]) + data[at + 1 :]
-
-
 PIECES = st.lists(
     st.binary(max_size=30)
     | st.sampled_from(FRAMES)
-    | st.builds(mutated, st.sampled_from(FRAMES), st.integers(0, 99), st.integers(0, 255)),
+    | st.builds(with_byte, st.sampled_from(FRAMES), st.integers(0, 99), st.integers(0, 255)),
     max_size=12,
 )
 

@@ -26,7 +26,7 @@ from amqpcodec.session import (
     Replied,
     RequestFailed,
 )
-from tests.session.pair import opened
+from tests.support.session_pair import opened
 
 MODULES = {"0-9-1": amqp, "0-9": v0_9, "0-8": v0_8}
 ROUNDS = 150

@@ -6,7 +6,7 @@ import pytest
 
 from amqpcodec import v0_8, v0_9
 from amqpcodec.session import LocalProtocolError, RemoteProtocolError, Replied, Requested
-from tests.session.pair import names, opened
+from tests.support.session_pair import names, opened
 
 MODULES = {"0-9": v0_9, "0-8": v0_8}
 

@@ -12,7 +12,7 @@ from amqpcodec import session
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import Channel, Connection
 from tests.paths import REPO
-from tests.session.pair import Pair, opened
+from tests.support.session_pair import Pair, opened
 
 GUIDE = (REPO / "docs" / "session.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, re.S)

@@ -17,7 +17,7 @@ from amqpcodec.session import (
     RemoteProtocolError,
 )
 from tests.paths import REPO
-from tests.session.pair import Pair, names, opened
+from tests.support.session_pair import Pair, names, opened
 
 
 @pytest.mark.parametrize("protocol", ["0-9-1", "0-9", "0-8", amqp])

@@ -6,7 +6,7 @@ import pytest
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import ConnectionClosed
-from tests.session.pair import opened
+from tests.support.session_pair import opened
 
 BEAT = amqp.encode(0, amqp.Heartbeat())
 

@@ -13,7 +13,7 @@ from amqpcodec.session import (
     Replied,
     RequestFailed,
 )
-from tests.session.pair import names, opened
+from tests.support.session_pair import names, opened
 
 
 def sent(session):

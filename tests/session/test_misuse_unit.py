@@ -7,7 +7,7 @@ import pytest
 from amqpcodec import EncodeError, v0_9
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import LocalProtocolError
-from tests.session.pair import opened
+from tests.support.session_pair import opened
 
 
 @pytest.fixture

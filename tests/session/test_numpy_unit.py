@@ -10,8 +10,8 @@ import pytest
 
 from amqpcodec import v0_9_1, v1_0
 from amqpcodec.session import Acked, Delivered, Replied, v1
-from tests.session.pair import opened
-from tests.session.v1_pair import Pair as V1Pair
+from tests.support.session_pair import opened
+from tests.support.session_v1_pair import Pair as V1Pair
 
 np = pytest.importorskip("numpy")
 

@@ -26,7 +26,7 @@ from amqpcodec.session import (
     Returned,
     Unblocked,
 )
-from tests.session.pair import names, opened
+from tests.support.session_pair import names, opened
 
 REQUESTS = [
     ("declare_exchange", ("e", "topic"), {"durable": True}, amqp.Exchange.Declare),

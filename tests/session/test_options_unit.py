@@ -10,7 +10,7 @@ from amqpcodec import EncodeError, ValidationError, v0_8, v0_9
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import Connection, LocalProtocolError, RemoteProtocolError, Replied, _codes
 from amqpcodec.session._model import model_of
-from tests.session.pair import Pair, names, opened
+from tests.support.session_pair import Pair, names, opened
 
 OLD = {"0-9": v0_9, "0-8": v0_8}
 

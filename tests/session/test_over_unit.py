@@ -18,7 +18,7 @@ from amqpcodec.session import (
     RemoteProtocolError,
     Requested,
 )
-from tests.session.pair import Pair, names, opened
+from tests.support.session_pair import Pair, names, opened
 
 CLOSES = {
     "channel by the peer": amqp.encode(1, amqp.Channel.Close(404, "NOT_FOUND")),

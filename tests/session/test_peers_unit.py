@@ -16,7 +16,7 @@ from amqpcodec.session import (
     RemoteProtocolError,
     v1,
 )
-from tests.session.pair import Pair, names, opened
+from tests.support.session_pair import Pair, names, opened
 
 MODULES = {"0-9-1": amqp, "0-9": v0_9, "0-8": v0_8}
 

@@ -80,7 +80,7 @@ def test_options_have_names() -> None:
 
 
 def test_outstanding_tags_show_what_is_true_now() -> None:
-    from tests.session.pair import opened
+    from tests.support.session_pair import opened
 
     pair = opened(answer=False)
     mine, theirs = pair.channel()
@@ -107,7 +107,7 @@ def test_outstanding_tags_show_what_is_true_now() -> None:
 
 
 def test_a_connection_shows_its_stage():
-    from tests.session.pair import opened
+    from tests.support.session_pair import opened
 
     pair = opened()
     assert repr(pair.client) == "Connection('client', protocol='0-9-1', opened)"
@@ -163,7 +163,7 @@ V1_SURFACE: dict[str, set[str]] = {
 def v1_objects() -> dict[str, Any]:
     """One of each class, out of a conversation."""
     from amqpcodec import v1_0
-    from tests.session.v1_pair import Pair
+    from tests.support.session_v1_pair import Pair
 
     pair = Pair().opened()
     mine = pair.client.begin()

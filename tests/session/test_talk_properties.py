@@ -32,7 +32,7 @@ from amqpcodec.session import (
     RequestFailed,
 )
 from amqpcodec.session._state import OPEN
-from tests.session.pair import opened
+from tests.support.session_pair import opened
 
 BODIES = st.binary(max_size=40) | st.integers(4000, 9000).map(bytes)
 SIZES = st.integers(1, 60) | st.integers(60, 20000)

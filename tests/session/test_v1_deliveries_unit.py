@@ -8,7 +8,7 @@ import pytest
 
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import LocalProtocolError, v1
-from tests.session.v1_pair import Pair, Peer, kinds, quiet
+from tests.support.session_v1_pair import Pair, Peer, kinds, quiet
 
 
 def test_a_message_and_its_outcome() -> None:

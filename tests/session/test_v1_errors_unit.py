@@ -8,7 +8,7 @@ import pytest
 
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import LocalProtocolError, RemoteProtocolError, v1
-from tests.session.v1_pair import Pair, Peer, attach, kinds
+from tests.support.session_v1_pair import Pair, Peer, attach, kinds
 
 OPEN = (amqp.ProtocolHeader(0, 1, 0, 0), amqp.Open("peer"))
 BEGIN = amqp.Begin(None, 0, 10, 10)

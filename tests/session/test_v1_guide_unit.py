@@ -11,8 +11,8 @@ from amqpcodec import v1_0 as amqp
 from amqpcodec.session import v1
 from amqpcodec.session._v1 import events
 from tests.paths import REPO
-from tests.session.v1_pair import Pair, accept_all
 from tests.session.v1_wire import serving
+from tests.support.session_v1_pair import Pair, accept_all
 
 PAGE = (REPO / "docs" / "session-1.0.md").read_text(encoding="utf-8")
 

@@ -8,7 +8,7 @@ import pytest
 
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import LocalProtocolError, RemoteProtocolError, v1
-from tests.session.v1_pair import Pair, Peer, kinds
+from tests.support.session_v1_pair import Pair, Peer, kinds
 
 HEADER, SASL, TLS = amqp.PROTOCOL_HEADER, amqp.SASL_HEADER, amqp.TLS_HEADER
 

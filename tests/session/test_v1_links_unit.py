@@ -8,7 +8,7 @@ import pytest
 
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import LocalProtocolError, v1
-from tests.session.v1_pair import CREDIT, Pair, Peer, accept_all, attach, kinds
+from tests.support.session_v1_pair import CREDIT, Pair, Peer, accept_all, attach, kinds
 
 
 def test_a_session_of_either_side() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import LocalProtocolError, RemoteProtocolError, v1
-from tests.session.v1_pair import Pair, Peer, attach, kinds
+from tests.support.session_v1_pair import Pair, Peer, attach, kinds
 
 RECEIVING, SENDING = 0, 1  # handles: the engine receives on one link and sends on the other
 

@@ -17,7 +17,7 @@ from amqpcodec import v1_0 as amqp
 from amqpcodec.session import LocalProtocolError, v1
 from amqpcodec.session._v1.serial import FreeNumbers
 from amqpcodec.session._v1.unsettled import Unsettled
-from tests.session.v1_pair import Pair, Peer, attach, kinds
+from tests.support.session_v1_pair import Pair, Peer, attach, kinds
 
 RECEIVER, SENDER = amqp.Role.RECEIVER, amqp.Role.SENDER
 Disposition = amqp.Disposition

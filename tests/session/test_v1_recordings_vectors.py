@@ -11,6 +11,7 @@ import pytest
 
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import v1
+from tests.session.recordings import one_piece
 from tests.session.v1_recordings import NAMES, Player, conversations
 
 
@@ -34,10 +35,6 @@ def comparable(events: list[Any]) -> list[Any]:
             parts.append(value)
         rows.append(tuple(parts))
     return rows
-
-
-def one_piece(data: bytes) -> list[bytes]:
-    return [data]
 
 
 def by_byte(data: bytes) -> list[bytes]:

@@ -10,7 +10,7 @@ from amqpcodec import DecodeError
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import LocalProtocolError, v1
 from amqpcodec.session._v1.resumption import is_gap, offset_of, position_after
-from tests.session.v1_pair import Pair, Peer, attach, kinds, quiet
+from tests.support.session_v1_pair import Pair, Peer, attach, kinds, quiet
 
 R, A = amqp.Received, amqp.Accepted()
 ACTION = v1.ResumptionAction

@@ -14,7 +14,7 @@ from amqpcodec import v1_0 as amqp
 from amqpcodec.session import RemoteProtocolError, v1
 from amqpcodec.session._v1 import scram
 from amqpcodec.session._v1.scram import ScramClient, ScramError, ScramServer, prepare
-from tests.session.v1_pair import Pair, Peer, kinds
+from tests.support.session_v1_pair import Pair, Peer, kinds
 
 NAMES = ("SCRAM-SHA-1", "SCRAM-SHA-256", "SCRAM-SHA-512")
 SHA256 = "SCRAM-SHA-256"

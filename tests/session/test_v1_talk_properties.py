@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import LocalProtocolError, RemoteProtocolError, v1
-from tests.session.v1_pair import Peer, attach
+from tests.support.session_v1_pair import Peer, attach
 
 LIMITS = v1.Limits(sessions=4, links=6, incoming_window=5)
 STEPS = 150

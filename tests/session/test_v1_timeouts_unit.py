@@ -6,7 +6,7 @@ import pytest
 
 from amqpcodec import v1_0 as amqp
 from amqpcodec.session import v1
-from tests.session.v1_pair import Pair, Peer, kinds
+from tests.support.session_v1_pair import Pair, Peer, kinds
 
 
 def test_nobody_has_a_limit() -> None:

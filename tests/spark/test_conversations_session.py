@@ -14,7 +14,7 @@ from pyspark.sql import functions as sf  # noqa: E402
 from amqpcodec import batch  # noqa: E402
 from amqpcodec import spark as amqp  # noqa: E402
 from tests.spark.frames import rows_of  # noqa: E402
-from tests.spark.test_conversations_unit import publish  # noqa: E402
+from tests.support.conversations import publication_frames  # noqa: E402
 
 FIELDS = ["channel", "body", "error"]
 
@@ -23,7 +23,12 @@ FIELDS = ["channel", "body", "error"]
 def shuffled():
     """Frames of five connections in turn, on the same channels, and out of order."""
     lists = [
-        [f for i in range(40) for f in publish(b"%d-%d" % (c, i) * 5, 1 + i % 2)] for c in range(5)
+        [
+            frame
+            for i in range(40)
+            for frame in publication_frames(b"%d-%d" % (c, i) * 5, 1 + i % 2, size=4)
+        ]
+        for c in range(5)
     ]
     rows = [(c, i, f) for c, frames in enumerate(lists) for i, f in enumerate(frames)]
     random.Random(1).shuffle(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,32 +11,14 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
 from amqpcodec import DecodeError, batch  # noqa: E402
-from amqpcodec import v0_9_1 as wire  # noqa: E402
 from amqpcodec import v1_0 as wire10  # noqa: E402
 from amqpcodec.spark.functions import keyed_decode  # noqa: E402
 from amqpcodec.spark.functions.frames import plan_of_batch  # noqa: E402
+from tests.support.conversations import delivery_transfers, publication_frames  # noqa: E402
 
 FIELDS = ["channel", "body", "frame", "error"]
 
-
-def publish(body: bytes, channel: int = 1, size: int = 4) -> list[bytes]:
-    parts = [body[i : i + size] for i in range(0, len(body), size)]
-    return [
-        wire.encode(channel, wire.Basic.Publish(routing_key="k")),
-        wire.encode(channel, wire.Header(len(body))),
-        *(wire.encode(channel, wire.Body(part)) for part in parts),
-    ]
-
-
-def deliver(body: bytes, number: int) -> list[bytes]:
-    data = wire10.Message(body).encode()
-    parts = [data[:3], data[3:5], data[5:]]
-    heads = [
-        wire10.Transfer(0, number, b"%d" % number, 0, more=True),
-        wire10.Transfer(0, more=True),
-        wire10.Transfer(0),
-    ]
-    return [wire10.encode(0, head, payload) for head, payload in zip(heads, parts, strict=True)]
+publish = partial(publication_frames, size=4)
 
 
 def table(values: list[tuple[str, bytes]]) -> Any:
@@ -82,8 +65,10 @@ def test_borders_of_batches_change_nothing(size: int) -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1000])
 def test_deliveries(size: int) -> None:
-    frames = [f for i in range(5) for f in deliver(b"%d" % i * 9, i)]
-    values = [("a", f) for f in frames] + [("b", f) for f in [frames[0], *deliver(b"new", 7)]]
+    frames = [f for i in range(5) for f in delivery_transfers(b"%d" % i * 9, i)]
+    values = [("a", f) for f in frames] + [
+        ("b", f) for f in [frames[0], *delivery_transfers(b"new", 7)]
+    ]
     rows = run(values, size, protocol="1.0", fields=["body", "error"])
     assert [row["body"] for row in rows[:5]] == [b"%d" % i * 9 for i in range(5)]
     # One delivery begins inside of another: both are errors, whole, and so is the rest.
@@ -142,7 +127,7 @@ def test_the_rest_of_a_delivery_that_was_given_up_is_no_message() -> None:
         wire10.encode(0, wire10.Transfer(0, more=True), b"Su\xa0\x01y")
     ]  # a message, if alone
     frames += [wire10.encode(0, wire10.Transfer(0), b"Su\xa0\x01y")]
-    values = [("a", f) for f in [*frames, *deliver(b"next", 2)]]
+    values = [("a", f) for f in [*frames, *delivery_transfers(b"next", 2)]]
     rows = run(values, 1, protocol="1.0", max_open_bytes=60, fields=["body", "error"])
     assert [row["body"] for row in rows if not row["error"]] == [b"next"]
     assert [bool(row["error"]) for row in rows] == [True, True, True, False]

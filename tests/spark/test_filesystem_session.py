@@ -12,7 +12,7 @@ pytest.importorskip("pyspark")
 from amqpcodec import capture  # noqa: E402
 from amqpcodec import spark as amqp  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402
-from tests.traces.logs import json_line  # noqa: E402
+from tests.support.trace_logs import json_line  # noqa: E402
 
 
 @pytest.fixture(params=["pyarrow", "fsspec"])

@@ -12,9 +12,9 @@ pytest.importorskip("pyspark")
 
 from amqpcodec import v0_9_1
 from amqpcodec.v0_9_1 import Basic, Channel, Confirm
-from tests.capture import recording
 from tests.paths import REPO
 from tests.spark.frames import RECORDING
+from tests.support import recording
 
 PAGES = ["spark.md", "spark-questions.md"]
 

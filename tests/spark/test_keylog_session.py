@@ -11,9 +11,11 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("cryptography")
 
 from amqpcodec import spark as amqp
-from tests.capture import recording as make
-from tests.capture.recording import packets
-from tests.capture.test_tls_unit import EXPECTED, TALK, secrets
+from tests.capture.test_tls_unit import EXPECTED
+from tests.support import recording as make
+from tests.support.plain_talk import TALK
+from tests.support.recording import packets
+from tests.support.tls_records import secrets_block
 from tests.support.tls_talk import Talker, split_segments
 
 
@@ -69,7 +71,7 @@ def test_ranges_of_a_capture_that_brings_its_secrets(spark, tmp_path):
     talker = Talker()
     sent = packets(split_segments(talker.talk(TALK), (700,)), port=5671)
     blocks = [make.enhanced("<", 0, 10**9 + at, packet) for at, packet in enumerate(sent)]
-    head = [make.section("<"), make.interface("<", 1), secrets(talker.keys)]
+    head = [make.section("<"), make.interface("<", 1), secrets_block(talker.keys)]
     path, states = tmp_path / "tls.pcapng", tmp_path / "states"
     path.write_bytes(b"".join([*head, *blocks]))
     read = spark.read.format("amqp_capture").option("redact", False)

@@ -16,8 +16,8 @@ from amqpcodec.spark.planning.columns import plan  # noqa: E402
 from amqpcodec.spark.planning.options import Options, limit_names, limits_of  # noqa: E402
 from amqpcodec.spark.planning.rows import capture_columns, with_error  # noqa: E402
 from amqpcodec.spark.source import binary_column, stats  # noqa: E402
-from tests.capture.limit_cases import CASES, EACH, only_a_multiple  # noqa: E402
 from tests.spark.test_ranges_unit import rows, tasks  # noqa: E402
+from tests.support.limit_cases import CASES, EACH, only_a_multiple  # noqa: E402
 
 __all__ = ["only_a_multiple"]
 pytestmark = pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")

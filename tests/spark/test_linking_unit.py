@@ -21,9 +21,10 @@ from amqpcodec.spark.planning.rotation import chains  # noqa: E402
 from amqpcodec.spark.planning.rows import capture_columns  # noqa: E402
 from amqpcodec.spark.source import binary_column, stats  # noqa: E402
 from amqpcodec.spark.source.data_source import CaptureRows  # noqa: E402
-from tests.capture import mangle, variants  # noqa: E402
-from tests.capture import recording as make  # noqa: E402
 from tests.spark.frames import RECORDING, rotated  # noqa: E402
+from tests.support import capture_variants as variants  # noqa: E402
+from tests.support import mangle  # noqa: E402
+from tests.support import recording as make  # noqa: E402
 
 
 def files_of(folder: Path) -> list[StoredFile]:

@@ -17,10 +17,10 @@ from amqpcodec import capture  # noqa: E402
 from amqpcodec.spark.planning import ranges, reading, state_files  # noqa: E402
 from amqpcodec.spark.planning.options import Options  # noqa: E402
 from amqpcodec.spark.source import data_source as source  # noqa: E402
-from tests.capture.seekable import in_frames, lying  # noqa: E402
 from tests.capture.steady import steady  # noqa: E402
 from tests.paths import shared_dir  # noqa: E402
 from tests.spark.frames import RECORDING, rotated  # noqa: E402
+from tests.support.seekable import in_frames, lying  # noqa: E402
 
 
 def unpacked(name: Path, to: Path) -> Path:

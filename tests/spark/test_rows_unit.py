@@ -17,9 +17,9 @@ from amqpcodec.spark.planning import reading  # noqa: E402
 from amqpcodec.spark.planning.columns import plan  # noqa: E402
 from amqpcodec.spark.planning.rows import by_mode, capture_columns, with_error  # noqa: E402
 from amqpcodec.spark.source.binary_column import _Job  # noqa: E402
-from tests.capture import recording as make  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402
 from tests.spark.test_ranges_unit import rows, unpacked  # noqa: E402
+from tests.support import recording as make  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -24,11 +24,11 @@ from amqpcodec.spark.planning.options import Options  # noqa: E402
 from amqpcodec.spark.planning.ranges import size_to_cut  # noqa: E402
 from amqpcodec.spark.source import data_source as source  # noqa: E402
 from tests.capture import webhdfs_server  # noqa: E402
-from tests.capture.seekable import in_frames  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402
 from tests.spark.test_ranges_unit import other_hosts, read_by, rows, tasks  # noqa: E402
 from tests.spark.test_stream_unit import Query  # noqa: E402
 from tests.support.ranges import asked_ranges  # noqa: E402
+from tests.support.seekable import in_frames  # noqa: E402
 
 PLAIN = gzip.decompress(RECORDING.read_bytes())
 #: Of columns that do not say where the file lies.

@@ -14,7 +14,7 @@ pytest.importorskip("pyspark")
 from amqpcodec import spark as amqp  # noqa: E402
 from amqpcodec import traces  # noqa: E402
 from tests.spark.frames import rows_of  # noqa: E402
-from tests.traces import logs  # noqa: E402
+from tests.support import trace_logs as logs  # noqa: E402
 
 
 def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,10 +13,10 @@ pytest.importorskip("pyspark")
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.spark.planning.options import Options  # noqa: E402
 from amqpcodec.spark.source import stats  # noqa: E402
-from tests.capture.mangle import unpacked  # noqa: E402
-from tests.capture.seekable import in_frames  # noqa: E402
 from tests.spark.frames import RECORDING  # noqa: E402
 from tests.spark.test_ranges_unit import rows, tasks  # noqa: E402
+from tests.support.mangle import unpacked  # noqa: E402
+from tests.support.seekable import in_frames  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
 

@@ -10,8 +10,8 @@ pytest.importorskip("pyspark")
 from amqpcodec import batch, capture  # noqa: E402
 from amqpcodec import spark as amqp  # noqa: E402
 from amqpcodec import v1_0 as v1  # noqa: E402
-from tests.capture.v1_talk import attach, init, message, opening, path_of, transfer  # noqa: E402
 from tests.spark.frames import framed, rows_of  # noqa: E402
+from tests.support.v1_talk import attach, init, message, opening, path_of, transfer  # noqa: E402
 
 FRAMES = [opening(), attach(), init(), transfer(message("text")), v1.encode(0, v1.Heartbeat())]
 

@@ -10,8 +10,8 @@ pytest.importorskip("pyspark")
 import amqpcodec  # noqa: E402
 from amqpcodec import batch, capture, v0_8, v0_9  # noqa: E402
 from amqpcodec import spark as amqp  # noqa: E402
-from tests.capture import recording as make  # noqa: E402
 from tests.spark.frames import framed, rows_of  # noqa: E402
+from tests.support import recording as make  # noqa: E402
 
 
 def frames_of(version: str) -> list[bytes]:

@@ -21,10 +21,10 @@ pytest.importorskip("pyspark.sql.datasource")
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.spark.source.data_source import CaptureRows  # noqa: E402
 from bench import scale  # noqa: E402
-from tests.capture.variants import DEMO, VARIANTS  # noqa: E402
 from tests.paths import REPO, shared_dir  # noqa: E402
 from tests.spark.frames import rotated  # noqa: E402
 from tests.spark.test_stream_unit import Query, folders  # noqa: E402
+from tests.support.capture_variants import DEMO, VARIANTS  # noqa: E402
 
 ALL = bool(os.environ.get("AMQPCODEC_ALL_CAPTURES"))
 SMALL = 200_000  # bytes, unpacked: what the sample takes of the recordings

@@ -165,9 +165,14 @@ def longstr(raw: bytes) -> bytes:
     return struct.pack(">I", len(raw)) + raw
 
 
+def entry(name: bytes | str, value: bytes) -> bytes:
+    """An entry of a field table: its name, and the tag and the bytes of its value."""
+    return shortstr(name) + value
+
+
 def table(*entries: tuple[bytes | str, bytes]) -> bytes:
     """A field table with its length, of pairs (name, tag and value bytes)."""
-    return longstr(b"".join(shortstr(name) + value for name, value in entries))
+    return longstr(b"".join(entry(name, value) for name, value in entries))
 
 
 def array(*items: bytes) -> bytes:
@@ -253,10 +258,37 @@ def header_frame(body_size: int = 0, channel: int = 1, **values: Any) -> bytes:
     return frame(2, channel, header_payload(body_size, **values))
 
 
+def headers_frame(entries: bytes, body_size: int = 0, channel: int = 1, **properties: Any) -> bytes:
+    """A content header whose headers have these bytes as their entries."""
+    return header_frame(body_size, channel, headers=longstr(entries), **properties)
+
+
 def content(channel: int, body: bytes, *, split: int = 4000, **properties: Any) -> bytes:
     """Header and body frames of one message."""
     bodies = (body_frame(channel, body[i : i + split]) for i in range(0, len(body), split))
     return header_frame(len(body), channel, **properties) + b"".join(bodies)
+
+
+def publication(
+    body: bytes,
+    channel: int = 1,
+    exchange: str = "e",
+    routing_key: str = "k",
+    *,
+    split: int = 4000,
+    **properties: Any,
+) -> bytes:
+    """The frames of a message that a client publishes."""
+    method = method_frame("basic.publish", channel, exchange=exchange, routing_key=routing_key)
+    return method + content(channel, body, split=split, **properties)
+
+
+def delivery(
+    body: bytes, channel: int = 1, routing_key: str = "k", *, split: int = 4000, **properties: Any
+) -> bytes:
+    """The frames of a message that a server delivers to the consumer "c"."""
+    method = method_frame("basic.deliver", channel, consumer_tag="c", routing_key=routing_key)
+    return method + content(channel, body, split=split, **properties)
 
 
 def value_of(value: Any) -> bytes:

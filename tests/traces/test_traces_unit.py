@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from amqpcodec import v0_9_1 as amqp
-from tests.capture import recording as make
 from tests.paths import shared_dir
-from tests.traces import logs
+from tests.support import recording as make
+from tests.support import trace_logs as logs
 
 pa = pytest.importorskip("pyarrow")
 

@@ -10,6 +10,7 @@ import pytest
 
 from amqpcodec import v1_0 as amqp
 from tests.support import no_memory
+from tests.support.samples_v1 import long_message
 from tests.v1.test_leaks_memory import STREAM
 
 
@@ -31,21 +32,8 @@ def read(make: Callable[..., Any], size: int, **options: Any) -> Callable[[], An
     return call
 
 
-def message() -> amqp.Message:
-    return amqp.Message(
-        b"body" * 30,
-        durable=True,
-        ttl=1000,
-        subject="s" * 300,
-        message_id="m",
-        message_annotations={amqp.Symbol("x-opt-a"): [1, {"k": 2.5}]},
-        application_properties={"a": 1, "t": "text" * 90, "u": 2**40},
-        footer={amqp.Symbol("f"): b"raw"},
-    )
-
-
 def sections(eager: bool) -> Callable[[], Any]:
-    data = message().encode()
+    data = long_message().encode()
 
     def call() -> bytes:
         message = amqp.Message.decode(data, eager=eager)
@@ -85,7 +73,7 @@ CASES: dict[str, Callable[[], Callable[[], Any]]] = {
     "views of deliveries": lambda: read(amqp.MessageDecoder, 900, copy=False),
     "a message": lambda: sections(False),
     "a message at once": lambda: sections(True),
-    "a message made": lambda: lambda: message().encode(),
+    "a message made": lambda: lambda: long_message().encode(),
     "values": values,
     "copies": copies,
 }

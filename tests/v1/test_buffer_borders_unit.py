@@ -6,7 +6,7 @@ import pytest
 
 from amqpcodec import v1_0 as amqp
 from tests.support.borders import check
-from tests.v1.borders import CASES
+from tests.support.borders_v1 import CASES
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -12,6 +12,7 @@ import pytest
 
 from amqpcodec import DecodeError, DepthError, EncodeError, ValidationError
 from amqpcodec import v1_0 as amqp
+from tests.support.amqp10_wire import ARRAY8, compound, nested_lists, open_of
 from tests.support.process_limit import limited
 
 LIMIT = 16
@@ -23,24 +24,16 @@ def nesting() -> Iterator[int]:
         yield LIMIT
 
 
-def array(body: bytes, count: int = 1) -> bytes:
-    """body: the constructor and the elements."""
-    return b"\xe0" + bytes([len(body) + 1, count]) + body
-
-
-def lists(levels: int, inside: bytes) -> bytes:
-    for _ in range(levels):
-        inside = b"\xd0" + (len(inside) + 4).to_bytes(4, "big") + b"\0\0\0\1" + inside
-    return inside
-
-
 #: What takes so many levels by itself.
 LEVELS: dict[str, tuple[bytes, int]] = {
-    "an array of lists": (array(b"\x45"), 2),
-    "an array of lists with bytes": (array(b"\xc0\x01\x00"), 2),
-    "an array of arrays": (array(b"\xe0\x02\x01\x45"), 3),
-    "an array of described values": (array(b"\0\x53\x77\x40"), 2),
-    "an array of described values of described values": (array(b"\0\x53\x77\0\x53\x77\x40"), 3),
+    "an array of lists": (compound(ARRAY8, b"\x45"), 2),
+    "an array of lists with bytes": (compound(ARRAY8, b"\xc0\x01\x00"), 2),
+    "an array of arrays": (compound(ARRAY8, b"\xe0\x02\x01\x45"), 3),
+    "an array of described values": (compound(ARRAY8, b"\0\x53\x77\x40"), 2),
+    "an array of described values of described values": (
+        compound(ARRAY8, b"\0\x53\x77\0\x53\x77\x40"),
+        3,
+    ),
     "a composite without fields": (b"\0\x53\x24\x45", 2),
     "a composite with a field": (b"\0\x53\x23\xc0\x02\x01\x40", 2),
     "a composite with a size of four bytes": (b"\0\x53\x23\xd0\0\0\0\5\0\0\0\1\x40", 2),
@@ -48,25 +41,16 @@ LEVELS: dict[str, tuple[bytes, int]] = {
 }
 
 
-def frame_of(value: bytes) -> bytes:
-    """An open with properties that hold a value, which is within four levels there."""
-    pair = b"\xa3\x01k" + value
-    properties = b"\xd1" + (len(pair) + 4).to_bytes(4, "big") + b"\0\0\0\2" + pair
-    fields = b"\xa1\x01c" + b"\x40" * 8 + properties
-    body = b"\0\x53\x10\xd0" + (len(fields) + 4).to_bytes(4, "big") + b"\0\0\0\x0a" + fields
-    return (len(body) + 8).to_bytes(4, "big") + b"\2\0\0\0" + body
-
-
 @pytest.mark.parametrize("name", LEVELS)
 def test_levels(nesting: int, name: str) -> None:
     value, levels = LEVELS[name]
-    good, bad = (lists(nesting - levels + more, value) for more in (0, 1))
+    good, bad = (nested_lists(nesting - levels + more, value) for more in (0, 1))
     nested = amqp.decode_value(good)[0]
     assert amqp.decode_value(amqp.encode_value(nested))[0] == nested
     with pytest.raises(DepthError, match="deeper than 16 levels"):
         amqp.decode_value(bad)
     with pytest.raises(DepthError, match="deeper than 16 levels"):
-        amqp.decode(frame_of(bad))
+        amqp.decode(open_of(bad))
 
 
 @pytest.mark.parametrize("name", LEVELS)
@@ -78,14 +62,14 @@ def test_levels_in_columns(nesting: int, name: str) -> None:
     least = next(
         outside
         for outside in range(nesting + 1)
-        if pa.record_batch(batch.decode(frame_of(lists(outside, value)), "1.0"))["error"][
+        if pa.record_batch(batch.decode(open_of(nested_lists(outside, value)), "1.0"))["error"][
             0
         ].is_valid
     )
     # The frame's list and the map of its properties, or what describes them as well.
     assert nesting - levels - 4 < least <= nesting - levels
     for outside in (least - 1, least):
-        frame = frame_of(lists(outside, value))
+        frame = open_of(nested_lists(outside, value))
         (row,) = pa.record_batch(batch.decode(frame, "1.0")).to_pylist()
         if outside < least:
             assert row["error"] is None
@@ -99,12 +83,12 @@ def test_levels_in_columns(nesting: int, name: str) -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        array(b"\0\x53"),
-        array(b"\0"),
-        array(b""),
-        array(b"\0\xa3\x05abc\x40"),
-        array(b"\0\x53\x77\x3f"),
-        array(b"\0\x53\x77"),
+        compound(ARRAY8, b"\0\x53"),
+        compound(ARRAY8, b"\0"),
+        compound(ARRAY8, b""),
+        compound(ARRAY8, b"\0\xa3\x05abc\x40"),
+        compound(ARRAY8, b"\0\x53\x77\x3f"),
+        compound(ARRAY8, b"\0\x53\x77"),
     ],
 )
 def test_descriptors_of_arrays_that_are_none(bad: bytes) -> None:
@@ -113,9 +97,9 @@ def test_descriptors_of_arrays_that_are_none(bad: bytes) -> None:
 
     with pytest.raises(DecodeError):
         amqp.decode_value(bad)
-    (row,) = pa.record_batch(batch.decode(frame_of(bad), "1.0")).to_pylist()
+    (row,) = pa.record_batch(batch.decode(open_of(bad), "1.0")).to_pylist()
     assert row["error"]
-    assert row["frame"] == frame_of(bad)
+    assert row["frame"] == open_of(bad)
 
 
 TRANSFER = b"\0\x53\x14\xc0"
@@ -268,7 +252,7 @@ def test_times_of_messages_one_at_a_time() -> None:
 
 
 def test_frames_of_other_buffers() -> None:
-    frame = frame_of(b"\x40")
+    frame = open_of(b"\x40")
     assert amqp.decode(memoryview(frame)) == amqp.decode(frame)
     assert amqp.decode(bytearray(frame)) == amqp.decode(frame)
 

@@ -11,6 +11,7 @@ import pytest
 
 from amqpcodec import DecodeError
 from amqpcodec import v1_0 as amqp
+from tests.support.amqp10_wire import composite
 
 UTC = datetime.UTC
 S = amqp.Symbol
@@ -163,23 +164,18 @@ FIELDS: dict[str, tuple[int, list[tuple[bytes, bytes]]]] = {
 }
 
 
-def composite(code: int, fields: list[bytes]) -> bytes:
-    content = bytes([len(fields)]) + b"".join(fields)
-    return b"\0\x53" + bytes([code, 0xC0, len(content)]) + content
-
-
 @pytest.mark.parametrize("name", FIELDS)
 def test_fields_in_both_encodings(name: str) -> None:
     code, pairs = FIELDS[name]
-    usual = composite(code, [pair[0] for pair in pairs])
+    usual = composite(code, *[pair[0] for pair in pairs])
     expected, _ = amqp.decode_value(usual)
     assert name == type(expected).NAME
     while pairs and pairs[-1][0] == b"\x40":
         pairs = pairs[:-1]
-    written = composite(code, [pair[0] for pair in pairs])
+    written = composite(code, *[pair[0] for pair in pairs])
     for number, (_, other) in enumerate(pairs):
         octets = composite(
-            code, [pair[0] if n != number else other for n, pair in enumerate(pairs)]
+            code, *[pair[0] if n != number else other for n, pair in enumerate(pairs)]
         )
         actual, consumed = amqp.decode_value(octets)
         assert consumed == len(octets)
@@ -201,7 +197,7 @@ def test_fields_cut_off(name: str) -> None:
         before = [pair[0] for pair in pairs[:number]]
         cls = amqp.TYPES[code]
         for end in range(len(usual)):
-            octets = bytearray(composite(code, [*before, usual[:end]]))
+            octets = bytearray(composite(code, *before, usual[:end]))
             if end == 4 and usual[0] == 0:
                 continue
             with pytest.raises(DecodeError) as caught:
@@ -209,7 +205,7 @@ def test_fields_cut_off(name: str) -> None:
             assert caught.value.method == name or usual[0] == 0
             assert caught.value.field == cls.FIELDS[number] or usual[0] == 0
             assert caught.value.offset is not None
-            assert caught.value.offset >= len(composite(code, before))
+            assert caught.value.offset >= len(composite(code, *before))
 
 
 def moment(ms: int) -> datetime.datetime:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import struct
 from typing import Any
 
 import pytest
 
 from amqpcodec import limits
 from amqpcodec import v1_0 as amqp
+from tests.support.amqp10_wire import MAP32, compound, long, ulong
 from tests.support.process_limit import limited
 
 #: Integers that a dict takes as keys, whatever they are.
@@ -18,15 +18,7 @@ FREE = 256
 
 def encoded(keys: list[bytes]) -> bytes:
     pairs = b"".join(key + b"\x40" for key in keys)
-    return b"\xd1" + struct.pack(">II", 4 + len(pairs), 2 * len(keys)) + pairs
-
-
-def long(n: int) -> bytes:
-    return b"\x81" + struct.pack(">q", n)
-
-
-def ulong(n: int) -> bytes:
-    return b"\x80" + struct.pack(">Q", n)
+    return compound(MAP32, pairs, 2 * len(keys))
 
 
 def decoded(keys: list[bytes], **how: Any) -> Any:

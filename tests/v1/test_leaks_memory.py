@@ -13,10 +13,10 @@ import pytest
 
 from amqpcodec import AMQPCodecError
 from amqpcodec import v1_0 as amqp
+from tests.support.samples_v1 import every_frame
 from tests.v1.mutation import mutated
-from tests.v1.test_v1_properties import seeds
 
-SEEDS = seeds()
+SEEDS = every_frame()
 STREAM = b"".join(SEEDS)
 
 

@@ -16,6 +16,7 @@ from amqpcodec import v1_0 as amqp
 
 proton = pytest.importorskip("proton")
 
+from tests.support.damage import damage  # noqa: E402
 from tests.v1.proton_tree import from_ours, get, put, same, to_ours, tree  # noqa: E402
 
 CASES = int(os.environ.get("AMQPCODEC_PROTON_CASES", "2000"))
@@ -50,24 +51,6 @@ def test_values_both_ways() -> None:
         assert same(again, node), ours.hex()
 
 
-def damaged(random: Random, octets: bytes) -> bytes:
-    data = bytearray(octets)
-    for _ in range(random.randint(1, 3)):
-        place = random.randrange(len(data) + 1)
-        how = random.randrange(4)
-        if how == 0:
-            del data[place:]
-        elif how == 1:
-            data[place:place] = random.randbytes(random.randint(1, 3))
-        elif how == 2:
-            del data[place : place + random.randint(1, 3)]
-        elif place < len(data):
-            data[place] = random.choice(
-                [random.randrange(256), data[place] ^ 1 << random.randrange(8)]
-            )
-    return bytes(data)
-
-
 #: Errors of ours where proton accepts: it takes text as it is, sizes that are too small, odd counts
 #: of maps, and known types whatever they hold.
 EXPLAINED = {
@@ -80,7 +63,7 @@ def test_damaged_values() -> None:
     random = Random(2)
     both = ours_only = theirs_only = 0
     for _ in range(CASES):
-        octets = damaged(random, proton_encode(tree(random)))
+        octets = damage(random, proton_encode(tree(random)))
         if not octets:
             continue
         try:

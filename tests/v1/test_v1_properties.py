@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import random
-import uuid
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -14,9 +11,9 @@ from hypothesis import strategies as st
 
 from amqpcodec import DecodeError
 from amqpcodec import v1_0 as amqp
+from tests.support.samples_v1 import every_frame
 from tests.v1.mutation import mutated
 
-UTC = datetime.UTC
 text = st.text(st.characters(codec="utf-8"), max_size=20)
 symbols = st.text(st.characters(max_codepoint=127), max_size=20).map(amqp.Symbol)
 
@@ -127,60 +124,11 @@ def test_any_octets(data: bytes) -> None:
                 amqp.encode_value(value)
 
 
-def seeds() -> list[bytes]:
-    """One of everything, in usual and in odd forms."""
-    moment = datetime.datetime(2026, 1, 1, tzinfo=UTC)
-    S = amqp.Symbol
-    unknown = amqp.Described(S("d"), "v")
-    numbers = amqp.Array("int", [1, 300])
-    frames: list[Any] = [
-        amqp.Open("c", "h", 5, 6, 7, ["a", "b"], "c", [], ["d"], {S("k"): 1, S("l"): [1, "x"]}),
-        amqp.Attach(
-            name="l",
-            handle=1,
-            role=amqp.Role.SENDER,
-            source=amqp.Source("q", filter={S("f"): unknown}, outcomes=["a", "b"]),
-            target=amqp.Target("t", dynamic_node_properties={S("p"): amqp.DeleteOnClose()}),
-            unsettled={b"t": amqp.Received(1, 2)},
-        ),
-        amqp.Transfer(0, 1, b"t", 0, state=amqp.TransactionalState(b"x", amqp.Accepted())),
-        amqp.Disposition(True, 1, 2, state=amqp.Rejected(amqp.Error("e", "d", {S("i"): 1}))),
-        amqp.SaslMechanisms(["A", "B"]),
-        amqp.SaslOutcome(0, b"x"),
-        amqp.Close(amqp.Error("amqp:not-found")),
-    ]
-    message = amqp.Message(
-        {
-            "k": [
-                1,
-                2.5,
-                None,
-                uuid.UUID(int=5),
-                Decimal("1.5"),
-                moment,
-                numbers,
-            ]
-        },
-        header=amqp.Header(True, 5, 6),
-        delivery_annotations={S("a"): 1},
-        message_annotations=amqp.Map([(1, 2)]),
-        properties=amqp.Properties(5, b"u", "to", "s", creation_time=moment, group_sequence=7),
-        application_properties={"a": 1, "b": "text", "c": False},
-        footer={S("f"): b"x"},
-    )
-    return [
-        *(amqp.encode(3, frame) for frame in frames),
-        amqp.encode(3, frames[2], message.encode()),
-        amqp.encode(3, frames[2], amqp.Message(data=[b"x", b"y"], subject="s").encode()),
-        amqp.encode(3, frames[2], amqp.Message(sequences=[[1], [2]]).encode()),
-    ]
-
-
 @pytest.mark.parametrize("number", range(10))
 def test_mutated_frames(number: int) -> None:
     """Kept bytes included: what decodes encodes, and to its own bytes."""
     source = random.Random(7 + number)
-    data = seeds()[number]
+    data = every_frame()[number]
     good = 0
     for _ in range(3000):
         octets = mutated(data, source)
@@ -212,7 +160,8 @@ def test_chunks_of_bad_streams_give_the_same(size: int) -> None:
     source = random.Random(size)
     for _ in range(100):
         stream = b"".join(
-            source.choice((data, mutated(data, source))) for data in source.choices(seeds(), k=5)
+            source.choice((data, mutated(data, source)))
+            for data in source.choices(every_frame(), k=5)
         )
 
         def events(step: int, stream: bytes = stream) -> list[str]:

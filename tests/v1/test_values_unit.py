@@ -14,6 +14,7 @@ import pytest
 from amqpcodec import DecodeError, EncodeError
 from amqpcodec import v1_0 as amqp
 from tests.paths import shared_dir
+from tests.support.amqp10_wire import nested_lists
 
 UTC = datetime.UTC
 EAST = datetime.timezone(datetime.timedelta(hours=1))
@@ -247,18 +248,11 @@ def test_what_cannot_be_decoded(octets: str, name: str, offset: int) -> None:
     assert caught.value.offset == offset + 3
 
 
-def nested(levels: int) -> bytes:
-    data = b"\x45"
-    for _ in range(levels):
-        data = b"\xd0" + (len(data) + 4).to_bytes(4, "big") + b"\0\0\0\1" + data
-    return data
-
-
 def test_depth_is_bounded() -> None:
-    assert amqp.decode_value(nested(127))[1] == len(nested(127))
+    assert amqp.decode_value(nested_lists(127))[1] == len(nested_lists(127))
     for bomb in (
-        nested(128),
-        nested(5000),
+        nested_lists(128),
+        nested_lists(5000),
         b"\0" * 100_000,
         b"\xe0\x03\x01" * 1000,
         b"\xc0\xff\x01" * 300,
@@ -266,7 +260,7 @@ def test_depth_is_bounded() -> None:
         with pytest.raises(DecodeError):
             amqp.decode_value(bomb)
     with pytest.raises(DecodeError) as caught:
-        amqp.decode_value(nested(2000))
+        amqp.decode_value(nested_lists(2000))
     assert type(caught.value).__name__ == "DepthError"
     assert caught.value.condition == "amqp:resource-limit-exceeded"
     deep: Any = []

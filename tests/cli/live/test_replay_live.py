@@ -15,8 +15,8 @@ import pytest
 
 from amqpcodec import v0_9_1 as amqp
 from tests import live_broker
-from tests.capture import recording as builder
-from tests.cli.conftest import environment, message, packets
+from tests.cli.conftest import environment, message
+from tests.support import recording as builder
 
 pika = pytest.importorskip("pika")
 pa = pytest.importorskip("pyarrow")
@@ -74,7 +74,7 @@ def capture_of(path: Path, bodies: list[bytes]) -> Path:
     for at in range(0, len(bodies), 20):
         sent = b"".join(message(f"k.{at}", body) for body in bodies[at : at + 20])
         talk.append(("client", sent))
-    path.write_bytes(builder.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(builder.dialogue(talk)))
     return path
 
 
@@ -159,7 +159,7 @@ def test_poison(channel: Any, queue: str, tmp_path: Path) -> None:
         sent = amqp.encode_message(1, method, properties, b"%d" % number)
         talk.append(("client", sent))
     path = tmp_path / "c.pcap"
-    path.write_bytes(builder.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(builder.dialogue(talk)))
     journal = tmp_path / "journal"
     words = (path, "--to", target(), "--map", f"orders={queue}", "--journal", journal)
     status, out, err = finish(replay(*words))
@@ -210,7 +210,9 @@ def test_cc_and_bcc(channel: Any, queue: str, tmp_path: Path) -> None:
     method = amqp.Basic.Publish(exchange="", routing_key=victim)
     sent = amqp.encode_message(1, method, amqp.Basic.Properties(headers=headers), b"x")
     path = tmp_path / "c.pcap"
-    path.write_bytes(builder.pcap(packets([("client", amqp.PROTOCOL_HEADER), ("client", sent)])))
+    path.write_bytes(
+        builder.pcap(builder.dialogue([("client", amqp.PROTOCOL_HEADER), ("client", sent)]))
+    )
     status, _, err = finish(replay(path, "--to", target(), "--map", "key:other=x"))
     assert status == 2
     assert victim in err
@@ -235,7 +237,7 @@ def test_declare(channel: Any, tmp_path: Path) -> None:
         ("client", amqp.encode_message(1, amqp.Basic.Publish("", "eu"), None, b"2")),
     ]
     path = tmp_path / "c.pcap"
-    path.write_bytes(builder.pcap(packets(talk)))
+    path.write_bytes(builder.pcap(builder.dialogue(talk)))
     rules = ("--map", "=", "--map", f"*={name}.*", "--map", f"key:*={name}.*")
     status, out, err = finish(replay(path, "--to", target(), "--declare", *rules))
     assert (status, out, err) == (0, "2 sent, 2 confirmed\n", "")

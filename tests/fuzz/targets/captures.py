@@ -16,14 +16,15 @@ import pyarrow as pa
 
 from amqpcodec import capture, v0_8, v0_9, v0_9_1
 from amqpcodec import v1_0 as v1
-from tests.capture import hostile_states, mangle, test_versions_unit, v1_talk, wrap
-from tests.capture import recording as make
-from tests.capture.test_websocket_unit import EXTENSIONS
-from tests.capture.test_websocket_unit import over_web as web
+from tests.capture import hostile_states, test_versions_unit
 from tests.fuzz import corpus, mutators, packets
 from tests.fuzz.target import Choices, Target
 from tests.support import amqp091_wire as w
+from tests.support import mangle, v1_talk, wrap
+from tests.support import recording as make
 from tests.support.tls_talk import CLIENT, SERVER, split_segments
+from tests.support.web_socket import EXTENSIONS
+from tests.support.web_socket import over_web as web
 
 HEAD = 4
 #: Bytes of columns for each byte of a capture, and for nothing.

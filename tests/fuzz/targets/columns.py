@@ -10,10 +10,6 @@ from typing import Any
 import pyarrow as pa
 
 from amqpcodec import _codec, batch, v0_8, v0_9, v0_9_1
-from tests.columns.borders import CASES as BORDERS
-from tests.columns.borders import Rows
-from tests.columns.guarded import guarded_value
-from tests.columns.test_blocks_differential import messages as like_messages
 from tests.columns.test_fast_path_differential import NAMED
 from tests.columns.test_v1_fast_path_differential import HEARTBEAT as V1_HEARTBEAT
 from tests.columns.v1_rows import ASKED
@@ -23,6 +19,10 @@ from tests.fuzz.targets.legacy import stream_seeds
 from tests.fuzz.targets.v1 import stream_seeds as v1_seeds
 from tests.support import amqp091_gen, borders, v1_gen
 from tests.support import amqp091_wire as w
+from tests.support.borders_columns import CASES as BORDERS
+from tests.support.borders_columns import Rows
+from tests.support.guarded import guarded_value
+from tests.support.like_messages import messages as like_messages
 
 HEAD = 7
 LEVELS = ("frame", "message")

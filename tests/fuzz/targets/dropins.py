@@ -7,13 +7,15 @@ from contextlib import AbstractContextManager, contextmanager
 from random import Random
 from typing import Any
 
-from tests.dropins import borders, octets, wild
+from tests.dropins import wild
 from tests.dropins.case import Case, compare, make
 from tests.dropins.stock import V1_MODULES, Side, installed
 from tests.dropins_v1.use_azure import reading
 from tests.fuzz import mutators
 from tests.fuzz.target import Choices, Target
 from tests.fuzz.targets.v1 import message_bytes, stream_seeds
+from tests.support import borders_dropins as borders
+from tests.support import client_bytes as octets
 
 AZURE = next(iter(V1_MODULES))
 #: (stock, with the drop-in) of what is installed.

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from amqpcodec import _codec, batch, v0_9_1
-from tests.columns.guarded import guard
-from tests.encode.test_capsules_unit import Lie
-from tests.encode.test_fast_path_differential import bits, headers, moments, number, text
 from tests.fuzz import mutators
 from tests.fuzz.target import Choices, Target
+from tests.support.guarded import guard
+from tests.support.invalid_arrow import Lie
+from tests.support.random_columns import bits, headers, moments, number, text
 
 HEAD = 8
 TEXTS = ("exchange", "routing_key", "method", "properties.type", "properties.message_id", "body")

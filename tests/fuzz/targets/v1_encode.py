@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from amqpcodec import batch
-from tests.encode.test_capsules_unit import Lie
 from tests.fuzz import mutators
 from tests.fuzz.target import Choices, Target
 from tests.fuzz.targets.encode import HEAD, TYPES, lie_of, lie_seeds
+from tests.support.invalid_arrow import Lie
 
 #: Columns that take the texts of an input, with the types that they come in.
 TEXTS = {

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import gzip
-import random
 from collections.abc import Callable, Iterator
 
-from tests.capture import mangle, wrap
-from tests.capture import recording as make
 from tests.paths import REPO
+from tests.support import mangle, wrap
+from tests.support import recording as make
 
 DEMO = REPO / "demo" / "kombu_celery.pcap.gz"
 
@@ -22,12 +21,6 @@ def parts() -> list[mangle.Part]:
 
 def _pcap(items: list[mangle.Part] | Iterator[mangle.Part]) -> bytes:
     return make.pcap(mangle.records(list(items)))
-
-
-def _lossy(size: int, loss: float, seed: int) -> bytes:
-    rng = random.Random(seed)
-    items = [p for p in mangle.split(parts(), size) if p.flags & make.SYN or rng.random() > loss]
-    return _pcap(mangle.shuffled(items, seed))
 
 
 def _changed(seed: int) -> bytes:
@@ -50,8 +43,8 @@ def _in_fragments() -> bytes:
 
 
 VARIANTS: dict[str, Callable[[], bytes]] = {
-    "lossy": lambda: _lossy(90, 0.02, 1),
-    "very lossy": lambda: _lossy(1400, 0.2, 2),
+    "lossy": lambda: _pcap(mangle.lossy(parts(), 1, 90, 0.02)),
+    "very lossy": lambda: _pcap(mangle.lossy(parts(), 2, 1400, 0.2)),
     "repeated": lambda: _pcap(mangle.repeated(parts(), 3)),
     "wrapped, repeated and shuffled": lambda: _changed(1),
     "seven bytes a packet": lambda: _pcap(mangle.split(parts(), 7)),

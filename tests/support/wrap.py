@@ -6,7 +6,9 @@ import random
 import struct
 from collections.abc import Callable, Iterator
 
-from tests.capture import recording as make
+from tests.support import recording as make
+from tests.support import wrap
+from tests.support.recording import CLIENT, CLIENT6, SERVER, SERVER6
 
 OUTER = ("192.0.2.1", 0), ("192.0.2.2", 0)
 OUTER6 = ("2001:db8::1", 0), ("2001:db8::2", 0)
@@ -199,3 +201,38 @@ def fragmented(packets: list[bytes], seed: int, largest: int = 60) -> list[bytes
             pieces.insert(rng.randrange(len(pieces)), again)
         out += pieces
     return out
+
+
+HELLO = b"AMQP\0\0\x09\x01"
+HEARTBEAT = b"\x08\0\0\0\0\0\0\xce"
+
+
+def client_packet(data: bytes = HELLO) -> bytes:
+    """An IPv4 packet of a client."""
+    return make.ipv4(CLIENT, SERVER, make.tcp(CLIENT, SERVER, 1001, data))
+
+
+def client_packet6(data: bytes = HELLO) -> bytes:
+    """The same in IPv6."""
+    return make.ipv6(CLIENT6, SERVER6, make.tcp(CLIENT6, SERVER6, 1001, data))
+
+
+def ethernet_fragments(packet: bytes, number: int = 7, blocks: int = 2) -> list[bytes]:
+    return [make.ethernet(fragment) for fragment in wrap.fragments(packet, number, lambda: blocks)]
+
+
+def contradicting_fragments(kind: str) -> list[bytes]:
+    """Fragments of which one says other bytes for the same place, or another end."""
+    first, second, *other_fragments = wrap.fragments(client_packet(HEARTBEAT * 5), 7, lambda: 2)
+    changed = bytearray(first if kind == "bytes" else second)
+    if kind == "bytes":
+        changed[-1] ^= 1
+        return [first, bytes(changed), second, *other_fragments]
+    if kind == "shifted":
+        struct.pack_into(">H", changed, 6, 1 | 0x2000)
+        return [first, bytes(changed), second, *other_fragments]
+    if kind == "shorter":
+        struct.pack_into(">H", changed, 6, 2)
+        return [first, other_fragments[0], bytes(changed), second, other_fragments[1]]
+    struct.pack_into(">H", changed, 6, 7)
+    return [other_fragments[-1], bytes(changed), first, second, *other_fragments[:-1]]

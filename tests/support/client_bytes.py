@@ -7,6 +7,7 @@ from functools import cache
 from random import Random
 
 from tests.reference import FACTS, encode_frame, encode_table
+from tests.support.damage import damage, reframe
 from tests.support.generate import Generate
 
 METHODS = sorted(FACTS.methods)
@@ -79,36 +80,6 @@ def odd(random: Random) -> bytes:
     )
 
 
-def reframe(data: bytes, payload: bytes) -> bytes:
-    """The frame with another payload, its size and end put right."""
-    return data[:3] + len(payload).to_bytes(4, "big") + payload + b"\xce"
-
-
-def damage(random: Random, data: bytes) -> bytes:
-    """One to three damages: flipped bits, cuts, insertions, wrong lengths, odd tags."""
-    octets = bytearray(data)
-    for _ in range(random.randint(1, 3)):
-        at = random.randrange(len(octets) + 1)
-        kind = random.randrange(7)
-        if kind == 0:
-            del octets[at:]
-        elif kind == 1:
-            del octets[at : at + random.randint(1, 4)]
-        elif kind == 2:
-            octets[at:at] = random.randbytes(random.randint(1, 4))
-        elif kind == 3:
-            piece = random.choice(LENGTHS)
-            octets[at : at + len(piece)] = piece
-        elif at < len(octets):
-            if kind == 4:
-                octets[at] = random.randrange(256)
-            elif kind == 5:
-                octets[at] = random.choice(ODD_TAGS)
-            else:
-                octets[at] ^= 1 << random.randrange(8)
-    return bytes(octets)
-
-
 def splice(random: Random, first: bytes, second: bytes) -> bytes:
     """The beginning of one and the end of the other."""
     return first[: random.randrange(len(first) + 1)] + second[random.randrange(len(second) + 1) :]
@@ -121,14 +92,14 @@ def frame(random: Random) -> bytes:
         return odd(random)
     if kind == 1:
         data = body(random)
-        return damage(random, data) if random.randrange(3) == 0 else data
+        return damage(random, data, LENGTHS, ODD_TAGS) if random.randrange(3) == 0 else data
     data = random.choice(pool())
     if kind == 2:  # as it is, and maybe what follows
         return data + random.choice([b"", b"", random.choice(pool())[: random.randrange(30)]])
     if kind == 3:
         return data[: random.randrange(len(data))]
     if kind == 4:
-        return damage(random, data)
+        return damage(random, data, LENGTHS, ODD_TAGS)
     if kind == 5:
         return splice(random, data, random.choice(pool()))
     payload = data[7:-1]
@@ -140,7 +111,7 @@ def frame(random: Random) -> bytes:
         return reframe(data, payload[:offset] + struct.pack(">H", word) + payload[offset + 2 :])
     if kind in (8, 9):
         return data
-    return reframe(data, damage(random, payload))
+    return reframe(data, damage(random, payload, LENGTHS, ODD_TAGS))
 
 
 @cache
@@ -165,13 +136,13 @@ def headers() -> tuple[bytes, ...]:
 def header(random: Random) -> bytes:
     """The payload of a content header, whole or damaged."""
     data = random.choice(headers())[7:-1]
-    return damage(random, data) if random.randrange(3) == 0 else data
+    return damage(random, data, LENGTHS, ODD_TAGS) if random.randrange(3) == 0 else data
 
 
 def table(random: Random) -> bytes:
     """A field table, whole or damaged."""
     data = random.choice(tables())
-    return damage(random, data) if random.randrange(2) else data
+    return damage(random, data, LENGTHS, ODD_TAGS) if random.randrange(2) else data
 
 
 def nested(depth: int, tag: str = "F") -> bytes:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.capture import recording as make
 from tests.capture.reference.files import packets
 from tests.capture.reference.segments import Segment, read_segment
+from tests.support import recording as make
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,13 @@ def shuffled(items: list[Part], seed: int, window: int = 8) -> list[Part]:
     rng = random.Random(seed)
     keys = [(i + rng.random() * window, i) for i in range(len(items))]
     return [items[i] for _, i in sorted(keys)]
+
+
+def lossy(items: list[Part], seed: int, size: int = 90, loss: float = 0.02) -> list[Part]:
+    """Segments of at most that size, out of order; that share of them is missing, but no SYN."""
+    rng = random.Random(seed)
+    remaining = [p for p in split(items, size) if p.flags & make.SYN or rng.random() > loss]
+    return shuffled(remaining, seed)
 
 
 def repeated(items: list[Part], seed: int) -> list[Part]:

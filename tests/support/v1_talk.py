@@ -9,15 +9,16 @@ from typing import Any
 
 from amqpcodec import v0_9_1
 from amqpcodec import v1_0 as v1
-from tests.capture import mangle
-from tests.capture import recording as make
+from tests.paths import REPO
+from tests.support import mangle
+from tests.support import recording as make
 
 RECORDINGS = {"rabbit": 5680, "tx": 5681}
 SASL, AMQP, TLS = v1.SASL_HEADER, v1.PROTOCOL_HEADER, v1.TLS_HEADER
 
 
 def path_of(name: str) -> Path:
-    return Path(__file__).parent / "recordings" / f"amqp10_{name}.pcap.gz"
+    return REPO / "tests" / "capture" / "recordings" / f"amqp10_{name}.pcap.gz"
 
 
 @cache

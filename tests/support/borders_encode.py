@@ -17,9 +17,9 @@ from tests.columns.batch_rows import pa
 from tests.encode import encode_v1_values, encode_values
 from tests.encode.encode_v1_values import Said
 from tests.encode.encode_values import Sent
-from tests.protocol.borders import MORE_VALUES, SHORT_VALUES
 from tests.support.borders import Encode
-from tests.v1.borders import VALUES
+from tests.support.borders_amqp0 import MORE_VALUES, SHORT_VALUES
+from tests.support.borders_v1 import VALUES
 
 S = v1_0.Symbol
 PROPERTIES = {

@@ -13,10 +13,10 @@ from typing import Any
 
 from tests.columns import variants
 from tests.columns.batch_rows import decode, pa
-from tests.protocol import borders as legacy
+from tests.support import borders_amqp0 as legacy
+from tests.support import borders_v1 as v1
 from tests.support.borders import SHORT
 from tests.support.bridge import V0_9_1
-from tests.v1 import borders as v1
 
 #: Bytes of the first block of a column's data, and of larger ones that a pool has.
 CAPACITIES = (1024, 2048)

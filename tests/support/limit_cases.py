@@ -10,10 +10,11 @@ import pytest
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.capture import _limits
-from tests.capture import recording as make
-from tests.capture import v1_talk
 from tests.capture.test_limits_unit import talk
-from tests.capture.test_websocket_unit import CLIENT, DEFLATE, Deflater, over_web
+from tests.capture.test_websocket_unit import CLIENT
+from tests.support import recording as make
+from tests.support import v1_talk
+from tests.support.web_socket import DEFLATE, Deflater, over_web
 
 ACK = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
 MESSAGE = amqp.encode_message(
