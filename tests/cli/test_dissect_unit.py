@@ -122,7 +122,7 @@ def test_error_stands_in_its_row(run, bad):
     result = run("dissect", bad)
     assert result.status == 1
     assert "! basic.deliver.consumer_tag" in result.lines[5]
-    assert result.err == f"amqpcodec: {bad}: 13 rows, 1 with an error, 13 shown\n"
+    assert result.err == f"amqpcodec: {bad}: 13 rows read, 1 with an error\n"
 
 
 # --- Parquet --------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def test_bad_frame_is_told_of_where_nobody_asks(run, bad):
     assert (result.status, len(result.lines)) == (1, 13)
     result = run("dissect", bad, "--format", "json", "--where", "channel == 2")
     assert (result.status, len(result.lines)) == (1, 3)
-    assert result.err == f"amqpcodec: {bad}: 13 rows, 1 with an error, 3 shown\n"
+    assert result.err == f"amqpcodec: {bad}: 13 rows read, 1 with an error\n"
 
 
 def test_lost_octets_are_a_row(run, good):

@@ -131,7 +131,8 @@ def test_interrupt_shows_what_was_read():
     assert process.wait(30) == 130
     message = process.stderr.read().decode()
     assert (
-        message == f"amqpcodec: interrupted: {sum(expected)} rows, none with an error, 12 shown\n"
+        message
+        == f"amqpcodec: interrupted: {sum(expected)} rows read, none with an error, 12 shown\n"
     )
     for stream in (process.stdin, process.stdout, process.stderr):
         stream.close()
@@ -161,7 +162,7 @@ def test_interrupt_while_nothing_comes():
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert err == b"amqpcodec: interrupted: 0 rows, none with an error, 0 shown\n"
+    assert err == b"amqpcodec: interrupted: 0 rows read, none with an error, 0 shown\n"
 
 
 def test_a_file_of_what_was_read_before_the_interrupt(tmp_path):

@@ -44,8 +44,13 @@ class Counts:
         self.read = self.errors = self.shown = 0
 
     def __str__(self) -> str:
+        return f"{self.of_file}, {self.shown} shown"
+
+    @property
+    def of_file(self) -> str:
+        """Without the rows that are shown: of an analysis they follow when all files were read."""
         wrong = f"{self.errors} with an error" if self.errors else "none with an error"
-        return f"{self.read} rows, {wrong}, {self.shown} shown"
+        return f"{self.read} rows read, {wrong}"
 
 
 class Reading:
@@ -122,7 +127,7 @@ class Reading:
             if self.stop.pressed:
                 pass  # said at the end
             elif counts.errors and group.status != BAD_DATA:
-                print_error(f"{group}: {counts}")
+                print_error(f"{group}: {counts.of_file}")
         self.status = max(self.status, group.status, BAD_DATA if counts.errors else OK)
 
     def _read(
@@ -202,7 +207,7 @@ class Reading:
             raise UsageError(str(error)) from None
         self._current = None
         if not self.stop.pressed:
-            group.warn(reader, str(self.counts) if self.counts.read else "")
+            group.warn(reader, self.counts.of_file if self.counts.read else "")
 
     def stop_early(self, reason: str) -> None:
         """Say that nothing more is read, and what is unusual about the files as far as they were.

@@ -221,9 +221,8 @@ class _Parser:
 
     def wrong(self, expectation: str) -> WhereError:
         kind, text, place = self.peek()
-        return WhereError(
-            _at(f"{expectation} is expected, not {text if kind else 'the end'}", place)
-        )
+        actual = f'"{text}"' if kind else "the end"
+        return WhereError(_at(f"{expectation} is expected, not {actual}", place))
 
 
 def _unescaped(match: re.Match[str]) -> str:
