@@ -136,7 +136,7 @@ def test_unreadable_files_of_a_rotation_do_not_keep_others_from_being_read(run, 
     assert (
         result.err.splitlines()
         == [
-            f"amqpcodec: neither pcap nor pcapng: {bad}",
+            f"amqpcodec: {bad}: neither pcap nor pcapng",
             f"amqpcodec: {gone}: No such file or directory",
         ]
         or result.err.count("\n") == 2

@@ -32,7 +32,7 @@ def test_globs_and_folders(run, memory):
     assert remote.lines == ["memory://cli/a.pcap.gz", *local.lines[1:]]
     both = run("dissect", "memory://cli/*", "--format", "json")
     assert (both.status, len(both.lines)) == (2, 1000)
-    assert "neither pcap nor pcapng: memory://cli/b.pcap" in both.err
+    assert "memory://cli/b.pcap: neither pcap nor pcapng" in both.err
     memory.rm("/cli/b.pcap")
     for folder in ("memory://cli/", "memory://cli"):
         assert run("stats", folder).lines == remote.lines

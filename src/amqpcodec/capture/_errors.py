@@ -17,7 +17,7 @@ class CaptureError(ValueError):
 def no_capture(file: str, fault: str | None = None) -> CaptureError:
     """The error of a file that is none. fault: what kept it from being decompressed."""
     name = file or "the file"
-    return CaptureError(f"{name}: {fault}" if fault else f"neither pcap nor pcapng: {name}", file)
+    return CaptureError(f"{name}: {fault or 'neither pcap nor pcapng'}", file)
 
 
 class CaptureWarning(UserWarning):
