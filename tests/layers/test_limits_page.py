@@ -262,7 +262,7 @@ FIGURES: list[tuple[str, list[int]]] = [
 IN_PAGES = [
     ("spark.md", r"`maxCompressionRatio` \((\d+)\)", LIMITS.max_compression_ratio),
     ("spark.md", r"are held, ([\d,]+) of them", MAX_OPEN),
-    ("guide/captures.md", r"each of its bytes \(([\d,]+) unless", LIMITS.max_compression_ratio),
+    ("guide/captures.md", r"each compressed one \(([\d,]+) unless", LIMITS.max_compression_ratio),
     ("replay.md", r"`--window` messages \((\d+)\)", 1000),
     ("session.md", r"`channel_max` \| (\d+) \|", parameter(Connection, "channel_max")),
     ("session.md", r"`frame_max` \| (\d+) \|", FRAME_MAX),
