@@ -1,59 +1,52 @@
 # Messages: method, header and body frames of each channel put together (0-9-1 §4.2.6).
 
 cdef enum:
-    AWAIT_METHOD            # nothing open
-    AWAIT_HEADER
-    AWAIT_BODY
-    PASS_CONTENT            # the rest of a content that was discarded
-
-cdef enum:
     BODY_WHOLE = 2          # of read_body, beside SCAN_MORE and SCAN_BAD
     NO_BODY = 3
     BODY_AHEAD = 131072     # bytes of memory for what bodies announce, shared by those that are open
     BODY_LEAST = 4096
 
-cdef inline bint is_content(int state) noexcept:
-    return state == AWAIT_HEADER or state == AWAIT_BODY
-
 
 cdef class Content:
     """What is open on one channel."""
 
-    cdef int state
+    cdef ContentMachine grammar
     cdef MessageDecoder decoder
     cdef Desc* desc         # of the method
     cdef object method
     cdef object properties
-    cdef uint64_t size      # as the header says
-    cdef uint64_t have      # bytes so far
     cdef PyObject* body     # bytes with room for what came and some more, or NULL
     cdef uint64_t began     # offset in the stream of the method
 
     def __dealloc__(self):
         Py_XDecRef(self.body)
 
-    cdef void enter(self, int state) noexcept:
-        """Another state; the decoder counts the channels that have something open, and the contents."""
-        self.decoder.n_open += <int>(state != AWAIT_METHOD) - <int>(self.state != AWAIT_METHOD)
-        self.decoder.n_contents += <int>is_content(state) - <int>is_content(self.state)
-        self.state = state
+    cdef ContentOutcome step(self, ContentEvent event, uint64_t n) noexcept:
+        """The decoder counts the channels that have something open, and the contents."""
+        cdef ContentState before = self.grammar.state
+        cdef ContentOutcome outcome = content_step(&self.grammar, event, n)
+        cdef ContentState state = self.grammar.state
+        self.decoder.n_open += <int>(state != CONTENT_IDLE) - <int>(before != CONTENT_IDLE)
+        self.decoder.n_contents += <int>content_is_open(state) - <int>content_is_open(before)
+        return outcome
 
-    cdef void clear(self, int state) noexcept:
-        self.enter(state)
+    cdef void clear(self) noexcept:
         self.method = None
         self.properties = None
-        self.have = 0
         Py_XDecRef(self.body)
         self.body = NULL
 
-    cdef int append(self, const uint8_t* p, size_t n) except -1:
+    cdef void discard(self) noexcept:
+        self.step(CONTENT_DISCARD, 0)
+        self.clear()
+
+    cdef int append(self, uint64_t at, const uint8_t* p, size_t n) except -1:
         """Memory grows with the bytes that came. What is only announced gets little: no peer has much
         set aside by opening many contents."""
         cdef uint64_t room = <uint64_t>PyBytes_GET_SIZE(<object>self.body) if self.body != NULL else 0
-        if self.have + n > room:
-            room = max(2 * room, self.have + n, <uint64_t>BODY_LEAST,
-                       <uint64_t>(BODY_AHEAD // self.decoder.n_open))
-            room = min(room, self.size)
+        if at + n > room:
+            room = max(2 * room, at + n, <uint64_t>BODY_LEAST, <uint64_t>(BODY_AHEAD // self.decoder.n_open))
+            room = min(room, self.grammar.size)
             if self.body == NULL:
                 self.body = PyBytes_FromPointer(NULL, <Py_ssize_t>room)
                 if self.body == NULL:
@@ -62,10 +55,9 @@ cdef class Content:
                 try:
                     resize_bytes(&self.body, <Py_ssize_t>room)
                 except MemoryError:     # and what there was is gone
-                    self.clear(PASS_CONTENT)
+                    self.discard()
                     raise
-        memcpy(<uint8_t*>PyBytes_AS_STRING(<object>self.body) + self.have, p, n)
-        self.have += n
+        memcpy(<uint8_t*>PyBytes_AS_STRING(<object>self.body) + at, p, n)
         return 0
 
 cdef uint64_t parse_open_limit(object limit) except? 0:
@@ -138,9 +130,9 @@ cdef class MessageDecoder(Stream):
         self.begin()
         try:
             c = None if self.contents is None else self.contents.get(channel)
-            if c is None or c.state == AWAIT_METHOD or c.state == PASS_CONTENT:
+            if c is None or not content_is_open(c.grammar.state):
                 return False
-            c.clear(PASS_CONTENT)
+            c.discard()
             return True
         finally:
             self.end_use()
@@ -158,7 +150,7 @@ cdef class MessageDecoder(Stream):
         Stream.check_end(self)
         for channel in sorted(self.contents or ()):
             c = <Content>self.contents[channel]
-            if c.state == AWAIT_HEADER or c.state == AWAIT_BODY:
+            if content_is_open(c.grammar.state):
                 error = self.incomplete(b"a message", self.at - c.began)
                 error.channel = channel
                 error.method = type(c.method).NAME
@@ -251,9 +243,9 @@ cdef class MessageDecoder(Stream):
             self.last = c
             self.last_channel = channel
         c = self.last
-        if c.state != AWAIT_BODY or size > c.size - c.have:
+        if not content_takes(content_outcome(&c.grammar, content_body(&c.grammar, size))):
             return None
-        if not self.copy and size == c.size and not in_head and have >= size + 8:
+        if not self.copy and size == c.grammar.size and not in_head and have >= size + 8:
             return None
         self.pass_bytes(in_head, 7)
         self.taken = 7
@@ -270,6 +262,7 @@ cdef class MessageDecoder(Stream):
         cdef size_t n
         cdef bint in_head
         cdef uint8_t envelope[3]
+        cdef ContentEvent event
         while True:
             if c is None:
                 c = self.begin_body()
@@ -290,8 +283,8 @@ cdef class MessageDecoder(Stream):
                 if self.left == 0:
                     break
                 n = <size_t>min(<uint64_t>n, self.left)
-                if c.state == AWAIT_BODY:       # not discarded meanwhile
-                    c.append(p, n)
+                if c.grammar.state == CONTENT_AWAITS_BODY:      # not discarded meanwhile
+                    c.append(c.grammar.have + self.taken - 7, p, n)
                 self.pass_bytes(in_head, n)
                 self.taken += n
                 self.left -= n
@@ -302,11 +295,14 @@ cdef class MessageDecoder(Stream):
                                 envelope, 0, 0, p[0])
             self.pass_bytes(in_head, 1)
             self.at += self.taken + 1
-            self.taken = 0
             self.filling = None
-            if c.state == AWAIT_BODY and c.have == c.size:
+            event = content_body(&c.grammar, self.taken - 7)
+            if content_outcome(&c.grammar, event) == CONTENT_COMPLETE:
+                self.taken = 0
                 self.channel = self.body_channel
                 return BODY_WHOLE
+            c.step(event, self.taken - 7)
+            self.taken = 0
             c = None
 
     @cython.final
@@ -314,7 +310,7 @@ cdef class MessageDecoder(Stream):
         """The message that the body just read completes."""
         cdef Content c = self.content(self.body_channel)
         cdef object body = <object>c.body
-        return self.finish(c, body if self.copy else memoryview(body))
+        return self.finish(c, body if self.copy else memoryview(body), CONTENT_LAST_BODY)
 
     @cython.final
     cdef PyObject* take_whole(self) noexcept:
@@ -405,8 +401,6 @@ cdef class MessageDecoder(Stream):
             if self.frame.channel == 0:
                 raise self.refused(BAD_CHANNEL, NULL, None)
             c = self.content(self.frame.channel)
-            if c.state == PASS_CONTENT:
-                return None
             return self.step_header(c) if self.frame.type == FRAME_HEADER else self.step_body(c)
         return owned(self.decode())
 
@@ -414,15 +408,10 @@ cdef class MessageDecoder(Stream):
     cdef object step_method(self):
         cdef Content c
         cdef Desc* d
-        cdef object method, before
+        cdef object method
         # Most methods carry no content, and most channels have none open.
         if self.n_open and self.frame.channel in self.contents:
-            c = self.content(self.frame.channel)
-            if c.state == AWAIT_HEADER or c.state == AWAIT_BODY:
-                before = c.method
-                c.clear(AWAIT_METHOD)
-                raise self.refused(BAD_ORDER, b"method frame inside of a content", before)
-            c.enter(AWAIT_METHOD)
+            self.judge(self.content(self.frame.channel), CONTENT_METHOD)
         method = owned(self.decode())
         d = <Desc*>CLASS_OF(Py_TYPE(<PyObject*>method)).desc
         if not d.has_content:
@@ -431,59 +420,72 @@ cdef class MessageDecoder(Stream):
             raise self.refused(BAD_CHANNEL, NULL, method)
         c = self.content(self.frame.channel)
         if AMQP_UNLIKELY(self.n_contents >= self.open_limit):
-            c.clear(PASS_CONTENT)
+            c.discard()
             raise self.refused(BAD_OPEN, b"contents", method)
-        c.clear(AWAIT_HEADER)
+        c.clear()
+        c.step(CONTENT_OPENING, 0)
         c.desc = d
         c.method = method
         c.began = self.at
         return None
 
     @cython.final
+    cdef bint judge(self, Content c, ContentEvent event) except -1:
+        """Whether a frame is for the content that is open; an error where it is out of its place. The machine moves
+        where it is not; where it is, once the frame was read."""
+        cdef ContentOutcome outcome = content_outcome(&c.grammar, event)
+        cdef object method = c.method
+        if AMQP_LIKELY(content_takes(outcome)):
+            return True
+        c.step(event, 0)
+        if content_fault(outcome) == NULL:
+            return False
+        c.clear()
+        if outcome == CONTENT_HEADER_INSIDE:
+            outcome = CONTENT_HEADER_FIRST      # one text for both
+        raise self.refused(BAD_ORDER, content_fault(outcome), method)
+
+    @cython.final
     cdef object step_header(self, Content c):
         cdef object method = c.method
-        if AMQP_UNLIKELY(c.state != AWAIT_HEADER):
-            c.clear(PASS_CONTENT)
-            raise self.refused(BAD_ORDER, b"content header without a method before it", method)
+        cdef uint64_t size = load64(self.frame.payload + 4) if self.frame.size >= 12 else 0
+        cdef ContentEvent event = content_header(size)
+        if not self.judge(c, event):
+            return None
         try:
             check_header(&self.frame, self.frame_start, self.at)
             if AMQP_UNLIKELY(load16(self.frame.payload) != c.desc.class_id):
                 raise self.refused(BAD_HEADER_CLASS, b"method", method)
-            c.size = load64(self.frame.payload + 4)
-            if AMQP_UNLIKELY(self.limited and c.size > self.body_limit):
+            if AMQP_UNLIKELY(self.limited and size > self.body_limit):
                 raise self.refused(BAD_BODY_SIZE, NULL, method)
             c.properties = owned(decode_properties(self.protocol, &self.frame, self.frame_start,
                                                    self.at, self.mode, self.cache))
         except DecodeError:
-            c.clear(PASS_CONTENT)
+            c.discard()
             raise
-        if c.size == 0:
-            return self.finish(c, b"" if self.copy else memoryview(b""))
-        c.enter(AWAIT_BODY)
+        if size == 0:
+            return self.finish(c, b"" if self.copy else memoryview(b""), event)
+        c.step(event, size)
         return None
 
     @cython.final
     cdef object step_body(self, Content c):
         """A body frame that read_body left: one out of its place, or a whole body to view."""
-        cdef object method = c.method
-        if AMQP_UNLIKELY(c.state != AWAIT_BODY):
-            c.clear(PASS_CONTENT)
-            raise self.refused(BAD_ORDER, b"body frame without a content header before it", method)
-        if AMQP_UNLIKELY(self.frame.size > c.size - c.have):
-            c.clear(PASS_CONTENT)
-            raise self.refused(BAD_ORDER, b"body frame beyond the size that the header announced", method)
-        return self.finish(c, self.body_view(self.frame.payload, self.frame.size))
+        if not self.judge(c, content_body(&c.grammar, self.frame.size)):
+            return None
+        return self.finish(c, self.body_view(self.frame.payload, self.frame.size), CONTENT_LAST_BODY)
 
     @cython.final
-    cdef object finish(self, Content c, object body):
-        """The message; the channel is free for the next."""
+    cdef object finish(self, Content c, object body, ContentEvent event):
+        """The message that its last frame completes; the channel is free for the next."""
         cdef object message = class_instance(self.protocol.message_type)
         cdef MessageObject* o = <MessageObject*><PyObject*>message
         o.field[0] = Py_NewRef(<PyObject*>c.method)
         o.field[1] = Py_NewRef(<PyObject*>c.properties)
         o.field[2] = Py_NewRef(<PyObject*>body)
         class_track_new(o)
-        c.clear(AWAIT_METHOD)
+        c.step(event, 0)
+        c.clear()
         return message
 
     @cython.final
