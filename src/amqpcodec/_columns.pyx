@@ -26,6 +26,7 @@ from amqpcodec._codec cimport (
     BAD_HEARTBEAT, BAD_INCOMPLETE, BAD_METHOD, BAD_ORDER, BAD_RANGE, BAD_TEXT, BAD_TRAILING, BAD_TRUNCATED,
     bits_to_double, bits_to_float, block_check, block_give, block_room, buffer_commit, buffer_ensure,
     buffer_in_block, buffer_put, buffer_put_byte, buffer_size, buffer_truncate, check_pairs, check_value,
+    CONTENT_ALONE, CONTENT_BEGUN, CONTENT_COMPLETE, content_fault, content_frame, ContentOutcome,
     copy_bytes, DescTable, double_to_bits, ERROR, fail, fault_error, fault_text, FAULT_TEXT_SIZE,
     FIELD_RESERVED, Form, form_of, form_read, FRAME_BODY, FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT,
     FRAME_METHOD, HIGHEST_INT64, HIGHEST_SECOND, is_ascii, is_known_type, is_utf8, KIND_BID128, KIND_BID32,

@@ -41,7 +41,7 @@ cdef inline BodyPart* piece_at(Assembly* a, uint32_t k) noexcept nogil:
 
 # ---- what is open ----
 
-cdef int open_pending(Assembly* a, const Entry* e) noexcept nogil:
+cdef int open_pending(Assembly* a, const Entry* e, const ContentMachine* grammar) noexcept nogil:
     """A method whose content has yet to come."""
     cdef uint32_t k = a.free_pending
     cdef Pending* m
@@ -60,6 +60,7 @@ cdef int open_pending(Assembly* a, const Entry* e) noexcept nogil:
     m = pending_at(a, k)
     memset(m, 0, sizeof(Pending))
     m.method = e[0]
+    m.grammar = grammar[0]
     m.n_bytes = e.total
     m.before = pending_at(a, 0).before
     pending_at(a, m.before).after = k
@@ -166,8 +167,11 @@ cdef int step_frame(Sink* s, const Entry* e) noexcept nogil:
     cdef Assembly* a = s.assembly
     cdef const Desc* d
     cdef Pending* m
+    cdef ContentMachine none
+    cdef ContentMachine* grammar = &none
+    cdef ContentOutcome outcome
     cdef uint32_t k = 0
-    cdef uint64_t n
+    cdef bint opening = False
     if e.broken:
         if e.broken == BROKEN_LOST and end_all(s) < 0:
             return s.status
@@ -178,51 +182,37 @@ cdef int step_frame(Sink* s, const Entry* e) noexcept nogil:
         return put_alone(s, e, OK, NULL)
     if e.type != FRAME_METHOD and e.type != FRAME_HEADER and e.type != FRAME_BODY:
         return 0                # a protocol header
+    if e.type == FRAME_METHOD:
+        d = find_method(s, load32(e.start + 7)) if e.total >= 12 else NULL
+        opening = d != NULL and d.has_content
+    if e.channel == 0 and (opening or e.type != FRAME_METHOD):
+        return put_alone(s, e, BAD_CHANNEL, NULL)
     if a.n_open:
         k = a.channel[e.channel]
-    if e.type == FRAME_METHOD:
-        if k and end_open(s, k, BAD_ORDER, b"method frame inside of a content", e) < 0:
+    if k:
+        grammar = &pending_at(a, k).grammar
+    memset(&none, 0, sizeof(none))
+    outcome = content_frame(grammar, e.start, e.total, opening)
+    if k and content_fault(outcome) != NULL:
+        # A row of what is open; of the frame, as where nothing is, another one.
+        if end_open(s, k, BAD_ORDER, content_fault(outcome), e) < 0:
             return s.status
-        d = find_method(s, load32(e.start + 7)) if e.total >= 12 else NULL
-        if d == NULL or not d.has_content:
-            return put_alone(s, e, OK, NULL)
-        if e.channel == 0:
-            return put_alone(s, e, BAD_CHANNEL, NULL)
-        return open_pending(a, e)
-    if e.channel == 0:
-        return put_alone(s, e, BAD_CHANNEL, NULL)
+        outcome = content_frame(&none, e.start, e.total, opening)
+    if content_fault(outcome) != NULL:
+        return put_alone(s, e, BAD_ORDER, content_fault(outcome))
+    if outcome == CONTENT_ALONE:
+        return put_alone(s, e, OK, NULL)
+    if outcome == CONTENT_BEGUN:
+        return open_pending(a, e, &none)
     m = pending_at(a, k)
-    if e.type == FRAME_HEADER:
-        if k and m.header.total:
-            if end_open(s, k, BAD_ORDER, b"content header inside of a content", e) < 0:
-                return s.status
-            k = 0
-        if k == 0:
-            return put_alone(s, e, BAD_ORDER, b"content header without a method before it")
-        m.header = e[0]
-        m.n_bytes += e.total
-        if e.total < 20:
-            return end_open(s, k, OK, NULL, NULL)       # reading it will say what is wrong
-        m.size = load64(e.start + 11)
-        return 0 if m.size else end_open(s, k, OK, NULL, NULL)
-    n = e.total - 8
-    if k and m.header.total == 0:
-        if end_open(s, k, BAD_ORDER, b"body frame without a content header before it", e) < 0:
-            return s.status
-        k = 0
-    elif k and n > m.size - m.have:
-        if end_open(s, k, BAD_ORDER, b"body frame beyond the size that the header announced", e) < 0:
-            return s.status
-        k = 0
-    if k == 0:
-        return put_alone(s, e, BAD_ORDER, b"body frame without a content header before it")
-    m.have += n
     m.n_bytes += e.total
-    if m.first == 0 and m.have == m.size:
+    if e.type == FRAME_HEADER:
+        m.header = e[0]         # of one that is too short, reading it will say what is wrong
+    elif m.first == 0 and outcome == CONTENT_COMPLETE:
         m.body = e.start
     elif add_piece(a, m, e) < 0:
         return NO_MEMORY
-    return 0 if m.have < m.size else end_open(s, k, OK, NULL, NULL)
+    return end_open(s, k, OK, NULL, NULL) if outcome == CONTENT_COMPLETE else 0
 
 
 cdef inline const uint8_t* step_whole(Sink* s, const Entry* e, const uint8_t* p,
@@ -247,8 +237,7 @@ cdef inline const uint8_t* step_whole(Sink* s, const Entry* e, const uint8_t* p,
     if m == NULL:
         return NULL
     m.header.total = 0
-    m.size = 0
-    m.have = 0
+    m.grammar.size = 0
     m.body = NULL
     m.raw = NULL
     m.first = 0
@@ -266,15 +255,15 @@ cdef inline const uint8_t* step_whole(Sink* s, const Entry* e, const uint8_t* p,
         if m.header.way == FRAME_HEADER and m.header.channel == e.channel and m.header.total >= 20:
             m.method = e[0]
             m.n_bytes = e.total + m.header.total
-            m.size = load64(m.header.start + 11)
-            if m.size == 0:
+            m.grammar.size = load64(m.header.start + 11)
+            if m.grammar.size == 0:
                 return p
             if end - p >= 8 and p[0] == FRAME_BODY and load16(p + 1) == e.channel \
-                    and load32(p + 3) == m.size and <uint64_t>(end - p) - 8 >= m.size \
-                    and p[m.size + 7] == FRAME_END:
+                    and load32(p + 3) == m.grammar.size and <uint64_t>(end - p) - 8 >= m.grammar.size \
+                    and p[m.grammar.size + 7] == FRAME_END:
                 m.body = p
-                m.n_bytes += m.size + 8
-                return p + m.size + 8
+                m.n_bytes += m.grammar.size + 8
+                return p + m.grammar.size + 8
     a.n -= 1
     return NULL
 
@@ -382,10 +371,10 @@ cdef int put_body(Sink* s, Pending* m, int64_t row) noexcept nogil:
     cdef uint8_t* w
     cdef int status
     if k == 0:
-        if AMQP_LIKELY(m.size != 0 and m.body + 7 + m.size <= s.input.fast_end):
-            return fast_bytes(s.table, c, place_of(row), m.body + 7, m.size)
-        return append_bytes(s.table, c, row, m.body + 7 if m.size else NULL, m.size)
-    status = data_room(s.table, c, m.size)
+        if AMQP_LIKELY(m.grammar.size != 0 and m.body + 7 + m.grammar.size <= s.input.fast_end):
+            return fast_bytes(s.table, c, place_of(row), m.body + 7, m.grammar.size)
+        return append_bytes(s.table, c, row, m.body + 7 if m.grammar.size else NULL, m.grammar.size)
+    status = data_room(s.table, c, m.grammar.size)
     if status < 0:
         return status
     w = c.data.p + c.used
@@ -394,7 +383,7 @@ cdef int put_body(Sink* s, Pending* m, int64_t row) noexcept nogil:
         copy_run(w, piece.start + 7, piece.total - 8)
         w += piece.total - 8
         k = piece.next
-    return commit_bytes(c, row, m.size)
+    return commit_bytes(c, row, m.grammar.size)
 
 
 cdef int put_raw(Sink* s, Pending* m, int64_t row) noexcept nogil:
@@ -427,7 +416,7 @@ cdef int put_raw(Sink* s, Pending* m, int64_t row) noexcept nogil:
     copy_run(w, m.header.start, m.header.total)
     w += m.header.total
     if m.body != NULL:
-        copy_run(w, m.body, m.size + 8)
+        copy_run(w, m.body, m.grammar.size + 8)
     while k:
         piece = piece_at(s.assembly, k)
         copy_run(w, piece.start, piece.total)

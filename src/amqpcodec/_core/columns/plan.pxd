@@ -121,8 +121,7 @@ cdef struct Wanted:
 cdef struct Pending:
     Entry method            # or what stands there instead of one
     Entry header            # total 0: there was none
-    uint64_t size           # of the body, as the header says
-    uint64_t have
+    ContentMachine grammar
     uint64_t n_bytes         # of all frames
     const uint8_t* body     # its only frame, or NULL
     const uint8_t* raw      # all bytes, where they are not those of the frames
