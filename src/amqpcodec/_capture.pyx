@@ -18,7 +18,9 @@ from amqpcodec._gen.v1_constants cimport (
 )
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, Block, block_give, block_room, CONNECTION_SECURE,
-    CONNECTION_SECURE_OK, CONNECTION_START_OK, CONNECTION_TUNE_OK, CONNECTION_UPDATE_SECRET, Cursor,
+    CONNECTION_SECURE_OK, CONNECTION_START_OK, CONNECTION_TUNE_OK, CONNECTION_UPDATE_SECRET,
+    CONTENT_AWAITS_BODY, CONTENT_AWAITS_HEADER, CONTENT_BEGUN, CONTENT_COMPLETE, content_fault, content_frame,
+    content_is_open, ContentMachine, ContentOutcome, Cursor,
     DEPTH_LIMIT, Desc, ERROR, Fault, FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, FRAME_BODY,
     FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, is_known_type, load16, load32, load64,
     MAX_FIELDS, MAX_U32, NO_MEMORY, OK, PLAIN, pool_use, Protocol, RABBITMQ, read_arguments,

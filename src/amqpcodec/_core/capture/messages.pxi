@@ -108,40 +108,42 @@ cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
     cdef CapRow place
     cdef Open* o
     cdef const Desc* d
+    cdef ContentMachine none
+    cdef ContentOutcome outcome
     cdef uint16_t channel = load16(p + 1)
     cdef uint8_t flags
-    cdef uint64_t size
+    cdef bint opening = False
     find_place(h, n, at, &place)
     place.version = c.now
     if p[0] == c'A' or (p[0] == FRAME_HEARTBEAT and n == 8 and channel == 0):
         return 0            # no row; what happened before it, the next one tells
     flags = h.flags
     h.flags = 0
-    o = find_open(h, channel) if is_known_type(p[0]) else NULL
+    if not is_known_type(p[0]) or p[0] == FRAME_HEARTBEAT:
+        return put_alone(r, c, h, p, n, flags, &place)
+    o = find_open(h, channel)
     if p[0] == FRAME_METHOD:
-        if o != NULL and close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
-            return NO_MEMORY
         d = method_of(&r.protocol[c.now], load32(p + 7)) if n >= 12 else NULL
-        if d != NULL and d.has_content and channel != 0:
-            return open_message(r, h, p, n, &place, flags)
-        return put_alone(r, c, h, p, n, flags, &place)
-    if o == NULL or not (p[0] == FRAME_HEADER or p[0] == FRAME_BODY):
-        return put_alone(r, c, h, p, n, flags, &place)
-    size = n - 8
-    if (p[0] == FRAME_HEADER) == o.header or (p[0] == FRAME_BODY and size > o.size - o.have) \
-            or o.n + n > r.limits.message or r.open_bytes + n > OPEN_LIMIT:
+        opening = d != NULL and d.has_content and channel != 0
+    memset(&none, 0, sizeof(none))
+    outcome = content_frame(&o.grammar if o != NULL else &none, p, n, opening)
+    if o != NULL and (content_fault(outcome) != NULL or o.n + n > r.limits.message
+                      or r.open_bytes + n > OPEN_LIMIT):
         # It does not belong there; or there is too much to keep.
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
+        o = NULL
+        outcome = content_frame(&none, p, n, opening)
+    if outcome == CONTENT_BEGUN:
+        if open_message(r, h, p, n, &place, flags) < 0:
+            return NO_MEMORY
+        h.open.grammar = none
+        return 0
+    if o == NULL:
         return put_alone(r, c, h, p, n, flags, &place)
     if extend_open(r, o, p, n, &place, flags) < 0:
         return NO_MEMORY
-    if p[0] == FRAME_HEADER:
-        o.header = True
-        o.size = load64(p + 11) if n >= 20 else 0
-    else:
-        o.have += size
-    return close_open(r, c, h, o, 0) if o.have == o.size else 0
+    return close_open(r, c, h, o, 0) if outcome == CONTENT_COMPLETE else 0
 
 
 cdef size_t whole_message(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:

@@ -161,9 +161,12 @@ cdef bint is_open_message(Reading* r, const Open* o) noexcept nogil:
     cdef V1Look look
     cdef const Desc* d
     cdef const uint8_t* p = o.data.p
-    cdef uint64_t total, have = 0
+    cdef uint64_t total
     cdef size_t at = 0
     cdef int count = 0
+    cdef bint opening
+    cdef ContentMachine grammar
+    memset(&grammar, 0, sizeof(grammar))
     while at < o.n:
         if o.n - at < 8:
             return False
@@ -181,31 +184,29 @@ cdef bint is_open_message(Reading* r, const Open* o) noexcept nogil:
         else:
             total = <uint64_t>load32(p + at + 3) + 8
             if total > o.n - at or p[at + total - 1] != FRAME_END or load16(p + at + 1) != o.channel \
-                    or p[at] != (FRAME_METHOD if count == 0 else FRAME_HEADER if count == 1 else FRAME_BODY):
+                    or o.channel == 0 or p[at] < FRAME_METHOD or p[at] > FRAME_BODY:
                 return False
-            if count == 0:
+            opening = False
+            if p[at] == FRAME_METHOD:
                 d = method_of(&r.protocol[o.row.version], load32(p + at + 7)) if total >= 12 else NULL
-                if d == NULL or not d.has_content or o.channel == 0:
-                    return False
-            elif count == 1:
-                if not o.header or o.size != (load64(p + at + 11) if total >= 20 else 0):
-                    return False
-            else:
-                have += total - 8
+                opening = d != NULL and d.has_content
+            content_frame(&grammar, p + at, total, opening)
+            if not content_is_open(grammar.state):
+                return False
         at += <size_t>total
         count += 1
-    if o.row.version == r.v1_number and r.v1 != NULL:
-        return count > 0 and o.size == 0 and o.have == 0 and not o.header
-    return count > 0 and o.have == have and o.header == (count > 1) and (have < o.size if o.header else o.size == 0)
+    return count > 0 and grammar.state == o.grammar.state and grammar.size == o.grammar.size \
+        and grammar.have == o.grammar.have
 
 
 cdef int io_open(StateIO* io, Reading* r, Open* o) noexcept nogil:
+    cdef bint header
     o.channel = <uint16_t>io_ranged(io, o.channel, 0, 0xFFFF)
     o.handle = <uint32_t>io_ranged(io, o.handle, 0, MAX_U32)
     o.flags = <uint8_t>io_ranged(io, o.flags, 0, (1 << N_CAPTURED_FLAGS) - 1)
-    o.header = io_flag(io, o.header)
-    o.size = io_count(io, o.size)
-    o.have = io_count(io, o.have)
+    header = io_flag(io, o.grammar.state == CONTENT_AWAITS_BODY)
+    o.grammar.size = io_count(io, o.grammar.size)
+    o.grammar.have = io_count(io, o.grammar.have)
     o.row.position = <int32_t>io_ranged(io, o.row.position, 0, 1 << 30)
     o.row.file = io_slot(io, o.row.file)
     o.row.first_time = io_number(io, o.row.first_time)
@@ -215,6 +216,10 @@ cdef int io_open(StateIO* io, Reading* r, Open* o) noexcept nogil:
     o.row.order_turn = <uint64_t>io_ranged(io, <int64_t>o.row.order_turn, 0, NUMBER_LIMIT)
     o.row.order_position = <int32_t>io_ranged(io, o.row.order_position, 0, 1 << 30)
     o.row.version = <uint8_t>io_ranged(io, o.row.version, 0, r.n_protocols - (r.v1 == NULL))
+    if header:
+        o.grammar.state = CONTENT_AWAITS_BODY
+    elif o.row.version != r.v1_number or r.v1 == NULL:
+        o.grammar.state = CONTENT_AWAITS_HEADER
     if io.writing:
         io_size(io, o.n, MESSAGE_LIMIT)
         io_bytes(io, o.data.p, o.n)

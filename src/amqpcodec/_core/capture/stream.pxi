@@ -60,9 +60,7 @@ cdef struct Open:
     uint16_t channel
     uint32_t handle         # of a link of 1.0
     uint8_t flags
-    bint header
-    uint64_t size           # bytes of the body: announced, and there
-    uint64_t have
+    ContentMachine grammar
     CapRow row              # where it began, and when its newest byte was sent
     size_t n
     Block data
