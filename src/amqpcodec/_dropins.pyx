@@ -10,7 +10,9 @@ cimport cython
 from cpython.datetime cimport datetime_new, datetime_tzinfo, datetime_year, import_datetime
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, ascii_bytes, bits_to_double, bits_to_float, Buffer, buffer_free, buffer_bytes,
-    buffer_extend, buffer_init, buffer_size, check_pairs, check_value, copy_bytes, Cursor, date_from_day, Datetime,
+    buffer_extend, buffer_init, buffer_size, check_pairs, check_value, content_awaits, CONTENT_BODY, CONTENT_COMPLETE,
+    CONTENT_EMPTY_HEADER, CONTENT_HEADER, CONTENT_LAST_BODY, CONTENT_OPENING, content_step, ContentEvent,
+    ContentMachine, copy_bytes, Cursor, date_from_day, Datetime,
     Decimal, DEPTH_LIMIT, Desc, DescTable, double_to_bits, EPOCH_DAY, exact_small, exact_u64, Fault, FIELD_CACHED,
     float_to_bits, FRAME_BODY, FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, INT_LIMITS, is_known_type,
     is_utf8, LAST_SECOND, load16, load32, load64, make_timestamp, MAX_FIELDS, MAX_U32, OK, ONE_SHOT_CACHE, Op, owned,

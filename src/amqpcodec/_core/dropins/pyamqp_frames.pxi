@@ -4,9 +4,9 @@
 @cython.final
 @cython.internal
 cdef class Waiting:
-    """What a channel waits for: the type of its next frame, and what came of a message."""
+    """What a channel waits for, and what came of a message."""
 
-    cdef uint64_t wanted
+    cdef ContentMachine grammar     # its state alone: what completes a message is the client's decision
     cdef object signature, raw   # of its method
     cdef object header              # the payload of its content header
     cdef object message             # None: what follows is kept here, and it is made when it is whole
@@ -43,6 +43,7 @@ cdef class FrameHandler:
         cdef Waiting state
         cdef bint content = False
         cdef uint64_t number = 0, wanted = FRAME_METHOD
+        cdef ContentEvent event
         if type(frame) is not tuple or len(<tuple>frame) != 3:
             frame = tuple(frame)
             _type, channel, buf = frame
@@ -56,7 +57,7 @@ cdef class FrameHandler:
             self.channel = channel
             self.waiting = state
         if state is not None:
-            wanted = state.wanted
+            wanted = content_awaits(state.grammar.state)
         if not exact_u64(PyTuple_GET_ITEM(frame, 0), &number) or number != wanted and number != 8:
             frame_type = (<tuple>frame)[0]
             if frame_type != wanted and frame_type != 8:
@@ -78,20 +79,18 @@ cdef class FrameHandler:
             state.received = state.size = 0
             if not self.codec.messages.cls.may_make():
                 self.leave(state, self.codec.messages.framing.Message(frame_method=signature, frame_args=buf))
-            state.wanted = FRAME_HEADER
+            content_step(&state.grammar, CONTENT_OPENING, 0)
             return False
         if number == FRAME_HEADER:
-            if not self.header(state, buf):
-                state.wanted = FRAME_BODY
-                return False
+            event = CONTENT_EMPTY_HEADER if self.header(state, buf) else CONTENT_HEADER
         elif number == FRAME_BODY:
-            if not self.body(state, buf):
-                return False
+            event = CONTENT_LAST_BODY if self.body(state, buf) else CONTENT_BODY
         else:
             return number != FRAME_HEARTBEAT
+        if content_step(&state.grammar, event, 0) != CONTENT_COMPLETE:
+            return False
         message = state.message
         state.message = None
-        state.wanted = FRAME_METHOD
         state.header = None
         if state.raw is None:
             self.callback(channel, message.frame_method, message.frame_args, message)
