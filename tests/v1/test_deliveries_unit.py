@@ -288,3 +288,24 @@ def test_no_limit_of_deliveries() -> None:
     assert payloads == [PAYLOAD] * len(links)
     with pytest.raises(ValueError, match="max_open is None or a number from 1"):
         amqp.MessageDecoder(max_open=0)
+
+
+def test_another_delivery_that_is_aborted_at_once() -> None:
+    """Where `aborted` is set, `more` says nothing: the next transfer is a delivery of its own."""
+    half = transfer(PAYLOAD[:100], delivery_id=1, more=True)
+    aborted = transfer(delivery_id=2, more=True, aborted=True)
+    bad, after = events(half + aborted + transfer(PAYLOAD, delivery_id=3), errors="frame")
+    assert "another delivery begins" in str(bad.error)
+    assert after.payload == PAYLOAD
+
+
+def test_deliveries_over_the_limit_make_room() -> None:
+    """One whose last transfer passes the limit is closed once, not twice."""
+    limit = len(PAYLOAD)
+    decoder = amqp.MessageDecoder(opened=True, max_message_size=limit, max_open=1, errors="frame")
+    large = transfer(PAYLOAD, delivery_id=1, more=True) + transfer(b"x")
+    whole = transfer(PAYLOAD[:9], delivery_id=2, more=True) + transfer(PAYLOAD[9:])
+    for _ in range(3):
+        (bad,) = (event for _, event in decoder.feed(large))
+        assert f"exceeds max_message_size {limit}" in str(bad.error)
+        assert [event.payload for _, event in decoder.feed(whole)] == [PAYLOAD]

@@ -6,7 +6,7 @@ cdef class V1Partial:
     cdef object transfer            # the first
     cdef list pieces
     cdef uint64_t have
-    cdef bint passing               # discarded: the rest of it is skipped
+    cdef DeliveryState grammar
     cdef bint settled
     cdef object state               # the newest
 
@@ -61,9 +61,9 @@ cdef class V1MessageDecoder(V1Decoder):
         self.begin()
         try:
             open_ = self.partials.get((channel, handle))
-            if open_ is None or open_.passing:
+            if open_ is None or open_.grammar != DELIVERY_OPEN:
                 return False
-            self.pass_over(open_)
+            self.advance((channel, handle), open_, DELIVERY_ON_DISCARD)
             return True
         finally:
             self.end_use()
@@ -72,7 +72,7 @@ cdef class V1MessageDecoder(V1Decoder):
         V1Decoder.check_end(self)
         for channel, handle in self.partials:
             open_ = <V1Partial>self.partials[channel, handle]
-            if not open_.passing:
+            if open_.grammar == DELIVERY_OPEN:
                 error = self.v1_incomplete(b"a delivery", open_.have)
                 error.channel = channel
                 error.method = "transfer"
@@ -80,12 +80,18 @@ cdef class V1MessageDecoder(V1Decoder):
         return 0
 
     @cython.final
-    cdef void pass_over(self, V1Partial open_):
-        self.n_open -= not open_.passing
-        open_.passing = True
-        open_.pieces = []
-        open_.transfer = None
-        open_.state = None
+    cdef int advance(self, tuple key, V1Partial open_, DeliveryEvent event) except -1:
+        """The outcome of an event; the decoder counts the deliveries that are open."""
+        cdef DeliveryState before = open_.grammar
+        cdef DeliveryOutcome outcome = delivery_step(&open_.grammar, event)
+        self.n_open += <int>(open_.grammar == DELIVERY_OPEN) - <int>(before == DELIVERY_OPEN)
+        if open_.grammar == DELIVERY_IDLE:
+            self.partials.pop(key, None)
+        if open_.grammar == DELIVERY_SKIPS:
+            open_.pieces = []
+            open_.transfer = None
+            open_.state = None
+        return outcome
 
     cdef object v1_take(self):
         cdef Fault fault
@@ -133,9 +139,9 @@ cdef class V1MessageDecoder(V1Decoder):
     cdef int close_links(self, list keys) except -1:
         """What is open on them is given up."""
         for key in keys:
-            open_ = <V1Partial>self.partials.pop(key, None)
+            open_ = self.partials.get(key)
             if open_ is not None:
-                self.n_open -= not open_.passing
+                self.advance(key, <V1Partial>open_, DELIVERY_ON_ENDED)
         return 0
 
     @cython.final
@@ -144,62 +150,56 @@ cdef class V1MessageDecoder(V1Decoder):
         cdef V1Partial open_ = self.partials.get(key)
         cdef object payload = frame.payload
         cdef uint64_t n = <uint64_t>len(payload)
-        if open_ is None:
-            if frame.aborted:
-                return None         # of what was aborted nothing had come
-            if not frame.more:
-                self.check_size(n, None)
-                return self.delivery(frame, payload, frame.settled is True, frame.state)
+        cdef DeliveryState grammar = DELIVERY_IDLE
+        cdef bint other = open_ is not None and open_.grammar == DELIVERY_OPEN and not self.is_same(open_, frame)
+        cdef DeliveryEvent event = delivery_event(bool(frame.more), bool(frame.aborted), other)
+        cdef int outcome = delivery_step(&grammar, event) if open_ is None else self.advance(key, open_, event)
+        if outcome == DELIVERY_ALONE:
+            self.check_size(n, key, None)
+            return self.delivery(frame, payload, frame.settled is True, frame.state)
+        if other:
+            raise self.refused(V1_BAD_ORDER, delivery_fault(<DeliveryOutcome>outcome), 0)
+        if outcome == DELIVERY_IGNORED or outcome == DELIVERY_DROPPED:
+            return None
+        if outcome == DELIVERY_BEGUN:
             open_ = V1Partial.__new__(V1Partial)
+            open_.grammar = grammar
             open_.transfer = frame
             open_.pieces = []
             self.partials[key] = open_
             self.n_open += 1
             if AMQP_UNLIKELY(self.n_open > self.open_limit):
-                self.pass_over(open_)
+                self.advance(key, open_, DELIVERY_ON_DISCARD)
                 raise self.refused(BAD_OPEN, b"deliveries", 0)
-        else:
-            if not open_.passing:
-                self.check_same(open_, frame)
-            if frame.aborted:
-                self.close_links([key])
-                return None
-        if not frame.more:
-            self.close_links([key])
-        if open_.passing:
-            return None
         open_.have += n
-        self.check_size(open_.have, open_)
+        self.check_size(open_.have, key, open_)
         if n:
             open_.pieces.append(payload)
         open_.settled = open_.settled or frame.settled is True
         if frame.state is not None:
             open_.state = frame.state
-        if frame.more:
+        if outcome != DELIVERY_COMPLETE:
             return None
         raw = b"".join(open_.pieces)
         return self.delivery(open_.transfer, raw if self.copy else memoryview(raw), open_.settled,
                              open_.state)
 
     @cython.final
-    cdef int check_size(self, uint64_t n, V1Partial open_) except -1:
+    cdef int check_size(self, uint64_t n, tuple key, V1Partial open_) except -1:
         if not self.limited or n <= self.message_limit:
             return 0
-        if open_ is not None:
-            self.pass_over(open_)
+        if open_ is not None and open_.grammar == DELIVERY_OPEN:
+            self.advance(key, open_, DELIVERY_ON_DISCARD)
         raise self.refused(BAD_BODY_SIZE, NULL, n)
 
     @cython.final
-    cdef int check_same(self, V1Partial open_, object frame) except -1:
-        """What a later transfer says of its delivery must be what the first said."""
+    cdef bint is_same(self, V1Partial open_, object frame) except -1:
+        """Whether what a later transfer says of its delivery is what the first one said."""
         for name in ("delivery_id", "delivery_tag", "message_format"):
             value = getattr(frame, name)
             if value is not None and value != getattr(open_.transfer, name):
-                self.pass_over(open_)
-                if not frame.more:
-                    self.close_links([(self.frame.channel, frame.handle)])
-                raise self.refused(V1_BAD_ORDER, b"another delivery begins inside of one", 0)
-        return 0
+                return False
+        return True
 
     @cython.final
     cdef object refused(self, int code, const char* what, uint64_t need):
