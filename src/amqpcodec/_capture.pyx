@@ -12,9 +12,8 @@ from amqpcodec._gen.v1_constants cimport (
     ATTACH_HANDLE, ATTACH_TARGET, CATEGORY_FIXED0, CATEGORY_VARIABLE1, CATEGORY_VARIABLE4, CTOR_DESCRIBED,
     CTOR_FALSE, CTOR_LIST0, CTOR_LIST32, CTOR_LIST8, CTOR_SMALLULONG, CTOR_SYM32, CTOR_SYM8, CTOR_TRUE, CTOR_ULONG,
     CTOR_WIRE_TYPE, DESC_ATTACH, DESC_CLOSE, DESC_DETACH, DESC_OPEN, DESC_SASL_INIT, DESC_SASL_OUTCOME,
-    DESC_TRANSFER, SEC_AMQP_VALUE, SEC_COUNT, SEC_DATA, SEC_FIRST_CODE, TRANSFER_ABORTED, TRANSFER_DELIVERY_ID,
-    TRANSFER_DELIVERY_TAG, TRANSFER_HANDLE, TRANSFER_MESSAGE_FORMAT, TRANSFER_MORE, TRANSFER_SETTLED, V1_ARRAY,
-    V1_BINARY, V1_DESCRIBED, V1_LIST, V1_MAP, V1_MIN_MAX_FRAME, V1_NULL, V1_SYMBOL, V1_UNKNOWN,
+    DESC_TRANSFER, SEC_AMQP_VALUE, SEC_COUNT, SEC_DATA, SEC_FIRST_CODE, TRANSFER_ABORTED, TRANSFER_HANDLE,
+    TRANSFER_MORE, V1_ARRAY, V1_BINARY, V1_DESCRIBED, V1_LIST, V1_MAP, V1_MIN_MAX_FRAME, V1_NULL, V1_SYMBOL, V1_UNKNOWN,
 )
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, Block, block_give, block_room, CONNECTION_SECURE,
@@ -28,6 +27,9 @@ from amqpcodec._codec cimport (
     store16, store64, use_begin, use_end,
 )
 from amqpcodec._v1 cimport (
+    DELIVERY_ALONE, DELIVERY_COMPLETE, DELIVERY_DROPPED, delivery_event, delivery_fault, DELIVERY_IDLE,
+    DELIVERY_OPEN, delivery_step, DeliveryOutcome, DeliveryState, v1_is_silent, v1_is_unidentified,
+    v1_same_delivery, v1_true,
     V1_AMQP_FRAME, v1_begin, v1_check, v1_check_begin, v1_content, V1_FRAME_AMQP, V1_FRAME_SASL, v1_inside, v1_known,
     V1_MAX_FIELDS, v1_read, V1_SASL_FRAME, v1_verify_begin, v1_verify_fields, V1Check, V1Core, V1Desc, V1Types,
     V1Value,
@@ -38,7 +40,7 @@ from amqpcodec._columns cimport (
     export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan,
     free_array_capsule, LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, PERMISSIVE,
     Request, Schema, schema_capsule, shared_pool, stream_capsule, Table, table_drop, table_finish, table_new,
-    type_number, unknown_column, v1_is_unidentified, v1_true, Values,
+    type_number, unknown_column, Values,
 )
 
 from amqpcodec._facade.scalars import as_ints, as_text

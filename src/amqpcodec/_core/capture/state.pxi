@@ -166,6 +166,7 @@ cdef bint is_open_message(Reading* r, const Open* o) noexcept nogil:
     cdef int count = 0
     cdef bint opening
     cdef ContentMachine grammar
+    cdef DeliveryState delivery = DELIVERY_IDLE
     memset(&grammar, 0, sizeof(grammar))
     while at < o.n:
         if o.n - at < 8:
@@ -176,10 +177,11 @@ cdef bint is_open_message(Reading* r, const Open* o) noexcept nogil:
                     or look.desc.code != DESC_TRANSFER or p[at + 5] != V1_FRAME_AMQP:
                 return False
             if load16(p + at + 6) != o.channel or look.v[TRANSFER_HANDLE].wire_type == V1_NULL \
-                    or look.v[TRANSFER_HANDLE].u != o.handle or not v1_true(&look.v[TRANSFER_MORE]) \
-                    or v1_true(&look.v[TRANSFER_ABORTED]):
+                    or look.v[TRANSFER_HANDLE].u != o.handle or (count == 0 and v1_is_unidentified(look.v)):
                 return False
-            if v1_is_unidentified(look.v) if count == 0 else not v1_same(r, o, &look):
+            delivery_step(&delivery, delivery_event(v1_true(&look.v[TRANSFER_MORE]), v1_true(&look.v[TRANSFER_ABORTED]),
+                                                    count != 0 and not v1_same(r, o, &look)))
+            if delivery != DELIVERY_OPEN:
                 return False
         else:
             total = <uint64_t>load32(p + at + 3) + 8
@@ -220,6 +222,8 @@ cdef int io_open(StateIO* io, Reading* r, Open* o) noexcept nogil:
         o.grammar.state = CONTENT_AWAITS_BODY
     elif o.row.version != r.v1_number or r.v1 == NULL:
         o.grammar.state = CONTENT_AWAITS_HEADER
+    else:
+        o.delivery = DELIVERY_OPEN
     if io.writing:
         io_size(io, o.n, MESSAGE_LIMIT)
         io_bytes(io, o.data.p, o.n)

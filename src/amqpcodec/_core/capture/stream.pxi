@@ -60,7 +60,8 @@ cdef struct Open:
     uint16_t channel
     uint32_t handle         # of a link of 1.0
     uint8_t flags
-    ContentMachine grammar
+    ContentMachine grammar  # of 0-x
+    DeliveryState delivery  # of 1.0
     CapRow row              # where it began, and when its newest byte was sent
     size_t n
     Block data

@@ -143,25 +143,10 @@ cdef int v1_close_some(Reading* r, Conn* c, Half* h, uint8_t code, uint16_t chan
 cdef bint v1_same(Reading* r, const Open* o, const V1Look* look) noexcept nogil:
     """Whether what a later transfer says of its delivery is what the first said."""
     cdef V1Look first
-    cdef const V1Value* a
-    cdef const V1Value* b
-    cdef int i
-    if v1_is_unidentified(look.v) and look.v[TRANSFER_MESSAGE_FORMAT].wire_type == V1_NULL:
+    if v1_is_silent(look.v):
         return True
     v1_look(r.v1, o.data.p, load32(o.data.p), &first, DELIVERY_FIELDS)      # as when it came: it can be read
-    for i in range(TRANSFER_DELIVERY_ID, TRANSFER_SETTLED):
-        a = &look.v[i]
-        b = &first.v[i]
-        if a.wire_type == V1_NULL:
-            continue
-        if a.wire_type != b.wire_type:
-            return False
-        if i == TRANSFER_DELIVERY_TAG:
-            if a.n != b.n or memcmp(a.p, b.p, a.n) != 0:
-                return False
-        elif a.u != b.u:
-            return False
-    return True
+    return v1_same_delivery(first.v, look.v)
 
 
 cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
@@ -171,7 +156,9 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     cdef Open* o
     cdef uint8_t flags
     cdef uint16_t channel = load16(p + 6)
-    cdef bint read, lost
+    cdef DeliveryState none = DELIVERY_IDLE
+    cdef DeliveryOutcome outcome
+    cdef bint read, lost, more, aborted
     find_place(h, n, at, &place)
     place.version = c.now
     if p[0] == c'A' or n == 4 * <size_t>p[4]:
@@ -185,11 +172,16 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
         h.flags = 0
         return store_row(r, c, h, p, n, 0, flags, &place)
     o = find_delivery(h, channel, look.v[TRANSFER_HANDLE].u)
-    if o != NULL and not v1_same(r, o, &look):
+    more = v1_true(&look.v[TRANSFER_MORE])
+    aborted = v1_true(&look.v[TRANSFER_ABORTED])
+    outcome = delivery_step(&none if o == NULL else &o.delivery,
+                            delivery_event(more, aborted, o != NULL and not v1_same(r, o, &look)))
+    if delivery_fault(outcome) != NULL:     # a row of what is open; the transfer is taken as the first of another
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
         o = NULL
-    if v1_true(&look.v[TRANSFER_ABORTED]):        # aborted: what came of it is no message
+        outcome = delivery_step(&none, delivery_event(more, aborted, False))
+    if outcome == DELIVERY_DROPPED:
         if o != NULL:
             h.flags |= o.flags & (CAPTURED_GAP | CAPTURED_RESYNC | CAPTURED_MIDSTREAM)
             drop_open(r, h, o)
@@ -198,7 +190,7 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     h.flags = 0
     if o == NULL:
         lost = v1_is_unidentified(look.v)      # a later one, whose first was not captured
-        if lost or not v1_true(&look.v[TRANSFER_MORE]):
+        if lost or outcome == DELIVERY_ALONE:
             return store_row(r, c, h, p, n, 0, flags | (CAPTURED_TRUNCATED if lost else 0), &place)
         if h.n_open >= r.limits.deliveries:      # the oldest is given up
             o = h.open
@@ -208,6 +200,7 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
                 return NO_MEMORY
         if open_message(r, h, p, n, &place, flags) < 0:
             return NO_MEMORY
+        h.open.delivery = none
         h.open.channel = channel
         h.open.handle = <uint32_t>look.v[TRANSFER_HANDLE].u
         return 0
@@ -217,4 +210,4 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
         return store_row(r, c, h, p, n, 0, flags, &place)
     if extend_open(r, o, p, n, &place, flags) < 0:
         return NO_MEMORY
-    return 0 if v1_true(&look.v[TRANSFER_MORE]) else close_open(r, c, h, o, 0)
+    return close_open(r, c, h, o, 0) if outcome == DELIVERY_COMPLETE else 0

@@ -44,7 +44,7 @@ cdef int begin_passing(Sink* s, list links) except -1:
         o = v1_begin_open(s.links, key)
         if o == NULL:
             raise MemoryError
-        o.passing = True
+        delivery_step(&o.grammar, DELIVERY_ON_DISCARD)
     return 0
 
 
@@ -70,7 +70,7 @@ cdef tuple take_open(Sink* s):
     k = v1_open_at(s.links, 0).after if s.links != NULL else 0
     while k:
         o = v1_open_at(s.links, k)
-        if o.passing:
+        if o.grammar == DELIVERY_SKIPS:
             links.append(o.key)
         else:
             parts = []

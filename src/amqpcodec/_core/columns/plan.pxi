@@ -168,8 +168,8 @@ cdef struct V1Open:
     uint32_t before, after  # of those open, in the order in which they began; after also in chains
     uint32_t above, below   # of those open on the channel, the newest first
     uint32_t state          # the piece with the newest state, or 0
+    DeliveryState grammar   # that skips the rest: its transfers are rows of their own
     bint settled            # some transfer said so
-    bint passing            # given up: its transfers are rows of their own
     bint loose              # given up at the end of a value: only what names no delivery is its rest
     uint64_t have           # bytes of payload
     uint64_t n_bytes         # of frames

@@ -297,7 +297,7 @@ cdef int end_v1_all(Sink* s) noexcept nogil:
     cdef int status
     while a.n_open:
         o = v1_open_at(a, v1_open_at(a, 0).after)
-        status = 0 if o.passing else end_v1_cut(s, o)
+        status = end_v1_cut(s, o) if delivery_step(&o.grammar, DELIVERY_ON_ENDED) == DELIVERY_CUT else 0
         v1_close_open(a, o)
         if status < 0:
             return status
@@ -316,37 +316,25 @@ cdef int end_v1_value(Sink* s) noexcept nogil:
     while k and status == 0:
         o = v1_open_at(a, k)
         k = o.after
-        if not o.passing:
+        if o.grammar == DELIVERY_OPEN:
             status = end_v1_cut(s, o)
-        o.passing = o.loose = True
+        delivery_step(&o.grammar, DELIVERY_ON_DISCARD)
+        o.loose = True
         v1_drop_pieces(a, o)
     return status
 
 
-cdef bint v1_same_delivery(Sink* s, V1Open* o) noexcept nogil:
-    """Whether what s.fields says of the delivery is what its first transfer said."""
+cdef bint v1_goes_on(Sink* s, V1Open* o) noexcept nogil:
+    """Whether what s.fields says of the delivery is what its first transfer said, whose fields are there then."""
     cdef V1Value[TRANSFER_SETTLED] now
     cdef const uint8_t* list_
     cdef Cursor c = s.c
-    cdef V1Value* first = s.fields
-    cdef bint same = True
-    cdef int i
-    if (first[TRANSFER_DELIVERY_ID].wire_type == V1_NULL and first[TRANSFER_DELIVERY_TAG].wire_type == V1_NULL
-            and first[TRANSFER_MESSAGE_FORMAT].wire_type == V1_NULL):
+    if v1_is_silent(s.fields):
         return True
     memcpy(now, s.fields, sizeof(now))
     read_v1_transfer(s, &v1_piece_at(s.links, o.first).frame, &list_)
     s.c = c
-    for i in range(TRANSFER_DELIVERY_ID, TRANSFER_SETTLED):
-        if now[i].wire_type == V1_NULL:
-            continue
-        if first[i].wire_type == V1_NULL:
-            same = False
-        elif i == TRANSFER_DELIVERY_TAG:
-            same = same and now[i].n == first[i].n and memcmp(now[i].p, first[i].p, now[i].n) == 0
-        else:
-            same = same and now[i].u == first[i].u
-    return same
+    return v1_same_delivery(s.fields, now)
 
 
 cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcept nogil:
@@ -358,51 +346,53 @@ cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcep
     cdef bint aborted = v1_true(&s.fields[TRANSFER_ABORTED])
     cdef bint settled = v1_true(&s.fields[TRANSFER_SETTLED])
     cdef bint state = s.fields[TRANSFER_STATE].wire_type != V1_NULL
+    cdef bint other = False
     cdef const uint8_t* payload = s.c.p
-    cdef V1Open* o
+    cdef V1Open* o = v1_open_at(a, k)
+    cdef DeliveryState none = DELIVERY_IDLE
+    cdef DeliveryState* grammar = &none
+    cdef DeliveryOutcome outcome
     cdef int status
-    if AMQP_UNLIKELY(k != 0) and v1_open_at(a, k).loose and not v1_is_unidentified(s.fields):
-        v1_close_open(a, v1_open_at(a, k))      # not the rest of what another value began
+    if AMQP_UNLIKELY(k != 0) and o.loose and not v1_is_unidentified(s.fields):
+        v1_close_open(a, o)     # not the rest of what another value began
         k = 0
-    if AMQP_LIKELY(k == 0):
-        if aborted:
-            return 0
-        if a.single != NULL and v1_is_unidentified(s.fields):
-            v1_out_of_place(s, e, b"the beginning of the delivery is missing")
-            return drop_v1_delivery(s, e, NULL)
-        if AMQP_LIKELY(not more):
-            status = put_v1_delivery(s, e, payload, <uint64_t>(s.c.end - payload), NULL, list_)
-            return end_v1_row(s, e, NULL, status)
+    if k:
+        grammar = &o.grammar
+        other = o.grammar == DELIVERY_OPEN and not v1_goes_on(s, o)
+    outcome = delivery_step(grammar, delivery_event(more, aborted, other))
+    if outcome == DELIVERY_DROPPED:
+        if k:
+            v1_close_open(a, o)
+        return 0
+    if k == 0 and a.single != NULL and v1_is_unidentified(s.fields):
+        v1_out_of_place(s, e, b"the beginning of the delivery is missing")
+        return drop_v1_delivery(s, e, NULL)
+    if AMQP_LIKELY(outcome == DELIVERY_ALONE):
+        status = put_v1_delivery(s, e, payload, <uint64_t>(s.c.end - payload), NULL, list_)
+        return end_v1_row(s, e, NULL, status)
+    if outcome == DELIVERY_IGNORED:
+        if o.grammar == DELIVERY_IDLE:
+            v1_close_open(a, o)
+        return end_v1_row(s, e, NULL, v1_out_of_place(s, e, b"the rest of a delivery that was given up"))
+    if outcome == DELIVERY_BEGUN:
         o = v1_begin_open(a, key)
         if o == NULL:
             return NO_MEMORY
-    else:
-        o = v1_open_at(a, k)
-        if o.passing:
-            if not more or aborted:
-                v1_close_open(a, o)
-            return 0 if aborted else end_v1_row(s, e, NULL, v1_out_of_place(
-                s, e, b"the rest of a delivery that was given up"))
-        if not v1_same_delivery(s, o):
-            if v1_add_piece(a, o, e, payload) < 0:
-                return NO_MEMORY
-            v1_out_of_place(s, e, b"another delivery begins inside of one")
-            status = drop_v1_delivery(s, &v1_piece_at(a, o.first).frame, o)
-            if more and not aborted:
-                o.passing = True
-                v1_drop_pieces(a, o)
-            else:
-                v1_close_open(a, o)
-            return status
-        if aborted:
-            v1_close_open(a, o)
-            return 0
+        o.grammar = none
     if v1_add_piece(a, o, e, payload) < 0:
         return NO_MEMORY
+    if delivery_fault(outcome) != NULL:
+        v1_out_of_place(s, e, delivery_fault(outcome))
+        status = drop_v1_delivery(s, &v1_piece_at(a, o.first).frame, o)
+        if o.grammar == DELIVERY_SKIPS:
+            v1_drop_pieces(a, o)
+        else:
+            v1_close_open(a, o)
+        return status
     o.settled = o.settled or settled
     if state:
         o.state = o.last
-    return 0 if more else end_v1_open(s, o)
+    return end_v1_open(s, o) if outcome == DELIVERY_COMPLETE else 0
 
 
 fills(MESSAGES_V1, (V1_COL_MESSAGE,))
