@@ -1,4 +1,4 @@
-"""The grammar of contents: docs/design.md has the table that the core runs by."""
+"""The grammars of contents and deliveries: docs/design.md has the tables that the core runs by."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGE = (REPO / "docs" / "design.md").read_text(encoding="utf-8").split("## The g
 PAGE = PAGE.split("\n## ")[0]
 #: Where a function or method begins.
 FUNCTION = re.compile(r"^(?= {0,4}(?:cdef|def) [^=(\n]*\()", re.M)
-GRAMMARS = {"CONTENT": "protocol/content.h"}
+GRAMMARS = {"CONTENT": "protocol/content.h", "DELIVERY": "v1/delivery.h"}
 
 
 def enumeration(source: str, name: str, prefix: str) -> list[str]:
