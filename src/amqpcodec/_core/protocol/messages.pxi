@@ -26,6 +26,8 @@ cdef class Content:
         cdef ContentState before = self.grammar.state
         cdef ContentOutcome outcome = content_step(&self.grammar, event, n)
         cdef ContentState state = self.grammar.state
+        if state == before:
+            return outcome
         self.decoder.n_open += <int>(state != CONTENT_IDLE) - <int>(before != CONTENT_IDLE)
         self.decoder.n_contents += <int>content_is_open(state) - <int>content_is_open(before)
         return outcome
