@@ -7,6 +7,7 @@ cdef enum:
     BODY_LEAST = 4096
 
 
+@cython.final
 cdef class Content:
     """What is open on one channel."""
 
@@ -303,7 +304,7 @@ cdef class MessageDecoder(Stream):
                 self.taken = 0
                 self.channel = self.body_channel
                 return BODY_WHOLE
-            c.step(event, self.taken - 7)
+            content_step(&c.grammar, event, self.taken - 7)     # more is to come, or it is skipped
             self.taken = 0
             c = None
 
