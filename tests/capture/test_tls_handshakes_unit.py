@@ -154,27 +154,27 @@ class Reading:
 
 
 @pytest.mark.parametrize("is_accepted", [True, False])
-@pytest.mark.parametrize("client_records", range(6))
-def test_early_data_is_read_where_the_server_accepts_it(is_accepted: bool, client_records: int):
+@pytest.mark.parametrize("records_before", range(6))
+def test_early_data_is_read_where_the_server_accepts_it(is_accepted: bool, records_before: int):
     """However many records of the client a capture has before the server's."""
     reading = Reading()
     client = client_records(is_accepted)
-    reading.receive(CLIENT, *client[:client_records])
+    reading.receive(CLIENT, *client[:records_before])
     reading.receive(SERVER, *server_records(is_accepted))
-    reading.receive(CLIENT, *client[client_records:])
+    reading.receive(CLIENT, *client[records_before:])
     assert reading.plaintexts == [b"early later" if is_accepted else b"later", b"12"]
     assert reading.reasons == []
 
 
-@pytest.mark.parametrize("client_records", range(1, 5))
-def test_early_data_is_not_read_where_the_answer_to_it_is_lost(client_records: int):
+@pytest.mark.parametrize("records_before", range(1, 5))
+def test_early_data_is_not_read_where_the_answer_to_it_is_lost(records_before: int):
     """A server that accepted it would have said so in the record of the gap."""
     reading = Reading()
     client, server = client_records(False), server_records(False)
-    reading.receive(CLIENT, *client[:client_records])
+    reading.receive(CLIENT, *client[:records_before])
     reading.receive(SERVER, server[0])
     reading.lose(SERVER, server[1])
-    reading.receive(CLIENT, *client[client_records:])
+    reading.receive(CLIENT, *client[records_before:])
     assert reading.plaintexts[CLIENT] == b"", "it waits for the server's next record"
     reading.receive(SERVER, *server[2:])
     assert reading.plaintexts == [b"later", b"12"]

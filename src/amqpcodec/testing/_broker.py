@@ -158,7 +158,7 @@ class Broker:
         self._scheme = "amqp" if tls is None else "amqps"
         self._rejected_connections = 0
         self._peers: list[Peer] = self._node.peers
-        self.aio = AsyncAsserts(self)
+        self.aio: AsyncAsserts = AsyncAsserts(self)
 
     def __repr__(self) -> str:
         return f"Broker({self.host}:{self.port}, {len(self._peers)} connections)"

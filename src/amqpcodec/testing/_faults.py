@@ -87,8 +87,8 @@ class Fault:
         self._left = n
         self._sender = sender
         self._connection = connection
-        self.hit = False
-        self.description = ""
+        self.hit: bool = False
+        self.description: str = ""
 
     def __repr__(self) -> str:
         where = self.description or f"waits for {self._left} more of {self._name or 'any frame'}"
@@ -110,8 +110,8 @@ class Fault:
 
     def happen(self, site: Site, frame: Frame, sender: Sender) -> Verdict:
         """Do it."""
-        self.hit = True
-        self.description = f"{frame.name} of the {sender} on connection {site.number}"
+        self.hit: bool = True
+        self.description: str = f"{frame.name} of the {sender} on connection {site.number}"
         return self._action(site, frame, sender)
 
 

@@ -55,9 +55,9 @@ class PandasFunction:
 
     def __init__(self, function: Callable[..., pa.Array], returns: DataType) -> None:
         """function: Arrow arrays, of binary or text, to one of the type that it returns."""
-        self.__name__ = function.__name__
+        self.__name__: str = function.__name__
         self.returns = returns
-        self.leaves = list(_leaves(returns, 0))
+        self.leaves: list[DataType] = list(_leaves(returns, 0))
         self._udf = _pandas_udf(function, returns, self.leaves)
 
     def __call__(self, *columns: Column) -> Column:
