@@ -110,8 +110,8 @@ class Fault:
 
     def happen(self, site: Site, frame: Frame, sender: Sender) -> Verdict:
         """Do it."""
-        self.hit: bool = True
-        self.description: str = f"{frame.name} of the {sender} on connection {site.number}"
+        self.hit = True
+        self.description = f"{frame.name} of the {sender} on connection {site.number}"
         return self._action(site, frame, sender)
 
 
