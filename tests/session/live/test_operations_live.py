@@ -148,7 +148,7 @@ def test_no_ack_no_wait_and_cancel(live, unique):
             assert messages.consumer.tag == "mine"
             await channel.publish("", unique, b"x")
             assert (await anext(messages)).body == b"x"
-            with pytest.raises(LocalProtocolError, match="'mine' is in use"):
+            with pytest.raises(LocalProtocolError, match="attempt to reuse consumer tag 'mine'"):
                 channel.session.consume(unique, "mine")
         await channel.publish("", unique, b"y")
         assert await waits(channel, unique, 1)
