@@ -31,20 +31,6 @@ FLAGS = {
 
 #: Types whose compact forms are numbers without a sign, or say all by the constructor.
 _UNSIGNED = ("null", "boolean", "ubyte", "ushort", "uint", "ulong", "timestamp")
-#: What plain Python values are written as.
-_PLAIN = (
-    "null",
-    "boolean",
-    "long",
-    "double",
-    "timestamp",
-    "uuid",
-    "binary",
-    "string",
-    "symbol",
-    "list",
-    "map",
-)
 #: What each scalar type is to all outputs (_core/wire/scalar.h).
 KINDS = {
     "null": "VOID",
@@ -198,16 +184,13 @@ def _tables(protocol: Protocol) -> list[tuple[str, str, list[str]]]:
         wire_type[encoding.code] = TYPE_NUMBERS[item.name]
         width[encoding.code] = encoding.width
         layout[encoding.code] = _layout(item, encoding)
-    wide, narrow, empty = [], [], []
+    wide, narrow = [], []
     scalars = [name for name, number in TYPE_NUMBERS.items() if number < TYPE_NUMBERS["list"]]
     for item in sorted(_primitives(protocol), key=lambda item: TYPE_NUMBERS[item.name]):
         widest = max(item.encodings, key=lambda encoding: encoding.width)
         byte = [e.code for e in item.encodings if e.width == 1 and e is not widest]
         wide.append(names[widest.code])
         narrow.append(names[byte[0]] if byte else "0")
-        none = [e.code for e in item.encodings if e.width == 0 and e.name != "true"]
-        empty.append(names[none[0]] if none else "0")
-    plain = [str(int(item in _PLAIN)) for item in TYPE_NUMBERS][: len(wide)]
     return [
         ("Type of each constructor.", "CTOR_WIRE_TYPE", list(map(str, wire_type))),
         (
@@ -228,13 +211,6 @@ def _tables(protocol: Protocol) -> list[tuple[str, str, list[str]]]:
             "CTOR_NARROW",
             narrow,
         ),
-        (
-            "The constructor of each type that says 0, false, null or no items by itself, "
-            "where there\nis one.",
-            "CTOR_EMPTY",
-            empty,
-        ),
-        ("Whether a plain Python value of each type is written as this type.", "V1_PLAIN", plain),
     ]
 
 

@@ -209,7 +209,7 @@ def test_a_map_takes_pairs(pair: Any) -> None:
         (amqp.Array("char", ["xy"]), "one character"),
         (amqp.Array("char", ["\ud800"]), "one character"),
         (amqp.Array("char", [5]), "one character"),
-        (amqp.Array("array", [[1]]), "takes Array, not list"),
+        (amqp.Array("array", [[1]]), "array of arrays takes Array, not list"),
         (amqp.Array("decimal64", [1.5]), "decimal64 takes Decimal, not float"),
         (amqp.Array("double", ["x"]), "double takes float, not str"),
     ],

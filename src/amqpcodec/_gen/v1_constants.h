@@ -418,27 +418,6 @@ static const uint8_t CTOR_NARROW[24] = {
     CTOR_SYM8, CTOR_LIST8, CTOR_MAP8, CTOR_ARRAY8,
 };
 
-/* The constructor of each type that says 0, false, null or no items by itself, where there
- * is one. */
-static const uint8_t CTOR_EMPTY[24] = {
-    CTOR_NULL, CTOR_FALSE, 0, 0,
-    CTOR_UINT0, CTOR_ULONG0, 0, 0,
-    0, 0, 0, 0,
-    0, 0, 0, 0,
-    0, 0, 0, 0,
-    0, CTOR_LIST0, 0, 0,
-};
-
-/* Whether a plain Python value of each type is written as this type. */
-static const uint8_t V1_PLAIN[24] = {
-    1, 1, 0, 0,
-    0, 0, 0, 0,
-    0, 1, 0, 1,
-    0, 0, 0, 0,
-    1, 1, 1, 1,
-    1, 1, 1, 0,
-};
-
 /* Names of types, for errors. */
 static const char *const V1_NAMES[28] = {
     "null", "boolean", "ubyte", "ushort",

@@ -317,10 +317,5 @@ cdef extern from "v1_constants.h" nogil:
     # The constructor of each type whose number or size takes one byte, where there is a
     # wider one.
     const uint8_t CTOR_NARROW[24]
-    # The constructor of each type that says 0, false, null or no items by itself, where there
-    # is one.
-    const uint8_t CTOR_EMPTY[24]
-    # Whether a plain Python value of each type is written as this type.
-    const uint8_t V1_PLAIN[24]
     # Names of types, for errors.
     const char* V1_NAMES[28]

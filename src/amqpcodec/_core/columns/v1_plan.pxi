@@ -37,7 +37,8 @@ cdef V1Step v1_step(const V1Op* op, uint8_t arrow_type, int column) noexcept:
     """A field's way into a column of this kind."""
     cdef V1Step step
     step.wire_type = V1_UNKNOWN
-    if op.fixed or V1_BINARY <= op.wire_type < V1_LIST or op.wire_type == V1_ANY:
+    if (op.wire_type <= V1_ULONG or V1_TIMESTAMP <= op.wire_type <= V1_SYMBOL
+            or op.wire_type == V1_ANY):
         step.wire_type = op.wire_type
     # Choices: of a boolean both, of others only the slow path knows.
     if op.named != NULL or (op.choices and not (op.wire_type == V1_BOOLEAN and op.choices == 2
@@ -56,9 +57,9 @@ cdef V1Step v1_step(const V1Op* op, uint8_t arrow_type, int column) noexcept:
         step.write = V1_TO_32
     elif op.wire_type == V1_TIMESTAMP:
         step.write = V1_TO_TIME
-    elif op.fixed:
+    elif op.wire_type <= V1_ULONG:
         step.write = V1_TO_64
-    elif V1_BINARY <= op.wire_type < V1_LIST:
+    elif V1_BINARY <= op.wire_type <= V1_SYMBOL:
         step.write = V1_TO_TEXT
     return step
 

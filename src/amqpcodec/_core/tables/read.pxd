@@ -32,20 +32,6 @@ cdef extern from "wire/text.h":
     bint exact_small(PyObject* o, int32_t* out)
     object owned "(PyObject *)"(PyObject* made)     # takes the reference over; NULL: an exception is set
 
-# Makes an object of a kind that AMQP 1.0 alone has, as a new reference. v1: its cache, or NULL.
-ctypedef PyObject* (*V1Maker)(const Scalar* v, void* v1) except NULL
-
-cdef struct V1Makers:
-    V1Maker symbol
-    V1Maker character
-    V1Maker uuid
-    V1Maker decimal         # of IEEE 754
-    V1Maker moment
-
-cdef V1Makers V1_MAKERS     # _v1 sets them when it is loaded
-
-cdef PyObject* scalar_object(const Scalar* v, TextCache* cache, void* v1) except NULL
-
 cdef inline PyObject* new_reference(object o) noexcept:
     return Py_NewRef(<PyObject*>o)
 

@@ -99,13 +99,10 @@ cdef object make_decimal(uint8_t scale, int32_t unscaled):
     return decimal_of(PyUnicode_FromStringAndSize(w, end - w))
 
 
-cdef V1Makers V1_MAKERS
-
-
-cdef PyObject* scalar_object(const Scalar* v, TextCache* cache, void* v1) except NULL:
-    """A scalar as a new reference. v1: the cache of AMQP 1.0, for what it alone has."""
+cdef PyObject* scalar_object(const Scalar* v, TextCache* cache) except NULL:
+    """A scalar of a field table as a new reference."""
     cdef ScalarKind kind = v.kind
-    if kind == KIND_LONGSTR or kind == KIND_STRING:
+    if kind == KIND_LONGSTR:
         return table_text(v.p, v.n, cache)
     elif kind == KIND_SIGNED:
         return PyLong_FromI64(<int64_t>v.u)
@@ -119,24 +116,17 @@ cdef PyObject* scalar_object(const Scalar* v, TextCache* cache, void* v1) except
         return PyFloat_FromDouble_(<double>bits_to_float(<uint32_t>v.u))
     elif kind == KIND_SECONDS:
         return new_reference(make_timestamp(v.u, cache))
-    elif kind == KIND_MILLISECONDS:
-        return V1_MAKERS.moment(v, v1)
     elif kind == KIND_VOID:
         return Py_NewRef(Py_None)
     elif kind == KIND_DECIMAL:
         return new_reference(make_decimal(<uint8_t>v.n, <int32_t>v.u))
-    elif kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128:
-        return V1_MAKERS.decimal(v, v1)
     elif kind == KIND_BYTES:
         return PyBytes_FromPointer(<const char*>v.p, v.n)
     elif kind == KIND_SHORTSTR:
         return text_new_(v.p, v.n)
-    elif kind == KIND_SYMBOL:
-        return V1_MAKERS.symbol(v, v1)
-    elif kind == KIND_UUID:
-        return V1_MAKERS.uuid(v, v1)
-    elif kind == KIND_CHAR:
-        return V1_MAKERS.character(v, v1)
+    elif (kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128 or kind == KIND_MILLISECONDS
+            or kind == KIND_CHAR or kind == KIND_UUID or kind == KIND_STRING or kind == KIND_SYMBOL):
+        raise SystemError("of AMQP 1.0: v1/scalar.pxi")
 
 
 cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) except NULL:
@@ -170,7 +160,7 @@ cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) 
     shapes = SHAPES[mode & MODE_LETTER]
     at[0] += value_bytes(at[0], shapes)
     form_read(form_of(shapes, tag), p, &v)
-    return scalar_object(&v, cache, NULL)
+    return scalar_object(&v, cache)
 
 
 cdef object read_typed(const uint8_t** at, uintptr_t mode, TextCache* cache):

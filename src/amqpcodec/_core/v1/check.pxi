@@ -25,30 +25,25 @@ cdef bint v1_is_scalar_value(uint32_t u) noexcept nogil:
 
 cdef int v1_check_scalar(Cursor* c, const V1Value* v) noexcept nogil:
     """The content of a value that is no compound; the cursor is after it."""
-    cdef ScalarKind kind = <ScalarKind>V1_KIND[v.wire_type]
-    if kind == KIND_STRING:
+    if v.wire_type == V1_STRING:
         if not is_utf8(v.p, v.n):
             c.p = v.p
             return fail(c, V1_BAD_TEXT, b"string is not UTF-8", 0, 0)
-    elif kind == KIND_SYMBOL:
+    elif v.wire_type == V1_SYMBOL:
         if not is_ascii(v.p, v.n):
             c.p = v.p
             return fail(c, V1_BAD_TEXT, b"symbol is not ASCII", 0, 0)
-    elif kind == KIND_CHAR:
+    elif v.wire_type == V1_CHAR:
         if not v1_is_scalar_value(<uint32_t>v.u):
             c.p -= 4
             return fail(c, V1_BAD_TEXT, b"char is not a Unicode character", 0, 0)
-    elif (kind == KIND_VOID or kind == KIND_BOOLEAN or kind == KIND_SIGNED or kind == KIND_UNSIGNED
-            or kind == KIND_FLOAT or kind == KIND_DOUBLE or kind == KIND_DECIMAL or kind == KIND_BID32
-            or kind == KIND_BID64 or kind == KIND_BID128 or kind == KIND_SECONDS or kind == KIND_MILLISECONDS
-            or kind == KIND_UUID or kind == KIND_BYTES or kind == KIND_LONGSTR or kind == KIND_SHORTSTR):
-        return 0
     return 0
 
 
 cdef inline bint v1_is_plain(const V1Value* v) noexcept nogil:
     """Whether a plain Python value of this type is encoded as this type."""
-    return V1_PLAIN[v.wire_type]
+    return (v.wire_type == V1_LONG or v.wire_type == V1_NULL or v.wire_type == V1_BOOLEAN or v.wire_type == V1_DOUBLE
+            or v.wire_type >= V1_TIMESTAMP) and v.wire_type != V1_ARRAY
 
 
 cdef int v1_check(Cursor* c, V1Check* k, int depth) noexcept nogil:

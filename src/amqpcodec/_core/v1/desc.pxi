@@ -84,7 +84,6 @@ cdef class V1DescTable:
 
     cdef int fill(self, V1Desc* d, dict spec) except -1:
         cdef tuple fields = spec["fields"]
-        cdef bint number
         cdef int i
         d.code = spec["code"]
         d.n = <int>len(fields)
@@ -110,8 +109,8 @@ cdef class V1DescTable:
             if d.op[i].mandatory and d.composite:
                 d.mandatory = i + 1
             d.op[i].multiple = (flags & V1_FIELD_MULTIPLE) != 0
-            number = V1_BOOLEAN <= wire_type <= V1_ULONG or wire_type == V1_TIMESTAMP
-            d.op[i].fixed = number and not d.op[i].multiple
+            d.op[i].fixed = not d.op[i].multiple and (
+                V1_BOOLEAN <= wire_type <= V1_ULONG or wire_type == V1_TIMESTAMP)
             d.op[i].longest = V1_SHARED if flags & V1_FIELD_CACHED else 0
             d.op[i].secret = (flags & V1_FIELD_SECRET) != 0
             d.op[i].ulong = (flags & V1_FIELD_ULONG) != 0
@@ -120,7 +119,8 @@ cdef class V1DescTable:
             if wire_type == V1_ANY:
                 d.op[i].compact = V1_STRING
             elif not flags & V1_FIELD_MULTIPLE and fields[i][4] is None and (
-                    number or V1_BINARY <= wire_type <= V1_SYMBOL):
+                    V1_BOOLEAN <= wire_type <= V1_ULONG
+                    or V1_TIMESTAMP <= wire_type <= V1_SYMBOL and wire_type != V1_UUID):
                 d.op[i].compact = wire_type
             requires = fields[i][5]
             self.keep.append(requires)

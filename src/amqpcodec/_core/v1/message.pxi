@@ -573,7 +573,16 @@ cdef int v1_put_section_value(Buffer* b, int i, object value, int mode) except -
         value = (value,)
     for part in value:
         v1_put_small_descriptor(b, <uint8_t>(SEC_FIRST_CODE + i))
-        v1_put_as(b, d.op[0].wire_type, part, mode, 1, &at)
+        if i == SEC_DATA:
+            v1_put_binary(b, part, &at)
+        elif i == SEC_AMQP_SEQUENCE:
+            if not isinstance(part, (list, tuple)):
+                table_error(&at, f"takes list, not {type(part).__name__}")
+            v1_put_list(b, part, mode, 1, &at)
+        elif i == SEC_AMQP_VALUE:
+            v1_put(b, part, mode, 1, &at)
+        else:
+            v1_put_map_field(b, part, mode, 1, &at)
     return 0
 
 

@@ -7,90 +7,23 @@ cdef object v1_value(V1Reader* r, Cursor* c, int depth):
     cdef V1Value v
     cdef PyObject* made
     cdef const uint8_t* after
-    cdef bint unusual = False
-    cdef object value
     if AMQP_LIKELY(c.p < c.end and CTOR_NULL <= c.p[0] < CTOR_VBIN32 and not r.mode & MODE_TYPED):
         after = v1_compact_value(r.cache, c.p, c.end, SHORT_VALUE, &made)
         if AMQP_LIKELY(after != NULL):
             c.p = after
             return v1_owned(made)
-    if r.verified:
-        v1_read(c, &v)
-        return v1_build(r, c, &v, depth)
-    if c.p < c.end and c.p[0] == CTOR_DESCRIBED:
-        # A type of the protocol is checked as it is made, so that errors name it.
-        if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
-            v1_fail(c, BAD_DEPTH, NULL, 0, 0)
-        c.p += 1
-        return v1_described(r, c, depth + 1)
-    value = v1_compact_map(r, c, depth)
-    if value is not None:
-        return value
-    v1_verify(r, NULL, c, 0, depth, &unusual)
-    r.verified = True
-    v1_read(c, &v)
-    value = v1_build(r, c, &v, depth)
-    r.verified = False
-    return value
-
-
-cdef int v1_verify(V1Reader* r, const V1Desc* d, const Cursor* c, int first, int depth, bint* unusual) except -1:
-    """Make all checks of the value at the cursor, or of the list of a composite from the field `first` on.
-    unusual: set where encode would write something else."""
-    cdef Cursor at = c[0]
-    cdef V1Check k
-    cdef int status
-    v1_verify_begin(&k, r.types)
-    if not r.verified:
-        k.zero_width = r.zero_width
-    if d == NULL:
-        status = v1_verify_value(&at, &k, depth)
-    else:
-        status = v1_verify_fields(d, &at, &k, depth, NULL, ~<uint32_t>0 << first)
-    if AMQP_UNLIKELY(status < 0):
-        v1_raise(&at)
-    if not r.verified:
-        r.zero_width = k.zero_width
-    if k.unusual:
-        unusual[0] = True
-    return 0
-
-
-cdef object v1_compact_map(V1Reader* r, Cursor* c, int depth):
-    """A map at the cursor whose keys and values are all compact, which are checked as they are made; else None, and
-    the cursor where it was."""
-    cdef Cursor at = c[0]
-    cdef Cursor inner
-    cdef Fault none
-    cdef V1Value v
-    cdef dict made
-    if c.p >= c.end or CTOR_WIRE_TYPE[c.p[0]] != V1_MAP or r.mode & MODE_TYPED or depth >= DEPTH_LIMIT:
-        return None
-    at.fault = &none
-    none.code = OK
-    if v1_read(&at, &v) < 0 or v.count & 1 or v.count > v.n:
-        return None
-    v1_inside(&at, &v, &inner)
-    made = {}
-    if (v1_compact_pairs(r.cache, &inner.p, inner.end, v.count >> 1, SHORT_VALUE, made) < v.count >> 1
-            or inner.p != inner.end):
-        return None
-    c.p = at.p
-    return made
-
-
-# ---- what was verified ----
-
-cdef object v1_build(V1Reader* r, Cursor* c, const V1Value* v, int depth):
-    """The value that was read; of a described one the cursor is at the descriptor."""
+    if AMQP_UNLIKELY(v1_read(c, &v) < 0):
+        v1_raise(c)
     if AMQP_LIKELY(v.wire_type < V1_LIST):
-        return v1_scalar(r, v)
+        return v1_scalar(r, c, &v)
+    if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+        v1_fail(c, BAD_DEPTH, NULL, 0, 0)
     if v.wire_type == V1_DESCRIBED:
         return v1_described(r, c, depth + 1)
-    return v1_compound(r, c, v, depth + 1)
+    return v1_compound(r, c, &v, depth + 1)
 
 
-cdef object v1_compound(V1Reader* r, const Cursor* c, const V1Value* v, int depth):
+cdef object v1_compound(V1Reader* r, Cursor* c, const V1Value* v, int depth):
     cdef Cursor inner
     v1_inside(c, v, &inner)
     if v.wire_type == V1_LIST:
@@ -101,19 +34,23 @@ cdef object v1_compound(V1Reader* r, const Cursor* c, const V1Value* v, int dept
 
 
 cdef object v1_list(V1Reader* r, Cursor* c, uint32_t count, int depth):
-    cdef list made = []
-    cdef object item
+    cdef object made, item
     cdef uint32_t i
+    if AMQP_UNLIKELY(<size_t>(c.end - c.p) < count):
+        v1_fail(c, V1_BAD_SIZE, b"list", 0, 0)
+    made = []       # grows with what is read: an error must not leave holes
     for i in range(count):
         item = v1_value(r, c, depth)
-        made.append(item)
+        (<list>made).append(item)
+    if AMQP_UNLIKELY(c.p != c.end):
+        v1_fail(c, V1_BAD_SIZE, b"list", 0, 0)
     return made
 
 
 cdef inline bint v1_hashable(uint8_t wire_type) noexcept:
     """Types whose values may be keys of a dict: text, bytes, integers and booleans. Floats, decimals
     and UUIDs hash to what a peer can choose, and others not at all."""
-    return V1_BOOLEAN <= wire_type <= V1_LONG or V1_BINARY <= wire_type < V1_LIST
+    return (V1_BOOLEAN <= wire_type <= V1_LONG) or V1_BINARY <= wire_type <= V1_SYMBOL
 
 
 cdef enum:
@@ -166,16 +103,19 @@ cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
     cdef uint32_t i = 0
     cdef bint hashable
     ints.count = 0
+    if AMQP_UNLIKELY(count & 1 or <size_t>(c.end - c.p) < count):
+        v1_fail(c, V1_BAD_SIZE, b"map", 0, 0)
     if AMQP_LIKELY(not r.mode & MODE_TYPED):
         i = v1_compact_pairs(r.cache, &c.p, c.end, count >> 1, SHORT_VALUE, made)
     for i in range(i, count >> 1):
-        hashable = v1_hashable(CTOR_WIRE_TYPE[c.p[0]])
+        hashable = c.p < c.end and v1_hashable(CTOR_WIRE_TYPE[c.p[0]])
         if AMQP_LIKELY(hashable):
-            v1_read(c, &v)
+            if AMQP_UNLIKELY(v1_read(c, &v) < 0):
+                v1_raise(c)
             if v.wire_type == V1_STRING:
-                key = v1_text(r, &v, V1_SHARED)
+                key = v1_text(r, c, &v, V1_SHARED)
             else:
-                key = v1_scalar(r, &v)
+                key = v1_scalar(r, c, &v)
                 if V1_UBYTE <= v.wire_type <= V1_LONG:
                     hashable = v1_int_key(&ints, &v, count >> 1)
         else:
@@ -188,6 +128,8 @@ cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
         if pairs is None:
             pairs = list(made.items())
         pairs.append((key, value))
+    if AMQP_UNLIKELY(c.p != c.end):
+        v1_fail(c, V1_BAD_SIZE, b"map", 0, 0)
     return made if pairs is None else V1Map(pairs)
 
 
@@ -195,28 +137,50 @@ cdef object v1_array(V1Reader* r, Cursor* c, uint32_t count, int depth):
     """An Array: descriptors and constructor stand once, in front of the elements."""
     cdef list descriptors = []
     cdef object made = V1Array("null")
-    while c.p[0] == CTOR_DESCRIBED:
+    cdef V1Value v
+    cdef uint8_t code
+    while c.p < c.end and c.p[0] == 0:
         c.p += 1
+        if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+            v1_fail(c, BAD_DEPTH, NULL, 0, 0)
         depth += 1
         descriptors.append(v1_descriptor(r, c, depth))
-    made.type = V1_NAMES[CTOR_WIRE_TYPE[c.p[0]]].decode()
+    if AMQP_UNLIKELY(c.p >= c.end):
+        v1_fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
+    code = c.p[0]
+    v.wire_type = CTOR_WIRE_TYPE[code]
+    if AMQP_UNLIKELY(v.wire_type == V1_UNKNOWN):
+        v1_fail(c, V1_BAD_CONSTRUCTOR, NULL, 0, code)
+    c.p += 1
+    made.type = V1_NAMES[v.wire_type].decode()
     made.descriptors = tuple(descriptors)
-    v1_elements(r, c, count, depth, made.items)
+    v1_elements(r, c, code, count, depth, made.items)
     return made
 
 
-cdef int v1_elements(V1Reader* r, Cursor* c, uint32_t count, int depth, list items) except -1:
-    """The elements of an array; the cursor is at their constructor."""
+cdef int v1_elements(V1Reader* r, Cursor* c, uint8_t code, uint32_t count, int depth, list items) except -1:
+    """The elements of an array, whose constructor is known; the cursor ends where they do."""
+    cdef V1Check k
     cdef V1Value v
     cdef object item
     cdef uint32_t i
-    cdef uint8_t code = c.p[0]
-    c.p += 1
+    v1_check_begin(&k, r.zero_width)
+    if v1_count_fits(c, count, code, &k) < 0:
+        v1_raise(c)
+    r.zero_width = k.zero_width
     v.wire_type = CTOR_WIRE_TYPE[code]
     for i in range(count):
-        v1_content(c, &v, code)
-        item = v1_build(r, c, &v, depth)
+        if AMQP_UNLIKELY(v1_content(c, &v, code) < 0):
+            v1_raise(c)
+        if v.wire_type < V1_LIST:
+            item = v1_scalar(r, c, &v)
+        else:
+            if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+                v1_fail(c, BAD_DEPTH, NULL, 0, 0)
+            item = v1_compound(r, c, &v, depth + 1)
         items.append(item)
+    if AMQP_UNLIKELY(c.p != c.end):
+        v1_fail(c, V1_BAD_SIZE, b"array", 0, 0)
     return 0
 
 
@@ -280,88 +244,125 @@ cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o
                        bint* unusual) except -1:
     """The one value of a restricted type, such as data."""
     cdef object value
-    cdef bint verified = r.verified
     if v1_check_restricted(d, c) < 0:
         v1_raise(c)
-    v1_verify(r, NULL, c, 0, depth, unusual)
-    r.verified = True
+    v1_note_unusual(r, c, unusual, depth)
     value = v1_value(r, c, depth)
-    r.verified = verified
     class_store(o, 0, Py_NewRef(<PyObject*>value))
     if d.op[0].wire_type >= V1_LIST:
         class_track(<PyObject*>o)
     return 0
 
 
+cdef int v1_note_unusual(V1Reader* r, const Cursor* c, bint* unusual, int depth) except -1:
+    """Check the value at the cursor, and note whether it is what encode would write."""
+    cdef Cursor at = c[0]
+    cdef V1Check k
+    v1_check_begin(&k, r.zero_width)
+    if v1_check(&at, &k, depth) < 0:
+        v1_raise(&at)
+    if k.unusual:
+        unusual[0] = True
+    return 0
+
+
 cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o, int depth,
                    bint* unusual) except -1:
-    """The list of a composite's fields: those that are missing or null stay unset.
-
-    Compact fields are checked as they are made. From the first on that is none, all are verified, then made."""
+    """The list of a composite's fields: those that are missing or null stay unset."""
     cdef V1Value x
-    cdef Cursor list_ = c[0]
+    cdef const uint8_t* p
     cdef const uint8_t* end = c.end
-    cdef bint verified = r.verified
-    cdef bint checked = not v1_is_compact_list(d, c, depth)
-    cdef int count
+    cdef int count = v1_open_fields(d, c, depth, unusual)
     cdef int i = 0
     cdef int last = 0           # fields up to the last one that is there
     cdef object value
-    if AMQP_UNLIKELY(checked):
-        v1_verify(r, d, &list_, 0, depth, unusual)
-        v1_read(c, &x)
-        count = <int>x.count
-        c.p = x.p
-        c.end = x.p + x.n
-    else:
-        count = c.p[2]
-        c.end = c.p + 2 + c.p[1]
-        c.p += 3
     while True:
-        c.p = v1_compact_fields(r, d, c.p, c.end, &i, count, o, depth, &last, unusual)
+        p = v1_compact_fields(r, d, c.p, c.end, &i, count, o, depth, &last, unusual)
+        c.p = p
         if i == count:
             break
-        if not checked:
-            v1_verify(r, d, &list_, i, depth, unusual)
-            checked = True
-        v1_read(c, &x)
-        r.verified = True
-        value = v1_field(r, &d.op[i], c, &x, depth + 1)
-        r.verified = verified
+        c.fault.method = d.name
+        c.fault.field = d.field[i]
+        if AMQP_UNLIKELY(v1_read(c, &x) < 0):
+            v1_raise(c)
+        value = v1_field(r, &d.op[i], c, &x, p, depth + 1, unusual)
         class_store(o, i, Py_NewRef(<PyObject*>value))
         if x.wire_type >= V1_LIST:
             class_track(<PyObject*>o)        # only now can it be part of a cycle
         i += 1
         last = i
-    if AMQP_UNLIKELY(c.p != c.end):
-        v1_verify(r, d, &list_, 0, depth, unusual)      # says what is wrong
     # Nulls at the end are not written; without a mandatory field encode refuses it, unless it came so.
     if last != count or count < d.mandatory:
         unusual[0] = True
+    if AMQP_UNLIKELY(c.p != c.end):
+        c.fault.method = d.name
+        c.fault.field = NULL
+        v1_fail(c, V1_BAD_SIZE, b"list", 0, 0)
     c.end = end
     return 0
 
 
-cdef inline bint v1_is_compact_list(const V1Desc* d, const Cursor* c, int depth) noexcept:
-    """Whether a list of some of a composite's fields, with one byte for its size, is at the cursor, whole."""
-    cdef const uint8_t* p = c.p
-    cdef size_t n = <size_t>(c.end - p)
-    return (n > 2 and p[0] == CTOR_LIST8 and n - 2 >= p[1] and p[1] and p[2] and p[2] <= d.n
-            and depth < DEPTH_LIMIT)
+cdef inline int v1_open_fields(const V1Desc* d, Cursor* c, int depth, bint* unusual) except -1:
+    """How many fields a composite's list has; the cursor is now over them."""
+    cdef V1Value v
+    cdef const uint8_t* start = c.p
+    cdef size_t left = <size_t>(c.end - start)
+    if AMQP_LIKELY(left > 2 and start[0] == CTOR_LIST8 and left - 2 >= start[1] and start[1] and start[2]
+                   and start[2] <= d.n and depth < DEPTH_LIMIT):
+        c.p = start + 3
+        c.end = start + 2 + start[1]
+        return start[2]
+    if AMQP_UNLIKELY(v1_read(c, &v) < 0):
+        v1_raise(c)
+    if AMQP_UNLIKELY(v.wire_type != V1_LIST):
+        c.p = start
+        v1_fail(c, V1_BAD_FIELD, b"list", 0, v.code)
+    if AMQP_UNLIKELY(v.count > <uint32_t>d.n):
+        c.p = v.p
+        fail(c, V1_BAD_FIELDS, NULL, v.count, 0)
+        c.fault.have = <uint64_t>d.n
+        v1_raise(c)
+    if not v1_minimal(&v):
+        unusual[0] = True
+    if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+        v1_fail(c, BAD_DEPTH, NULL, 0, 0)
+    c.p = v.p
+    c.end = v.p + v.n
+    return <int>v.count
 
 
-cdef object v1_field(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, int depth):
-    """One field that is not null."""
+cdef object v1_field(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start,
+                     int depth, bint* unusual):
+    """One field that is not null: checked, and made. v: what was read of it; start: where it begins."""
+    cdef Cursor at = c[0]
+    cdef V1Check k
+    cdef V1Desc* d
     cdef object made
+    if v.wire_type == V1_DESCRIBED and (op.wire_type == V1_ANY or op.wire_type == V1_COMPOSITE):
+        d = v1_known(r.types, &at)
+        if d != NULL and (op.wire_type == V1_ANY or d == op.desc):
+            c.p = at.p
+            return v1_owned(v1_known_type(r, d, c, start, depth + 1))
+        at.p = c.p
+    v1_verify_begin(&k, r.types)
+    k.zero_width = r.zero_width
+    if AMQP_UNLIKELY(v1_verify_field(op, &at, v, start, &k, depth) < 0):
+        v1_raise(&at)
+    if k.unusual:
+        unusual[0] = True
     if op.multiple:
         return v1_multiple(r, op, c, v, depth)
     if v.wire_type == op.wire_type and op.wire_type <= V1_ULONG:
         return v1_declared_number(op, v)
     if v.wire_type == V1_STRING:
-        return v1_text(r, v, op.longest)
+        return v1_text(r, c, v, op.longest)
+    if v.wire_type == V1_DESCRIBED:
+        return v1_described(r, c, depth + 1)
+    if v.wire_type >= V1_LIST:
+        return v1_compound(r, c, v, depth + 1)
     if op.wire_type == V1_TIMESTAMP:
         return v1_moment(r.cache, <int64_t>v.u)     # also in typed mode
-    made = v1_build(r, c, v, depth)
+    made = v1_scalar(r, c, v)
     return made if op.named == NULL else (<dict>op.named)[made]
 
 
@@ -379,7 +380,8 @@ cdef object v1_multiple(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v
     cdef Cursor inner
     cdef list items = []
     if v.wire_type != V1_ARRAY:
-        return (v1_scalar(r, v),)
+        return (v1_scalar(r, c, v),)
     v1_inside(c, v, &inner)
-    v1_elements(r, &inner, v.count, depth + 1, items)
+    inner.p += 1
+    v1_elements(r, &inner, v.p[0], v.count, depth + 1, items)
     return tuple(items)

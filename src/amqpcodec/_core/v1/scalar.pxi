@@ -20,8 +20,7 @@ cdef object v1_decimal_decode = _v1_decimal.decode
 # Class of each typed number, by type; None for the others.
 cdef tuple V1_TYPED = (
     None, None, _v1.UByte, _v1.UShort, _v1.UInt, _v1.ULong, _v1.Byte, _v1.Short, _v1.Int, _v1.Long,
-    _v1.Float, _v1.Double, _v1.Decimal32, _v1.Decimal64, _v1.Decimal128, None, _v1.Timestamp,
-    None, None, None, None)
+    _v1.Float, _v1.Double, _v1.Decimal32, _v1.Decimal64, _v1.Decimal128, None, _v1.Timestamp)
 
 cdef extern from "v1/make.h":
     ctypedef struct V1Cache:
@@ -71,7 +70,6 @@ cdef struct V1Reader:
     V1Cache* cache
     uintptr_t mode          # MODE_TYPED
     uint64_t zero_width     # elements without bytes so far
-    bint verified           # what is read next was checked
 
 
 cdef inline void v1_reader(V1Reader* r, const V1Types* types, V1Cache* cache, uintptr_t mode) noexcept:
@@ -79,17 +77,27 @@ cdef inline void v1_reader(V1Reader* r, const V1Types* types, V1Cache* cache, ui
     r.cache = cache
     r.mode = mode
     r.zero_width = 0
-    r.verified = False
 
 
 # ---- scalars ----
 
-cdef object v1_text(V1Reader* r, const V1Value* v, Py_ssize_t longest):
+cdef object v1_text(V1Reader* r, Cursor* c, const V1Value* v, Py_ssize_t longest):
     """A str, shared with others before it if it is no longer than `longest`."""
     cdef PyObject* made = v1_ascii(r.cache, v.p, v.n, longest)
     if AMQP_LIKELY(made != NULL):
         return v1_owned(made)
+    if not is_utf8(v.p, v.n):
+        c.p = v.p
+        v1_fail(c, V1_BAD_TEXT, b"string is not UTF-8", 0, 0)
     return PyUnicode_DecodeUTF8(<const char*>v.p, v.n, NULL)
+
+
+cdef object v1_symbol_value(V1Reader* r, Cursor* c, const V1Value* v):
+    cdef PyObject* made = v1_symbol(r.cache, <PyObject*>V1Symbol, v.p, v.n)
+    if AMQP_UNLIKELY(made == NULL):
+        c.p = v.p
+        v1_fail(c, V1_BAD_TEXT, b"symbol is not ASCII", 0, 0)
+    return v1_owned(made)
 
 
 cdef int64_t V1_FIRST_MS = -62135596800000      # 0001-01-01
@@ -122,69 +130,62 @@ cdef object v1_read_uuid(const uint8_t* p):
     return v1_uuid_new(UUID, p)
 
 
-cdef bytes v1_decimal_bits(const Scalar* v):
-    """The bytes of a decimal as it stands on the wire."""
+cdef object v1_decimal(V1Reader* r, const V1Value* v):
+    """A Decimal; of its typed class where that is asked for, or where it would not keep its bits."""
     cdef uint8_t memory[8]
-    if v.kind == KIND_BID128:
-        return PyBytes_FromStringAndSize(<const char*>v.p, 16)
-    if v.kind == KIND_BID64:
+    cdef bytes raw
+    if v.wire_type == V1_DECIMAL32:
+        store32(memory, <uint32_t>v.u)
+        raw = PyBytes_FromStringAndSize(<const char*>memory, 4)
+    elif v.wire_type == V1_DECIMAL64:
         store64(memory, v.u)
-        return PyBytes_FromStringAndSize(<const char*>memory, 8)
-    store32(memory, <uint32_t>v.u)
-    return PyBytes_FromStringAndSize(<const char*>memory, 4)
+        raw = PyBytes_FromStringAndSize(<const char*>memory, 8)
+    else:
+        raw = PyBytes_FromStringAndSize(<const char*>v.p, 16)
+    if not r.mode & MODE_TYPED:
+        value, canonical = v1_decimal_decode(raw)
+        if canonical:
+            return value
+    return V1_TYPED[v.wire_type].from_bits(raw)
 
 
-# ---- what scalar_object makes of the kinds that AMQP 1.0 alone has ----
-
-cdef PyObject* v1_make_symbol(const Scalar* v, void* cache) except NULL:
-    return v1_symbol(<V1Cache*>cache, <PyObject*>V1Symbol, v.p, v.n)
-
-
-cdef PyObject* v1_make_character(const Scalar* v, void* cache) except NULL:
-    made = v1_str_subclass(V1Char, chr(v.u))
-    return Py_NewRef(<PyObject*>made)
-
-
-cdef PyObject* v1_make_uuid(const Scalar* v, void* cache) except NULL:
-    made = v1_read_uuid(v.p)
-    return Py_NewRef(<PyObject*>made)
-
-
-cdef PyObject* v1_make_moment(const Scalar* v, void* cache) except NULL:
-    made = v1_moment(<V1Cache*>cache, <int64_t>v.u)
-    return Py_NewRef(<PyObject*>made)
-
-
-cdef PyObject* v1_make_decimal(const Scalar* v, void* cache) except NULL:
-    """A Decimal; its typed class where a Decimal would not keep its bits."""
-    raw = v1_decimal_bits(v)
-    made, canonical = v1_decimal_decode(raw)
-    if not canonical:
-        made = V1_TYPED[V1_DECIMAL32 + <int>v.kind - <int>KIND_BID32].from_bits(raw)
-    return Py_NewRef(<PyObject*>made)
-
-V1_MAKERS.symbol = v1_make_symbol
-V1_MAKERS.character = v1_make_character
-V1_MAKERS.uuid = v1_make_uuid
-V1_MAKERS.moment = v1_make_moment
-V1_MAKERS.decimal = v1_make_decimal
-
-
-cdef object v1_scalar(V1Reader* r, const V1Value* v):
+cdef object v1_scalar(V1Reader* r, Cursor* c, const V1Value* v):
     """A value that is no compound and not described, by its own type."""
-    cdef Scalar x
-    v1_as_scalar(v, &x)
-    if AMQP_UNLIKELY(r.mode & MODE_TYPED) and V1_TYPED[v.wire_type] is not None:
-        return v1_typed(&x, V1_TYPED[v.wire_type])
-    return v1_owned(scalar_object(&x, NULL if r.cache == NULL else r.cache.text, r.cache))
-
-
-cdef object v1_typed(const Scalar* v, object cls):
-    """A number as the class of its type."""
-    cdef object plain
-    if KIND_BID32 <= v.kind <= KIND_BID128:
-        return cls.from_bits(v1_decimal_bits(v))
-    if v.kind == KIND_MILLISECONDS:
-        return v1_int_subclass(cls, PyLong_FromLongLong(<long long>v.u))
-    plain = v1_owned(scalar_object(v, NULL, NULL))
-    return v1_float_subclass(cls, plain) if type(plain) is float else v1_int_subclass(cls, plain)
+    cdef ScalarKind kind = <ScalarKind>V1_KIND[v.wire_type]
+    cdef bint typed = r.mode & MODE_TYPED
+    cdef object made
+    if kind == KIND_STRING:
+        return v1_text(r, c, v, SHORT_VALUE)
+    elif kind == KIND_VOID:
+        return None
+    elif kind == KIND_BOOLEAN:
+        return v.u != 0
+    elif kind == KIND_SYMBOL:
+        return v1_symbol_value(r, c, v)
+    elif kind == KIND_BYTES:
+        return PyBytes_FromStringAndSize(<const char*>v.p, v.n)
+    elif kind == KIND_SIGNED:
+        made = PyLong_FromLongLong(<long long>v.u)
+        return v1_int_subclass(V1_TYPED[v.wire_type], made) if typed else made
+    elif kind == KIND_UNSIGNED:
+        made = PyLong_FromUnsignedLongLong(v.u)
+        return v1_int_subclass(V1_TYPED[v.wire_type], made) if typed else made
+    elif kind == KIND_DOUBLE:
+        made = bits_to_double(v.u)
+        return v1_float_subclass(V1Double, made) if typed else made
+    elif kind == KIND_MILLISECONDS:
+        return v1_int_subclass(V1Timestamp, <int64_t>v.u) if typed else v1_moment(r.cache, <int64_t>v.u)
+    elif kind == KIND_UUID:
+        return v1_read_uuid(v.p)
+    elif kind == KIND_FLOAT:
+        made = <double>bits_to_float(<uint32_t>v.u)
+        return v1_float_subclass(V1Float, made) if typed else made
+    elif kind == KIND_CHAR:
+        if not v1_is_scalar_value(<uint32_t>v.u):
+            c.p -= 4
+            v1_fail(c, V1_BAD_TEXT, b"char is not a Unicode character", 0, 0)
+        return v1_str_subclass(V1Char, chr(v.u))
+    elif kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128:
+        return v1_decimal(r, v)
+    elif kind == KIND_DECIMAL or kind == KIND_SECONDS or kind == KIND_LONGSTR or kind == KIND_SHORTSTR:
+        raise SystemError("of field tables: tables/read.pxi")

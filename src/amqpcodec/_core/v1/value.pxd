@@ -2,17 +2,9 @@
 
 cdef inline bint v1_narrow(uint8_t wire_type, uint64_t u) noexcept nogil:
     """Whether a number fits the narrow encoding of its type."""
-    if CTOR_NARROW[wire_type] == 0:
-        return False
-    return u <= 255 if V1_KIND[wire_type] == KIND_UNSIGNED else -128 <= <int64_t>u <= 127
-
-cdef inline uint8_t v1_number_code(uint8_t wire_type, uint64_t u) noexcept nogil:
-    """The constructor that takes the fewest bytes for a number, boolean, char or what has one encoding only."""
-    if u == 0 and CTOR_EMPTY[wire_type] != 0:
-        return CTOR_EMPTY[wire_type]
-    if wire_type == V1_BOOLEAN:
-        return CTOR_TRUE
-    return CTOR_NARROW[wire_type] if v1_narrow(wire_type, u) else CTOR_WIDE[wire_type]
+    if wire_type == V1_UINT or wire_type == V1_ULONG:
+        return u <= 255
+    return (wire_type == V1_INT or wire_type == V1_LONG) and -128 <= <int64_t>u <= 127
 
 # One value. Bytes are borrowed: from the input on decode.
 cdef struct V1Value:

@@ -12,16 +12,22 @@ cdef inline bint v1_is_short(const uint8_t* p, const uint8_t* end) noexcept nogi
 
 cdef inline bint v1_minimal(const V1Value* v) noexcept nogil:
     """Whether the encoding is the one that the writer chooses for this value of this type."""
-    cdef bint small = v.n <= 255
-    if v.wire_type > V1_ARRAY:
-        return True         # a described value has one
-    if v.wire_type < V1_BINARY:
-        return v.code == v1_number_code(v.wire_type, v.u)
-    if v.wire_type >= V1_LIST:
-        if v.count == 0 and CTOR_EMPTY[v.wire_type] != 0:
-            return v.code == CTOR_EMPTY[v.wire_type]
-        small = v.n <= 254 and v.count <= 255
-    return v.code == (CTOR_NARROW[v.wire_type] if small else CTOR_WIDE[v.wire_type])
+    cdef uint8_t code = v.code
+    if code == CTOR_BOOLEAN:
+        return False
+    if code == CTOR_SMALLUINT or code == CTOR_SMALLULONG:
+        return v.u != 0
+    if code == CTOR_UINT or code == CTOR_ULONG:
+        return v.u > 255
+    if code == CTOR_INT or code == CTOR_LONG:
+        return not -128 <= <int64_t>v.u <= 127
+    if code == CTOR_VBIN32 or code == CTOR_STR32_UTF8 or code == CTOR_SYM32:
+        return v.n > 255
+    if code == CTOR_LIST8:
+        return v.count != 0
+    if code == CTOR_LIST32 or code == CTOR_MAP32 or code == CTOR_ARRAY32:
+        return v.n > 254 or v.count > 255
+    return True
 
 # Elements without bytes that the arrays of one frame or section may have: a count of 2**32 - 1 of them takes
 # ten bytes. Over many frames they are bounded by the bytes of these as well (v1/stream.pxi, columns/v1_rows.pxi).

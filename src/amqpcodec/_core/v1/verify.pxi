@@ -38,8 +38,6 @@ cdef int v1_verify_value(Cursor* c, V1Check* k, int depth) noexcept nogil:
     v1_check_begin(&plain, k.zero_width)
     if v1_check(&at, &plain, depth) < 0:
         return -1
-    if plain.unusual:
-        k.unusual = True
     if AMQP_UNLIKELY(plain.described):
         return v1_check(c, k, depth)
     k.zero_width = plain.zero_width
@@ -172,8 +170,6 @@ cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1V
     if AMQP_UNLIKELY(v.wire_type != V1_LIST):
         c.p = start
         return fail(c, V1_BAD_FIELD, b"list", 0, v.code)
-    if not v1_minimal(&v):
-        k.unusual = True
     v1_inside(c, &v, &f)
     if AMQP_UNLIKELY(v.count > <uint32_t>d.n):
         fail(&f, V1_BAD_FIELDS, NULL, v.count, 0)

@@ -41,81 +41,60 @@ cdef int v1_put_long(Buffer* b, object v, int mode, Place* at) except -1:
 
 
 cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at) except -1:
-    cdef object wire_type = V1_BY_CLASS.get(t)
-    if wire_type is None:
+    cdef uint64_t u = 0
+    cdef object number = V1_NUMBERS.get(t)
+    cdef int wire_type
+    if number is None and isinstance(v, (V1Integer, V1Float, V1Double, V1Decimal)):
         # An enum's member, or a user's own subclass.
-        for base, wire_type in V1_BY_CLASS.items():
-            if isinstance(v, base):
-                break
-        else:
-            wire_type = None
-    if wire_type is not None:
-        return v1_put_as(b, wire_type, v, mode, depth, at)
+        number = next(V1_NUMBERS[base] for base in t.__mro__ if base in V1_NUMBERS)
+    if number is not None:
+        wire_type = number
+        if wire_type >= V1_DECIMAL32 and wire_type <= V1_DECIMAL128:
+            put_byte(b, CTOR_WIDE[wire_type])
+            return v1_put_decimal(b, v, <uint8_t>wire_type, at)
+        if wire_type == V1_FLOAT:
+            return v1_put_number(b, V1_FLOAT, float_to_bits(<float><double>v))
+        if wire_type == V1_DOUBLE:
+            return v1_put_number(b, V1_DOUBLE, double_to_bits(<double>v))
+        v1_take_int(v, <uint8_t>wire_type, &u, at)
+        return v1_put_number(b, <uint8_t>wire_type, u)
+    if isinstance(v, Datetime):
+        v1_take_moment(v, &u, at)
+        return v1_put_number(b, V1_TIMESTAMP, u)
+    if isinstance(v, UUID):
+        put_byte(b, CTOR_UUID)
+        return v1_put_uuid_bytes(b, v)
+    if isinstance(v, V1Symbol):
+        return v1_put_text(b, V1_SYMBOL, v, at)
+    if isinstance(v, V1Char):
+        return v1_put_number(b, V1_CHAR, <uint64_t>ord(v))
+    if isinstance(v, V1Map):
+        return v1_put_map(b, v, mode, depth, at)
+    if isinstance(v, V1Array):
+        return v1_put_array(b, v, mode, depth, at)
     if isinstance(v, V1Described):
         return v1_put_described(b, v, mode, depth, at)
+    if isinstance(v, Decimal):
+        put_byte(b, CTOR_DECIMAL128)
+        return v1_put_decimal(b, v, V1_DECIMAL128, at)
+    if isinstance(v, str):
+        return v1_put_text(b, V1_STRING, v, at)
     if isinstance(v, int):
         return v1_put_long(b, int(v), mode, at)
+    if isinstance(v, float):
+        return v1_put_number(b, V1_DOUBLE, double_to_bits(<double>v))
+    if isinstance(v, dict):
+        return v1_put_map(b, v, mode, depth, at)
+    if isinstance(v, (list, tuple)):
+        return v1_put_list(b, v, mode, depth, at)
+    if isinstance(v, (bytes, bytearray, memoryview)):
+        return v1_put_binary(b, v, at)
     plain = from_numpy(v, V1_NUMPY_CLASSES)
     if plain is not v:
         return v1_put(b, plain, mode, depth, at)
     return table_error(at, f"no type of AMQP 1.0 stands for {t.__name__}")
 
-
-cdef int v1_put_as(Buffer* b, uint8_t wire_type, object v, int mode, int depth, Place* at) except -1:
-    """A value as this type, which is not that of a composite."""
-    cdef ScalarKind kind
-    cdef uint64_t u = 0
-    if wire_type == V1_ANY:
-        return v1_put(b, v, mode, depth, at)
-    if wire_type == V1_MAP:
-        v1_expect(v, (dict, V1Map), "takes dict or Map", at)
-        return v1_put_map(b, v, mode, depth, at)
-    if wire_type == V1_LIST:
-        v1_expect(v, (list, tuple), "takes list", at)
-        return v1_put_list(b, v, mode, depth, at)
-    if wire_type == V1_ARRAY:
-        v1_expect(v, V1Array, "takes Array", at)
-        return v1_put_array(b, v, mode, depth, at)
-    kind = <ScalarKind>V1_KIND[wire_type]
-    if kind == KIND_STRING or kind == KIND_SYMBOL:
-        return v1_put_text(b, wire_type, v, at)
-    elif kind == KIND_BYTES:
-        return v1_put_binary(b, v, at)
-    elif kind == KIND_VOID:
-        v1_expect(v, type(None), "takes None", at)
-        return put_byte(b, CTOR_NULL)
-    elif kind == KIND_UUID:
-        v1_expect(v, UUID, "uuid takes UUID", at)
-        put_byte(b, CTOR_UUID)
-        return v1_put_uuid_bytes(b, v)
-    elif kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128:
-        put_byte(b, CTOR_WIDE[wire_type])
-        return v1_put_decimal(b, v, wire_type, at)
-    elif kind == KIND_SIGNED or kind == KIND_UNSIGNED:
-        v1_take_int(v, wire_type, &u, at)
-    elif kind == KIND_FLOAT or kind == KIND_DOUBLE:
-        v1_take_double(v, wire_type, &u, at)
-    elif kind == KIND_BOOLEAN:
-        if not isinstance(v, bool):
-            v = from_numpy(v, V1_NUMPY_CLASSES)
-        v1_expect(v, bool, "boolean takes bool", at)
-        u = v is True
-    elif kind == KIND_CHAR:
-        if not isinstance(v, str) or len(v) != 1 or not v1_is_scalar_value(<uint32_t>ord(v)):
-            table_error(at, "a char takes one character, and no surrogate")
-        u = <uint64_t>ord(v)
-    elif kind == KIND_MILLISECONDS:
-        v1_take_moment(v, &u, at)
-    elif kind == KIND_DECIMAL or kind == KIND_SECONDS or kind == KIND_LONGSTR or kind == KIND_SHORTSTR:
-        raise SystemError("no kind of AMQP 1.0")
-    return v1_put_number(b, wire_type, u)
-
-
-cdef int v1_expect(object v, object classes, str takes, Place* at) except -1:
-    """Refuse a value of another class. takes: what is taken, for the error."""
-    if isinstance(v, classes):
-        return 0
-    return table_error(at, f"{takes}, not {type(v).__name__}")
+cdef object V1Integer = _v1._Integer
 
 
 # ---- compounds ----
@@ -245,19 +224,49 @@ cdef int v1_put_items(Buffer* b, int wire_type, list items, tuple descriptors, i
         table_error(at, f"an array takes at most {V1_EMPTY_LIMIT} nulls")
     for item in items:
         step.index += 1
-        v1_put_as(b, <uint8_t>wire_type, item, mode, depth + 1, at)
+        v1_put_item(b, <uint8_t>wire_type, item, mode, depth, at)
     at.step = step.outer
     if v1_join_items(b, first, count, <uint8_t>wire_type) < 0:
         raise MemoryError
     return v1_close(b, start, V1_ARRAY, count, at)
 
 
+cdef int v1_put_item(Buffer* b, uint8_t wire_type, object item, int mode, int depth, Place* at) except -1:
+    """An element of an array, as a value of the array's type with a constructor of its own."""
+    cdef uint64_t u = 0
+    if wire_type == V1_STRING or wire_type == V1_SYMBOL:
+        return v1_put_text(b, wire_type, item, at)
+    if wire_type == V1_BINARY:
+        return v1_put_binary(b, item, at)
+    if wire_type == V1_MAP:
+        return v1_put_map_field(b, item, mode, depth + 1, at)
+    if wire_type == V1_LIST:
+        if not isinstance(item, (list, tuple)):
+            table_error(at, f"an array of lists takes list, not {type(item).__name__}")
+        return v1_put_list(b, item, mode, depth + 1, at)
+    if wire_type == V1_ARRAY:
+        if not isinstance(item, V1Array):
+            table_error(at, f"an array of arrays takes Array, not {type(item).__name__}")
+        return v1_put_array(b, item, mode, depth + 1, at)
+    if wire_type == V1_NULL:
+        if item is not None:
+            table_error(at, f"an array of null takes None, not {type(item).__name__}")
+        return put_byte(b, CTOR_NULL)
+    if wire_type == V1_UUID:
+        if not isinstance(item, UUID):
+            table_error(at, f"uuid takes UUID, not {type(item).__name__}")
+        put_byte(b, CTOR_UUID)
+        return v1_put_uuid_bytes(b, item)
+    if V1_DECIMAL32 <= wire_type <= V1_DECIMAL128:
+        put_byte(b, CTOR_WIDE[wire_type])
+        return v1_put_decimal(b, item, wire_type, at)
+    v1_take_number(item, wire_type, &u, at)
+    return v1_put_number(b, wire_type, u)
+
+
 cdef int v1_take_double(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
     cdef double d = 0
     cdef bint large = False
-    if not isinstance(v, (float, int)):
-        v = from_numpy(v, V1_NUMPY_CLASSES)
-        v1_expect(v, (float, int), f"{V1_NAMES[wire_type].decode()} takes float", at)
     try:
         d = <double>v
     except OverflowError:
@@ -273,6 +282,31 @@ cdef int v1_take_double(object v, uint8_t wire_type, uint64_t* out, Place* at) e
 
 cdef double V1_FLOAT_LIMIT = 3.4028235677973366e+38     # from here on a float is infinite
 cdef double V1_DOUBLE_MAX = 1.7976931348623157e+308
+
+
+cdef int v1_take_number(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
+    """A number, boolean or char of a given type, as its bits."""
+    if wire_type == V1_BOOLEAN:
+        if not isinstance(v, bool):
+            v = from_numpy(v, V1_NUMPY_CLASSES)
+        if not isinstance(v, bool):
+            table_error(at, f"boolean takes bool, not {type(v).__name__}")
+        out[0] = v is True
+    elif wire_type == V1_FLOAT or wire_type == V1_DOUBLE:
+        if not isinstance(v, (float, int)):
+            v = from_numpy(v, V1_NUMPY_CLASSES)
+        if not isinstance(v, (float, int)):
+            table_error(at, f"{V1_NAMES[wire_type].decode()} takes float, not {type(v).__name__}")
+        v1_take_double(v, wire_type, out, at)
+    elif wire_type == V1_CHAR:
+        if not isinstance(v, str) or len(v) != 1 or not v1_is_scalar_value(<uint32_t>ord(v)):
+            table_error(at, "a char takes one character, and no surrogate")
+        out[0] = <uint64_t>ord(v)
+    elif wire_type == V1_TIMESTAMP:
+        v1_take_moment(v, out, at)
+    else:
+        v1_take_int(v, wire_type, out, at)
+    return 0
 
 
 # ---- composites ----
@@ -304,12 +338,21 @@ cdef int v1_put_restricted(Buffer* b, const V1Desc* d, MessageObject* o, int mod
     cdef object v = None if o.field[0] == NULL else <object>o.field[0]
     cdef uint8_t wire_type = d.op[0].wire_type
     at.field = <PyObject*>(<tuple>d.names)[1]
-    if v is None:
-        v = V1_EMPTY.get(wire_type)
-    return v1_put_as(b, wire_type, v, mode, depth, at)
+    if wire_type == V1_BINARY:
+        return v1_put_binary(b, b"" if v is None else v, at)
+    if wire_type == V1_MAP:
+        return v1_put_map_field(b, {} if v is None else v, mode, depth, at)
+    if wire_type == V1_LIST:
+        if v is not None and not isinstance(v, (list, tuple)):
+            table_error(at, f"takes list, not {type(v).__name__}")
+        return v1_put_list(b, v, mode, depth, at)
+    return v1_put(b, v, mode, depth, at)
 
-# What a restricted type holds that has no value.
-cdef dict V1_EMPTY = {V1_BINARY: b"", V1_MAP: {}, V1_LIST: ()}
+
+cdef int v1_put_map_field(Buffer* b, object v, int mode, int depth, Place* at) except -1:
+    if not isinstance(v, (dict, V1Map)):
+        table_error(at, f"takes dict or Map, not {type(v).__name__}")
+    return v1_put_map(b, v, mode, depth, at)
 
 
 cdef inline bint v1_is_unset(const V1Op* op, PyObject* v) noexcept:
@@ -407,19 +450,27 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
     cdef uint64_t u = 0
     if op.multiple and not isinstance(v, str):
         return v1_put_multiple(b, op, v, mode, depth, at)
-    if op.named != NULL and v not in <dict>op.named:
-        table_error(at, f"has no choice {short_repr(v)}")
-    if wire_type == V1_ANY and op.ulong:
+    if wire_type == V1_STRING:
+        return v1_put_text(b, V1_STRING, v, at)
+    if wire_type == V1_SYMBOL:
+        if op.named != NULL and v not in <dict>op.named:
+            table_error(at, f"has no choice {short_repr(v)}")
+        return v1_put_text(b, V1_SYMBOL, v, at)
+    if wire_type == V1_ANY:
         # What was read may be a number below zero: to compare it, it is written as any other.
-        if v1_is_numpy_int(v):
+        if op.ulong and v1_is_numpy_int(v):
             v = _index(v)
-        if type(v) is int and (exact_u64(<PyObject*>v, &u) or not mode & V1_CANONICAL):
-            wire_type = V1_ULONG
-    elif wire_type == V1_COMPOSITE:
-        if class_of(v) == NULL or class_of(v).desc != op.desc:
-            table_error(at, f"takes {(<object>op.desc.cls).__name__}, not {type(v).__name__}")
-        return v1_put_instance(b, v, mode, depth, at)
-    return v1_put_as(b, wire_type, v, mode, depth, at)
+        if op.ulong and type(v) is int and (exact_u64(<PyObject*>v, &u) or not mode & V1_CANONICAL):
+            v1_take_int(v, V1_ULONG, &u, at)
+            return v1_put_number(b, V1_ULONG, u)
+        return v1_put(b, v, mode, depth, at)
+    if wire_type == V1_BINARY:
+        return v1_put_binary(b, v, at)
+    if wire_type == V1_MAP:
+        return v1_put_map_field(b, v, mode, depth, at)
+    if class_of(v) == NULL or class_of(v).desc != op.desc:
+        table_error(at, f"takes {(<object>op.desc.cls).__name__}, not {type(v).__name__}")
+    return v1_put_instance(b, v, mode, depth, at)
 
 
 cdef int v1_put_multiple(Buffer* b, const V1Op* op, object v, int mode, int depth, Place* at) except -1:

@@ -8,10 +8,20 @@ cdef enum:
 
 cdef inline uint8_t* v1_store_number(uint8_t* w, uint8_t wire_type, uint64_t u) noexcept nogil:
     """A number, boolean or char, signed ones extended, in the smallest encoding of its type. Where it ends."""
-    cdef uint8_t code = v1_number_code(wire_type, u)
+    cdef uint8_t code
+    if u == 0 and (wire_type == V1_UINT or wire_type == V1_ULONG):
+        w[0] = CTOR_UINT0 if wire_type == V1_UINT else CTOR_ULONG0
+        return w + 1
+    if wire_type == V1_BOOLEAN:
+        w[0] = CTOR_TRUE if u else CTOR_FALSE
+        return w + 1
+    if v1_narrow(wire_type, u):
+        w[0] = CTOR_NARROW[wire_type]
+        w[1] = <uint8_t>u
+        return w + 2
+    code = CTOR_WIDE[wire_type]
     w[0] = code
-    if CTOR_WIDTH[code]:
-        store_uint(w + 1, u, CTOR_WIDTH[code])
+    store_uint(w + 1, u, CTOR_WIDTH[code])
     return w + 1 + CTOR_WIDTH[code]
 
 cdef inline uint8_t* v1_store_run(uint8_t* w, uint8_t wire_type, const uint8_t* p, size_t n) noexcept nogil:

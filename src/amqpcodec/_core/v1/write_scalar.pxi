@@ -6,12 +6,7 @@ cdef enum:
     # Write composites without their mandatory fields, too.
     V1_INCOMPLETE = 2
 
-# The type that a class stands for, but those of plain values that v1_put knows: subclasses come before their bases.
-cdef dict V1_BY_CLASS = {
-    **{cls: wire_type for wire_type, cls in enumerate(V1_TYPED) if cls is not None},
-    Datetime: V1_TIMESTAMP, UUID: V1_UUID, V1Symbol: V1_SYMBOL, V1Char: V1_CHAR, V1Map: V1_MAP, V1Array: V1_ARRAY,
-    Decimal: V1_DECIMAL128, str: V1_STRING, float: V1_DOUBLE, dict: V1_MAP, list: V1_LIST, tuple: V1_LIST,
-    bytes: V1_BINARY, bytearray: V1_BINARY, memoryview: V1_BINARY}
+cdef dict V1_NUMBERS = {wire_type: number for number, wire_type in enumerate(V1_TYPED) if wire_type is not None}
 cdef dict V1_BY_NAME = {V1_NAMES[number].decode(): number for number in range(V1_ARRAY + 1)}
 
 # Least and greatest value of each integer type, as Python ints.
