@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import select
-import socket
 import time
 from typing import Any
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import (
     ChannelClosed,
-    Connection,
     ConnectionClosed,
     ConnectionOpened,
     Delivered,
     Event,
-    RemoteProtocolError,
 )
+from tests.support.socket_session import SocketSession
 
 SECONDS = 5.0
 
@@ -31,18 +28,14 @@ class Closed(Exception):
         self.reply_text = reply_text
 
 
-class Talk:
-    """A connection.
+class Talk(SocketSession):
+    """A connection that is open."""
 
-    Attributes:
-        session: its state.
-        events: all that came, in order.
-    """
+    GONE = OSError
+    flush = SocketSession.flush_quietly
 
     def __init__(self, address: tuple[str, int], **options: Any) -> None:
-        self.session: Any = Connection("client", **options)
-        self.events: list[Event] = []
-        self.line = socket.create_connection(address, timeout=SECONDS)
+        super().__init__(address, SECONDS, **options)
         self.until(lambda: self.session.is_open)
 
     def __enter__(self) -> Talk:
@@ -50,29 +43,6 @@ class Talk:
 
     def __exit__(self, *exception: object) -> None:
         self.line.close()
-
-    def flush(self) -> None:
-        try:
-            self.line.sendall(self.session.data_to_send())
-        except OSError:
-            pass
-
-    def step(self, seconds: float = SECONDS) -> list[Event]:
-        """Send what waits, and take what comes within the time."""
-        self.flush()
-        if not select.select([self.line], [], [], seconds)[0]:
-            return []
-        try:
-            data = self.line.recv(262144)
-        except OSError:
-            data = b""
-        try:
-            events = self.session.receive_data(data) if data else self.session.receive_eof()
-        except RemoteProtocolError as error:
-            events = error.events
-        self.events += events
-        self.flush()
-        return events
 
     def until(self, is_done: Any, seconds: float = SECONDS) -> None:
         """Go on until something is true."""

@@ -60,7 +60,7 @@ def is_cycle(content: Content, queue: Queue) -> bool:
 
 
 def _deaths(headers: dict[str, Any]) -> list[dict[str, Any]]:
-    """The entries of x-death; what a client put there and is none is left out."""
+    """The entries of x-death, without what a client put there that is no entry."""
     value = headers.get("x-death")
     return [dict(one) for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 

@@ -16,8 +16,8 @@ def tls_contexts(
 ) -> tuple[ssl.SSLContext, ssl.SSLContext, str]:
     """Contexts for a Broker and for its clients, by a certificate authority made for the purpose.
 
-    Needs ``cryptography`` (the extra ``crypto``). Keys are made anew with each call; nothing stays
-    on disk::
+    Needs ``cryptography`` (the extra ``crypto``). Each call makes new keys and leaves nothing on
+    disk::
 
         server, client, ca_pem = tls_contexts()
         with Broker(tls=server) as broker:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
 from ..session import Connection
@@ -152,19 +153,17 @@ class Wire:
 
     def reset(self) -> Verdict:
         """TCP RST."""
-        if not self.is_over:
-            self._node.note(self.number, "server", "reset")
-            self.is_over = True
-            self._transport.abort()
-            self._peer.lost()
-        return Verdict.GONE
+        return self._finish("reset", self._transport.abort)
 
     def end(self) -> Verdict:
         """EOF."""
+        return self._finish("eof", self._transport.end)
+
+    def _finish(self, note: str, close: Callable[[], None]) -> Verdict:
         if not self.is_over:
-            self._node.note(self.number, "server", "eof")
+            self._node.note(self.number, "server", note)
             self.is_over = True
-            self._transport.end()
+            close()
             self._peer.lost()
         return Verdict.GONE
 

@@ -1,57 +1,24 @@
-"""A session on a blocking socket: one thread, and a step at a time."""
+"""A client on a blocking socket, which waits for events by their class."""
 
 from __future__ import annotations
 
-import select
-import socket
 import time
 from typing import Any
 
 from amqpcodec.session import (
     ChannelClosed,
     ChannelOpened,
-    Connection,
     ConnectionClosed,
     ConnectionOpened,
-    Event,
-    RemoteProtocolError,
 )
+from tests.support.socket_session import SocketSession
 
 
-class SocketClient:
-    """Attributes: session, and all events in the order in which they came."""
+class SocketClient(SocketSession):
+    """A client that waits 20 seconds at most for each event."""
 
     def __init__(self, address: tuple[str, int], **options: Any) -> None:
-        self.session: Any = Connection("client", **options)
-        self.events: list[Event] = []
-        self.line = socket.create_connection(address, timeout=20)
-
-    def flush(self) -> None:
-        self.line.sendall(self.session.data_to_send())
-
-    def step(self, seconds: float = 20) -> list[Event]:
-        """Send what waits, and take what comes within the time."""
-        self.flush()
-        if not select.select([self.line], [], [], seconds)[0]:
-            return []
-        try:
-            data = self.line.recv(65536)
-        except ConnectionResetError:
-            data = b""
-        try:
-            events = self.session.receive_data(data) if data else self.session.receive_eof()
-        except RemoteProtocolError as error:
-            events = error.events
-        self.events += events
-        self.flush_quietly()
-        return events
-
-    def flush_quietly(self) -> None:
-        """The peer may have closed already."""
-        try:
-            self.flush()
-        except OSError:
-            pass
+        super().__init__(address, 20, **options)
 
     def until(self, kind: type, seconds: float = 20) -> Any:
         """The next event of a class."""

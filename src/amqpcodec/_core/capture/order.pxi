@@ -57,7 +57,7 @@ cdef void order_of_half(Reading* r, const Half* h, Place* low) noexcept nogil:
             mark += 1
         take_lower_mark(r, h, mark, low)
     if h.waiting.n:
-        if h.marks.n:       # a gap is told of where the bytes before it were sent
+        if h.marks.n:       # the row of a gap has the place of the bytes before it
             take_lower_mark(r, h, end - 1, low)
         for i in range(h.waiting.n):
             take_lower_mark(r, h, &(<Piece**>h.waiting.heap.p)[i].mark, low)

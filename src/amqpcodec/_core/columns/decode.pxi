@@ -95,7 +95,7 @@ cdef void set_input(Sink* s, const Values* values, bint borrow, bint views) noex
 
 
 cdef int set_messages(Sink* s, Request request, bint has_links) except -1:
-    """What messages are put together with. has_links: frames of AMQP 1.0 may come."""
+    """Set up what joins frames to messages. has_links: frames of AMQP 1.0 may come."""
     s.assembly = assembly_new()
     if s.assembly == NULL:
         raise MemoryError

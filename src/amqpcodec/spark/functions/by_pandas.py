@@ -57,8 +57,7 @@ class PandasFunction:
         """function: Arrow arrays, of binary or text, to one of the type that it returns."""
         self.__name__: str = function.__name__
         self.returns = returns
-        self.leaves: list[DataType] = list(_leaves(returns, 0))
-        self._udf = _pandas_udf(function, returns, self.leaves)
+        self._udf = _pandas_udf(function, returns)
 
     def __call__(self, *columns: Column) -> Column:
         """The result for these columns, of binary or text."""
@@ -71,9 +70,7 @@ class PandasFunction:
         return result
 
 
-def _pandas_udf(
-    function: Callable[..., pa.Array], returns: DataType, leaves: list[DataType]
-) -> Any:
+def _pandas_udf(function: Callable[..., pa.Array], returns: DataType) -> Any:
     import pandas as pd  # type: ignore[import-untyped]
     from pyspark.sql.pandas.functions import pandas_udf
 
@@ -85,7 +82,8 @@ def _pandas_udf(
     run.__name__ = function.__name__
     # pandas_udf tells from the types which kind of function it is.
     run.__annotations__ = {"columns": pd.Series, "return": pd.DataFrame}
-    schema = StructType([StructField(f"c{i}", leaf) for i, leaf in enumerate(leaves)])
+    leaves = enumerate(_leaves(returns, 0))
+    schema = StructType([StructField(f"c{i}", leaf) for i, leaf in leaves])
     make: Any = pandas_udf
     return make(run, schema).asNondeterministic()
 
