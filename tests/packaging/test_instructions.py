@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,36 @@ def test_a_row_that_takes_three_percent_more(
 def test_new_rows_pass_and_rows_that_are_gone_do_not() -> None:
     assert instructions.compare({}, {"decode": 100.0}) == 0
     assert instructions.compare({"decode": 1.0, "encode": 1.0}, {"decode": 1.0}) == 1
+
+
+def test_a_row_above_its_limit_is_counted_in_other_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As measured: names of attributes that share a slot of CPython's table, here in layout 0.
+    by_layout = {0: {"decode": 8094.0, "encode": 2987.0}, 1: {"decode": 7808.0, "encode": 2965.0}}
+    asked = []
+
+    def count(_source: Path, layout: int, chosen: Collection[str] = ()) -> dict[str, float]:
+        asked.append((layout, list(chosen)))
+        counts = by_layout.get(layout, by_layout[1])
+        return {name: counts[name] for name in chosen or counts}
+
+    monkeypatch.setattr(instructions, "count", count)
+    before = {"decode": 7686.0, "encode": 3044.0}
+    assert instructions.least(Path(), before) == {"decode": 7808.0, "encode": 2987.0}
+    assert asked == [(0, []), (1, ["decode"])]
+
+
+def test_a_row_that_takes_more_in_every_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = iter([120.0, 110.0, 130.0, 105.0, 140.0])
+    monkeypatch.setattr(instructions, "count", lambda *_: {"decode": next(counts)})
+    now = instructions.least(Path(), {"decode": 100.0})
+    assert now == {"decode": 105.0}
+    assert instructions.compare({"decode": 100.0}, now) == 1
+
+
+def test_a_new_row_is_counted_in_every_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = iter([120.0, 110.0, 130.0, 105.0, 140.0])
+    monkeypatch.setattr(instructions, "count", lambda *_: {"decode": next(counts)})
+    assert instructions.least(Path(), {}) == {"decode": 105.0}
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="there is no valgrind")
