@@ -28,13 +28,15 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from bench import apart, peers, workloads
+from bench import apart, peers, v1, v1_columns, workloads
 from bench.dropins import OPERATIONS, PEERS
 from bench.targets import ROWS, cells
-from bench.work import Absent, Work
+from bench.work import Absent, Work, WrongResultError
 
 REPO = Path(__file__).resolve().parent.parent
 COUNTS = Path(__file__).with_suffix(".json")
@@ -49,6 +51,9 @@ FEW, MANY = 2, 4
 #: of how many small objects of each size stand in memory, of those that fit into a page at most.
 LAYOUTS = range(5)
 PAGE_BYTES = 16_384
+
+#: Calls of a row of AMQP 1.0 in a pass, and frames of its columns.
+V1_CALLS, V1_FRAMES = 100, 2_000
 
 #: Rows whose input lies in 65 MiB of memory take one block of it here: a count knows no cache.
 BLOCKS, BATCH_REPEATS = 1, 5
@@ -73,7 +78,7 @@ def platform_key() -> str:
 
 
 def rows() -> Iterator[tuple[str, Work]]:
-    """Name and work of each row: those of the table that amqpcodec does alone, and drop-ins."""
+    """Name and work of each row: of the tables of 0-x and 1.0, where amqpcodec is, and drop-ins."""
     workloads.BLOCKS, workloads.BATCH_REPEATS = BLOCKS, BATCH_REPEATS
     workloads.REPEATS = workloads.BLOCK_REPEATS * BLOCKS
     for cell in cells(ROWS):
@@ -82,6 +87,8 @@ def rows() -> Iterator[tuple[str, Work]]:
             yield " ".join(cell), peers.get(peer).work(operation, workloads.get(workload))
     for client, module in PEERS.items():
         yield from _drop_in_rows(client, module)
+    yield from v1_rows()
+    yield from v1_column_rows()
 
 
 def _drop_in_rows(client: str, module: str) -> Iterator[tuple[str, Work]]:
@@ -96,6 +103,73 @@ def _drop_in_rows(client: str, module: str) -> Iterator[tuple[str, Work]]:
     peer = import_module(f"bench.peers.{module}").PEER()
     for operation in OPERATIONS:
         yield f"drop-in {client} {operation} W1", peer.work(operation, workloads.get("W1"))
+
+
+def v1_rows() -> Iterator[tuple[str, Work]]:
+    """The rows of `bench.v1`."""
+    expected = v1.expected_results()
+    work = v1.ours()
+    drop_in_rows = [row for row in work if row.startswith("drop-in")]
+    if drop_in_rows:
+        stock = v1.azure_work()
+        expected |= {row: _Text(stock[row]()) for row in drop_in_rows}
+    for row, act in work.items():
+        if row in v1.MESSAGES:  # encode_columns has compared what it encodes
+            yield f"1.0 {row}", Work(act, v1.MESSAGES[row], lambda: None)
+            continue
+
+        def run(act: Callable[[], object] = act) -> None:
+            for _ in range(V1_CALLS):
+                act()
+
+        def check(
+            row: str = row, act: Callable[[], object] = act, result: object = expected[row]
+        ) -> None:
+            if act() != result:
+                raise WrongResultError(f"{row}: {act()}\nis not {result}")
+
+        yield f"1.0 {row}", Work(run, V1_CALLS, check)
+
+
+class _Text:
+    """A result of a client, whose classes do not compare: it equals what has the same text."""
+
+    def __init__(self, result: object) -> None:
+        self.text = self._of(result)
+
+    def _of(self, result: object) -> str:
+        if isinstance(result, (memoryview, bytearray)):
+            return repr(bytes(result))
+        if type(result) in (list, tuple):
+            return f"[{', '.join(map(self._of, result))}]"
+        return repr(result)
+
+    def __eq__(self, other: object) -> bool:
+        return self.text == self._of(other)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def v1_column_rows() -> Iterator[tuple[str, Work]]:
+    """The rows of `bench.v1_columns`."""
+    try:
+        from amqpcodec import batch
+    except ImportError:
+        return
+    source = random.Random(10)
+    streams = {
+        "transfers": v1_columns.transfers(source, V1_FRAMES),
+        "performatives": v1_columns.performatives(source, V1_FRAMES),
+    }
+    for row, (name, level, fields, _gate, _goal) in v1_columns.ROWS.items():
+        act = partial(batch.decode, streams[name], "1.0", level, fields)
+
+        def check(row: str = row, act: Callable[[], Any] = act) -> None:
+            if len(act()) != V1_FRAMES:
+                raise WrongResultError(f"{row}: {len(act())} rows of {V1_FRAMES} frames")
+
+        yield f"1.0 {row}", Work(act, V1_FRAMES, check)
 
 
 def fill_memory(layout: int) -> list[bytes]:

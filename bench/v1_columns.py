@@ -72,10 +72,10 @@ ROWS: dict[str, tuple[str, str, tuple[str, ...] | None, float, float]] = {
 }
 
 
-def transfers(source: random.Random) -> bytes:
+def transfers(source: random.Random, count: int = COUNT) -> bytes:
     """Deliveries of one transfer with a small message."""
     frames = []
-    for number in range(COUNT):
+    for number in range(count):
         properties = {"a": number, "b": "two" * source.randrange(4), "c": number % 3 == 0}
         message = amqp.Message(
             source.randbytes(source.randrange(60, 140)),
@@ -94,10 +94,10 @@ def transfers(source: random.Random) -> bytes:
     return b"".join(frames)
 
 
-def performatives(source: random.Random) -> bytes:
+def performatives(source: random.Random, count: int = COUNT) -> bytes:
     """Transfers without payload, dispositions and flows."""
     frames = []
-    for number in range(COUNT):
+    for number in range(count):
         kind = source.randrange(3)
         frame: Any
         if kind == 0:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import instructions
+from bench import instructions, v1, v1_columns
 from bench.dropins import OPERATIONS, PEERS
+from bench.work import WrongResultError
 
 
 @pytest.mark.parametrize(("now", "slower"), [(102.9, 0), (103.2, 1), (50.0, 0)])
@@ -71,3 +72,31 @@ def test_counts_are_there_for_every_drop_in() -> None:
     for key, counts in json.loads(instructions.COUNTS.read_text(encoding="utf-8")).items():
         assert names <= set(counts), key
         assert all(count > 100 for count in counts.values())
+
+
+def test_counts_are_there_for_every_row_of_1_0() -> None:
+    names = {f"1.0 {row}" for row in (*v1.GATES, *v1_columns.ROWS)}
+    for key, counts in json.loads(instructions.COUNTS.read_text(encoding="utf-8")).items():
+        assert names == {row for row in counts if row.startswith("1.0 ")}, key
+
+
+@pytest.mark.parametrize("row", ["M1 encode", "M3 decode", "drop-in, transfer decode"])
+def test_a_row_of_1_0_that_gives_something_else_is_not_counted(
+    row: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = v1.ours()
+    if row not in work:
+        pytest.skip("the client is not installed")
+    monkeypatch.setattr(v1, "ours", lambda: {**work, row: lambda: [b"x"]})
+    rows = dict(instructions.v1_rows())
+    with pytest.raises(WrongResultError, match=row):
+        rows[f"1.0 {row}"].check()
+
+
+def test_columns_of_1_0_that_lack_a_frame_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = v1_columns.transfers
+    monkeypatch.setattr(v1_columns, "transfers", lambda source, count: make(source, count - 1))
+    rows = dict(instructions.v1_column_rows())
+    rows["1.0 performatives, fields"].check()
+    with pytest.raises(WrongResultError, match="1999 rows of 2000 frames"):
+        rows["1.0 transfers, frame level"].check()
