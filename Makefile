@@ -140,8 +140,8 @@ demo: $(DONE)/built $(DONE)/with-arrow $(DONE)/with-spark java  ## from a record
 	@$(PY) -m scripts.demo $(ARGS)
 
 quick: $(DONE)/quick-built $(addprefix $(DONE)/with-,quick arrow spec)  ## build without optimisation, run the examples and vectors of the core and of sessions
-	@$(PY) -m pytest -q --disable-warnings -m "not untraced" $(PARALLEL) $(QUICK) $(ARGS)
-	@echo "not run: tests of the kinds properties, differential, fuzz and memory; tests marked untraced; the folders $(notdir $(patsubst %/,%,$(filter-out \
+	@$(PY) -m pytest -q --disable-warnings -m "not slow and not untraced" $(PARALLEL) $(QUICK) $(ARGS)
+	@echo "not run: tests of the kinds properties, differential, fuzz and memory; tests marked slow or untraced; the folders $(notdir $(patsubst %/,%,$(filter-out \
 	    $(sort $(dir $(QUICK))),$(sort $(dir $(wildcard tests/*/test_*.py)))))). make test runs all of it"
 
 test: $(TEST_SETUP) java  ## run the tests; those against a broker only where AMQPCODEC_BROKER is set

@@ -10,6 +10,7 @@ from tests.support.borders_columns import CAPACITIES, CASES
 REACH, STEP = 420, 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_rows_at_every_length(name: str) -> None:
     rows = CASES[name]

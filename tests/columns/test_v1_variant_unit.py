@@ -199,6 +199,7 @@ def test_many_keys_and_rows() -> None:
         assert read == pairs
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(keys, values, max_size=4), min_size=1, max_size=4))
 @settings(max_examples=100, deadline=None)
 def test_any_values(maps: list[Any]) -> None:

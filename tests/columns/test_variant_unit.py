@@ -166,7 +166,11 @@ def test_many(size: int) -> None:
     assert result == {key.decode(): 1 for key in keys}
 
 
-@pytest.mark.parametrize("size", [200, 247, 248, 249, 250, 251, 65_520, 65_530, 16_777_200])
+#: The first offset of four bytes.
+WIDEST = pytest.param(16_777_200, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("size", [200, 247, 248, 249, 250, 251, 65_520, 65_530, WIDEST])
 def test_widths_of_offsets(size: int) -> None:
     for more in range(0, 12, 2):
         value(w.nested(("a", b"x" + w.longstr(b"a" * (size + more))), ("b", b"V")))

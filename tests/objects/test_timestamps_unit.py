@@ -142,6 +142,7 @@ def test_memory_of_instances_is_used_again_without_what_was_there(came: Any) -> 
         assert came.protocol.Basic.Properties().timestamp is None
 
 
+@pytest.mark.slow
 def test_a_cycle_through_it_is_collected(came: Any) -> None:
     class Moment(datetime):
         pass

@@ -189,6 +189,7 @@ def test_both_sides_of_a_fork_go_on(make: Callable[[], Any]) -> None:
     assert before + list(frames) == complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_a_pool_of_processes(method: str) -> None:
     context = multiprocessing.get_context(method)
@@ -248,6 +249,7 @@ def python(code: str) -> None:
     assert process.returncode == 0, process.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_a_second_interpreter_is_refused_with_the_reason(entry: str) -> None:
     refused = REFUSED.format(name=f"amqpcodec.{entry}")

@@ -257,6 +257,7 @@ def resumed(pair: Pair, sender: Any, receiver: Any, **more: Any) -> tuple[Any, A
     return again, link
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 4096])
 def test_a_partial_delivery_goes_on_where_it_stopped(size: int) -> None:
     """At every byte: the receiver keeps what came and tells where it ends."""

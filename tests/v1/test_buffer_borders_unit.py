@@ -9,6 +9,7 @@ from tests.support.borders import check
 from tests.support.borders_v1 import CASES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_bytes_at_every_length(name: str) -> None:
     check(CASES[name])

@@ -100,6 +100,7 @@ def test_signaling_nans_are_shown_and_compared() -> None:
     assert "NaN" in repr(a)
 
 
+@pytest.mark.slow
 def test_mutated_messages_are_shown_and_compared() -> None:
     rng = random.Random(15)
     message = amqp.Message(

@@ -115,6 +115,7 @@ def test_a_size_that_no_memory_has_is_refused(tmp_path: Path, source: str) -> No
     assert (process.returncode, process.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("case", BROKEN.values(), ids=BROKEN)
 def test_a_checked_build_ends_the_process(tmp_path: Path, source: str, case: str) -> None:
