@@ -101,12 +101,12 @@ TEST_NEEDS := $(addprefix $(DONE)/with-,test clients lint arrow spark spec cli) 
 TEST_SETUP := $(DONE)/built $(TEST_NEEDS)
 
 # Tests that need a broker.
-LIVE := tests/interop tests/dropins/live tests/v1/live tests/session/live tests/testing/live tests/cli/live
+LIVE := tests/interop tests/dropins/live tests/v1/live tests/session/live tests/aio/live tests/testing/live tests/cli/live
 WITHOUT_LIVE := $(addprefix --ignore=,$(LIVE))
 
 # Tests of the compiled core, of its Python face and of the drop-ins: neither Spark nor type checkers.
 ROOMS := $(addprefix tests/,wire tables objects protocol v1 columns encode capture dropins dropins_v1 \
-	session testing spec traces cli)
+	session aio testing spec traces cli)
 
 # Folders whose tests need the group `quick` alone, and lxml for those of objects.
 SMALL_ROOMS := $(addprefix tests/,wire tables objects protocol v1)

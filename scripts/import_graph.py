@@ -36,6 +36,7 @@ BOXES = {
     "polars": ("lazy frames", "polars"),
     "spec": ("XML to tables", "spec"),
     "session": ("state machine", "session"),
+    "aio": ("asyncio client", "aio"),
     "testing": ("broker for tests", "testing", "_pytest"),
     "compat": ("drop-ins", "compat"),
     "spark": ("functions, formats", "spark"),

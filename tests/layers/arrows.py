@@ -41,6 +41,7 @@ LAYERS = {
     "polars": "tables",
     "traces": "traces",
     "session": "session",
+    "aio": "aio",
     "testing": "testing",
     "_pytest": "testing",
     "spark": "spark",
@@ -79,6 +80,8 @@ ARROWS: dict[str, set[str]] = {
     "arrays": {"types"},  # of other libraries, for batch and what it returns
     # Over the decoders of the protocol modules, which the facade holds.
     "session": {"facade", "public", "errors", "types"},
+    # Over the client's side of a session.
+    "aio": {"session", "facade", "public", "errors", "types"},
     # Over the server's side of a session.
     "testing": {"session", "facade", "public", "errors", "types"},
     "traces": {"capture", "public", "types"},

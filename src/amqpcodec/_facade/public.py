@@ -10,6 +10,7 @@ __all__ = ["MODULES", "listing"]
 #: The modules that users import.
 MODULES = (
     "amqpcodec",
+    "amqpcodec.aio",
     "amqpcodec.batch",
     "amqpcodec.capture",
     "amqpcodec.compat",

@@ -1,0 +1,358 @@
+"""A transport and a session: bytes in and out, timers, and who is told of what."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, cast
+
+from ..session import Connection, Event, RemoteProtocolError, Request
+from ..session import events as session_events
+from ._errors import (
+    AMQPError,
+    AuthenticationFailed,
+    ChannelClosed,
+    ConnectFailed,
+    ConnectionClosed,
+    ConnectionLost,
+    HeartbeatTimeout,
+    VirtualHostRefused,
+    request_error,
+)
+
+__all__ = ["CLOSED_HERE", "HIGH_WATER", "LEAVE", "Link", "logger", "take_error"]
+
+logger = logging.getLogger("amqpcodec.aio")
+
+#: Bytes that wait to be sent, above which callers wait, too.
+HIGH_WATER = 1 << 20
+#: Seconds after which a transport that was closed, but whose bytes nobody takes, is aborted.
+_LINGER = 5.0
+#: Seconds that a timer may be late before an error says that the event loop was blocked.
+_LATE = 1.0
+#: Seconds that the end of an ``async with`` may take.
+LEAVE = 5.0
+CLOSED_HERE = "closed by this client"
+
+Undo = Callable[[Any], None]
+
+
+class Link(asyncio.Protocol):
+    """What asyncio calls, and what channels use. No code of users runs in it.
+
+    Attributes:
+        session: the protocol's state.
+        loop: the event loop that it belongs to.
+        opened: done when the handshake is.
+        ended: done when the connection is over, for whatever reason.
+        lost: done when the transport is gone.
+        last_received: when the last byte came, by the loop's clock.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, session: Connection) -> None:
+        self.loop = loop
+        self.session = session
+        self.opened: asyncio.Future[None] = loop.create_future()
+        self.ended: asyncio.Future[None] = loop.create_future()
+        self.lost: asyncio.Future[None] = loop.create_future()
+        self.unblocked = asyncio.Event()
+        self.unblocked.set()
+        self.last_received = loop.time()
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._linger: asyncio.TimerHandle | None = None
+        self._is_flushing = False
+        self.is_paused = False
+        self._drained = asyncio.Event()
+        self._drained.set()
+        self._closing_here = False
+        self._was_silent = False
+        self._blocked_until = 0.0
+        self._blocked_for = 0.0
+        self._transport_error: Exception | None = None
+        self._end: session_events.ConnectionClosed | None = None
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            session_events.Delivered: lambda event: event.consumer.context._on_delivered(
+                event.message
+            ),
+            session_events.Acked: lambda event: event.channel.context._on_confirmed(
+                event.tags, True
+            ),
+            session_events.Nacked: lambda event: event.channel.context._on_confirmed(
+                event.tags, False
+            ),
+            session_events.Returned: lambda event: event.channel.context._on_returned(
+                event.message
+            ),
+            session_events.Replied: self._replied,
+            session_events.RequestFailed: self._failed,
+            session_events.ConsumerCancelled: lambda event: event.consumer.context._on_cancelled(),
+            session_events.FlowChanged: lambda event: event.channel.context._on_may_publish(),
+            session_events.ChannelOpened: lambda event: event.channel.context._on_opened(),
+            session_events.ChannelClosed: lambda event: event.channel.context._on_ended(event),
+            session_events.ConnectionOpened: self._handle_opened,
+            session_events.ConnectionClosed: self._handle_closed,
+            session_events.Blocked: lambda event: self.unblocked.clear(),
+            session_events.Unblocked: self._handle_unblocked,
+        }
+
+    # ---- what is true ----
+
+    def check_loop(self) -> None:
+        """Refuse a call from another event loop, or from none."""
+        if asyncio.get_running_loop() is not self.loop:
+            raise RuntimeError(
+                "this connection belongs to another event loop: connect anew in this one"
+            )
+
+    def error(self) -> AMQPError | None:
+        """A new error for a call on a connection that is over or closing; None while it is open."""
+        end = self._end
+        if end is None:
+            return ConnectionClosed(CLOSED_HERE, 200) if self._closing_here else None
+        if self._closing_here and end.reply_code == 200:
+            return ConnectionClosed(CLOSED_HERE, 200)
+        code, text = end.reply_code, end.reply_text
+        if self._was_silent:
+            return HeartbeatTimeout(text + self._late_text())
+        if code and end.closed_by == "remote":
+            return ConnectionClosed(text, code)
+        if self._transport_error is not None:
+            text = f"{text}: {self._transport_error}"
+        return ConnectionLost(f"the connection was lost: {text}{self._late_text()}", code)
+
+    def is_end_of_connection(self, reply_code: int, reply_text: str) -> bool:
+        """Whether an event tells the end of the connection and not of a channel alone."""
+        end = self._end
+        return end is not None and (end.reply_code, end.reply_text) == (reply_code, reply_text)
+
+    def connect_error(self) -> ConnectFailed:
+        """Why the handshake failed."""
+        end = self._end
+        if end is None:
+            return ConnectFailed("the handshake did not end")
+        code, text = end.reply_code, end.reply_text
+        if code == 530 or (code == 403 and end.stage == "open"):
+            return VirtualHostRefused(text, code)
+        if code == 403 and (end.closed_by == "remote" or not self._says_why_login_failed()):
+            return AuthenticationFailed(text, code)
+        if self._transport_error is not None:
+            text = f"{text}: {self._transport_error}"
+        return ConnectFailed(text, code if end.closed_by == "remote" else 0)
+
+    def _says_why_login_failed(self) -> bool:
+        """Whether the broker refuses a login by connection.close and not by silence."""
+        capabilities = self.session.peer_properties.get("capabilities")
+        return isinstance(capabilities, dict) and bool(
+            capabilities.get("authentication_failure_close")
+        )
+
+    @property
+    def is_other_version(self) -> bool:
+        """Whether the broker speaks another version."""
+        return self._end is not None and self._end.peer_version is not None
+
+    def _late_text(self) -> str:
+        if self.loop.time() > self._blocked_until:
+            return ""
+        return (
+            f"; the event loop was blocked for {self._blocked_for:.1f} s"
+            f" (heartbeat {self.session.heartbeat} s)"
+        )
+
+    # ---- calls ----
+
+    def expect(self, request: Request | None, undo: Undo | None = None) -> asyncio.Future[Any]:
+        """A future of the reply; an AMQPError when its channel or connection ends before.
+
+        undo: called with a reply that nobody waits for any more.
+        """
+        assert request is not None
+        future: asyncio.Future[Any] = self.loop.create_future()
+        request.context = (future, undo)
+        self.soon()
+        return future
+
+    async def call(self, request: Request | None, undo: Undo | None = None) -> Any:
+        """The reply to a request: see `expect`."""
+        future = self.expect(request, undo)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if take_error(future) is None and undo is not None and not future.cancelled():
+                undo(future.result())  # it came, and the caller is gone
+            raise
+
+    async def drain(self) -> None:
+        """Wait until the transport takes more."""
+        if self.is_paused and not self.session.closed:
+            await self._drained.wait()
+
+    def close(self) -> None:
+        """Ask the broker to close."""
+        self._closing_here = True
+        self.session.close()
+        self.flush()
+
+    def refuse_calls(self) -> None:
+        """From now on calls fail as closed by this client."""
+        self._closing_here = True
+
+    def abort(self) -> None:
+        """End it now: everybody who waits is told."""
+        if self._transport is not None:
+            self._transport.abort()
+        self._act(self.session.receive_eof())
+        if self._transport is None:
+            _resolve(self.lost)
+
+    def soon(self) -> None:
+        """Send what waits when the loop comes round: many frames in one write."""
+        if not self._is_flushing:
+            self._is_flushing = True
+            self.loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Send what waits now."""
+        self._is_flushing = False
+        transport = self._transport
+        if transport is None:
+            return
+        if self.session.bytes_to_send:
+            transport.write(self.session.data_to_send())
+        if self.session.closed and not transport.is_closing():
+            transport.close()
+            self._linger = self.loop.call_later(_LINGER, transport.abort)
+
+    # ---- what asyncio calls ----
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Send the protocol header."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=HIGH_WATER)
+        self.flush()
+
+    def data_received(self, data: bytes) -> None:
+        """Have the session read, and act on what it reports."""
+        self.last_received = self.loop.time()
+        self._note_lateness(self.last_received)
+        try:
+            events = self.session.receive_data(data)
+        except RemoteProtocolError as error:
+            events = error.events
+        self._act(events)
+        if self.session.bytes_to_send or self.session.closed:
+            self.soon()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell everybody who waits."""
+        self._note_lateness(self.loop.time())
+        self._transport_error = exc
+        for timer in (self._timer, self._linger):
+            if timer is not None:
+                timer.cancel()
+        self._act(self.session.receive_eof())
+        _resolve(self.lost)
+
+    def pause_writing(self) -> None:
+        """The transport has enough."""
+        self.is_paused = True
+        self._drained.clear()
+
+    def resume_writing(self) -> None:
+        """The transport takes more."""
+        self.is_paused = False
+        self._drained.set()
+        self._wake_publishers()
+
+    # ---- time ----
+
+    def _note_lateness(self, now: float) -> None:
+        """Remember that a timer came late: the loop was blocked, which errors then say."""
+        if self._timer is None:
+            return
+        late = now - self._timer.when()
+        if late > _LATE:
+            self._blocked_for = late
+            self._blocked_until = now + 2 * self.session.heartbeat
+
+    def _tick(self) -> None:
+        now = self.loop.time()
+        self._note_lateness(now)
+        events = self.session.handle_timeout(now)
+        if self.session.closed:
+            self._was_silent = True
+            if self._transport is not None:
+                self._transport.abort()  # nobody reads what would be sent
+            self._act(events)
+            return
+        self._act(events)
+        self.flush()
+        when = self.session.next_timeout(now)
+        self._timer = None if when is None else self.loop.call_at(when, self._tick)
+
+    # ---- events ----
+
+    def _act(self, events: list[Event]) -> None:
+        if events and isinstance(events[-1], session_events.ConnectionClosed):
+            self._end = events[-1]  # what ends before it is told why
+        handlers = self._handlers
+        for event in events:
+            handler = handlers.get(type(event))
+            if handler is not None:
+                handler(event)
+
+    def _replied(self, event: session_events.Replied) -> None:
+        if event.request.context is None:
+            return
+        future, undo = event.request.context
+        if not future.done():
+            future.set_result(event.reply)
+        elif undo is not None:
+            undo(event.reply)
+
+    def _failed(self, event: session_events.RequestFailed) -> None:
+        if event.request.context is None:
+            return
+        future, _ = event.request.context
+        if future.done():
+            return
+        error: AMQPError | None = None
+        if self.is_end_of_connection(event.reply_code, event.reply_text):
+            error = self.error()
+        elif event.cause:
+            error = request_error(event.reply_code, event.reply_text)
+        future.set_exception(error or ChannelClosed(event.reply_text, event.reply_code))
+
+    def _handle_opened(self, event: session_events.ConnectionOpened) -> None:
+        _resolve(self.opened)
+        self._tick()
+
+    def _handle_closed(self, event: session_events.ConnectionClosed) -> None:
+        if not self.opened.done():
+            self.opened.set_exception(self.connect_error())
+            self.opened.exception()  # a caller that was cancelled does not read it
+        _resolve(self.ended)
+        self.unblocked.set()
+        self._drained.set()
+        self.soon()
+
+    def _handle_unblocked(self, event: session_events.Unblocked) -> None:
+        self.unblocked.set()
+        self._wake_publishers()
+
+    def _wake_publishers(self) -> None:
+        for channel in list(self.session.channels.values()):
+            if channel.context is not None:
+                channel.context._on_may_publish()
+
+
+def take_error(future: asyncio.Future[Any]) -> BaseException | None:
+    """The exception of a future that is over, which then counts as read; None for none."""
+    return None if not future.done() or future.cancelled() else future.exception()
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
