@@ -82,8 +82,11 @@ class CaptureEnds:
     last_time: int | None
     damaged: bool
 
-    def __init__(self, ports: Collection[int], like: CaptureEnds | None = None) -> None:
-        """like: of another part of the same file, which knows its format."""
+    def __init__(
+        self, ports: Collection[int], like: CaptureEnds | None = None, detect_ports: bool = False
+    ) -> None:
+        """like: of another part of the same file, which knows its format. detect_ports: look at
+        ports to which a protocol header was sent, from there on."""
 
     @property
     def known(self) -> bool:
@@ -98,6 +101,10 @@ class CaptureEnds:
 
     def feed(self, data: bytes) -> int:
         """Read the whole records at the beginning of these bytes: how many bytes they are."""
+
+    @property
+    def detected_ports(self) -> list[int]:
+        """Ports beside the given ones that a protocol header was sent to, as far as was read."""
 
     def ways(self) -> dict[bytes, tuple[int, int, bool]]:
         """{ends of a direction: (first, next, whether it begins here)}."""
@@ -144,6 +151,7 @@ class _ReaderOptions(TypedDict, total=False):
     field_tables: str
     ordered: bool
     layers: Layers | None
+    detect_ports: bool
     reorder_bytes: int
     reorder_total: int
     reorder_pieces: int
@@ -309,10 +317,13 @@ class CaptureReader:
 class CaptureOutline:
     """What of a part of a file another reader, which comes to it, has to read."""
 
-    def __init__(self, reader: CaptureReader, start: int, most: int) -> None:
+    def __init__(
+        self, reader: CaptureReader, start: int, most: int, detected_ports: Iterable[int] = ()
+    ) -> None:
         """reader: a new one, where its file began, which knows the format if start is not 0.
 
-        start: offset of a record. most: bytes that are held.
+        start: offset of a record. most: bytes that are held. detected_ports: those that the reader
+        which comes to the part has detected, as far as is known; if it has not, it cannot follow.
         """
 
     def feed(self, data: bytes | memoryview) -> int:

@@ -184,15 +184,15 @@ def test_a_state_of_the_layout_before_is_refused() -> None:
 
 def test_nothing_on_the_ports(tmp_path: Path) -> None:
     path = tmp_path / "other.pcap"
-    path.write_bytes(make.pcap(make.packets([(0, HELLO)], port=5673)))
-    text = r"other\.pcap: no frame of AMQP on the ports 5672 \(3 packets: other ports\); ports="
+    path.write_bytes(make.pcap(make.packets([(0, b"hello")], port=5673)))
+    text = r"other\.pcap: no frame of AMQP on the ports 5672, .* \(3 packets: other ports\); ports="
     with pytest.warns(capture.CaptureWarning, match=text):
         assert sum(map(len, capture.read(path))) == 0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert sum(map(len, capture.read(path, ports=5673))) == 1
-        assert sum(map(len, capture.read(io.BytesIO(make.pcap([]))))) == 0
         list(capture.Reader(path).read(end=False))
+    with pytest.warns(capture.CaptureWarning, match="no frame of AMQP: no packet was recorded"):
+        assert sum(map(len, capture.read(io.BytesIO(make.pcap([]))))) == 0
 
 
 def test_a_long_run_of_attributes() -> None:

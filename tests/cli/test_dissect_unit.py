@@ -272,7 +272,7 @@ def test_empty_file_has_no_rows_and_is_told_of(run, tmp_path):
     path = tmp_path / "empty.pcap"
     path.touch()
     result = run("dissect", path)
-    assert (result.status, result.out) == (0, "")
+    assert (result.status, result.out) == (1, "")
     assert "empty.pcap: no frame of AMQP (no packet was recorded)" in result.err
     assert len(run("errors", path).err.splitlines()) == 1  # and not that nothing went wrong
 
@@ -368,7 +368,9 @@ def test_credentials_are_hidden_unless_asked_for(run, login):
 
 
 def test_other_ports(run, good):
-    assert run("dissect", good, "--ports", "5673", "--format", "json").out == ""
+    result = run("dissect", good, "--ports", "5673", "--format", "json")
+    assert (result.status, result.out) == (1, "")
+    assert "; a protocol header was sent to 5672: --ports 5672)" in result.err
     assert len(run("dissect", good, "--ports", "5673,5672", "--format", "json").lines) == 12
 
 

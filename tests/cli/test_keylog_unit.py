@@ -48,7 +48,7 @@ def test_what_is_needed_is_said(run, recorded, command):
     path, _ = recorded
     result = run(command, path)
     assert "2 connections are over TLS and not read (no key log was given); --keylog" in result.err
-    assert result.status == 0
+    assert result.status == 1
 
 
 def test_a_key_log_of_other_connections(run, recorded, tmp_path):

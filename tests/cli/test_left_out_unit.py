@@ -46,13 +46,46 @@ def test_packets_of_link_types_that_are_not_read(run, tmp_path, command):
         assert "IEEE802 11 RADIOTAP (127)" in result.out.replace("_", " ")
 
 
-@pytest.mark.parametrize("command", ["dissect", "stats", "connections", "report"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_on_the_ports(run, tmp_path, command):
     path = tmp_path / "other.pcap"
     path.write_bytes(builder.pcap(builder.packets([(0, amqp.PROTOCOL_HEADER)], port=5673)))
-    result = run(*arguments(command, path, tmp_path))
+    result = run(*arguments(command, path, tmp_path), "--ports", "5672")
     assert f"{path}: no frame of AMQP" in result.err
     assert "--ports 5673" in result.err
+    assert result.status == (2 if command == "show" else 1)
+    assert "no frame of AMQP" not in run(*arguments(command, path, tmp_path)).err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("packets", [[], builder.packets([(0, b"GET / HTTP/1.1")], port=80)])
+def test_a_file_without_amqp(run, tmp_path, command, packets):
+    path = tmp_path / "other.pcap"
+    path.write_bytes(builder.pcap(packets))
+    result = run(*arguments(command, path, tmp_path))
+    reason = "3 packets: other ports; --ports names others" if packets else "no packet was recorded"
+    assert f"{path}: no frame of AMQP ({reason})" in result.err
+    assert result.status == (2 if command == "show" else 1)
+
+
+def test_the_environment_names_ports(run, good, monkeypatch):
+    """AMQPCODEC_PORTS is --ports of each command; --ports auto is what there is without it."""
+    for value, words, status in [
+        ("5673", (), 1),
+        ("5672,5673", (), 0),
+        ("5673", ("--ports", "5672"), 0),
+        ("5673", ("--ports", "auto"), 0),
+        ("auto", (), 0),
+        ("", (), 0),
+    ]:
+        monkeypatch.setenv("AMQPCODEC_PORTS", value)
+        for command in ("dissect", "stats", "connections"):
+            assert run(command, good, *words).status == status, (value, words, command)
+    monkeypatch.setenv("AMQPCODEC_PORTS", "amqp")
+    result = run("stats", good)
+    assert result.status == 2
+    assert "a port is a number from 1 to 65535, and not 'amqp' (AMQPCODEC_PORTS)" in result.err
+    assert run("stats", good, "--ports", "5672").status == 0
 
 
 @pytest.mark.parametrize(

@@ -272,6 +272,19 @@ def test_interface(recorder, name):
     assert "tcp port 5672 or tcp port 5673" in words
 
 
+def test_an_interface_records_port_5672_alone(recorder):
+    """What is not recorded shows no port: a header on another one would be all there is of it."""
+    arguments_file = recorder()
+    process = started(
+        "dissect", "--interface", "any", "--format", "json",
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    Reader(process.stdout.fileno()).lines(12, 30)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert arguments_file.read_text().split()[-3:] == ["tcp", "port", "5672"]
+
+
 def test_interface_that_is_none(recorder):
     recorder(fails=True)
     process = started("dissect", "--interface", "eth9", stdout=-3, stderr=subprocess.PIPE)

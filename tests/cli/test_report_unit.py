@@ -86,7 +86,7 @@ def test_recording_without_frames(run, tmp_path):
     path, out = tmp_path / "empty.pcap", tmp_path / "x.html"
     path.write_bytes(builder.pcap([]))
     result = run("report", path, "-o", out)
-    assert (result.status, result.out, len(result.err.splitlines())) == (0, "", 1)
+    assert (result.status, result.out, len(result.err.splitlines())) == (1, "", 1)
     assert "There is nothing to show" in out.read_text()
 
 

@@ -96,8 +96,12 @@ def test_ports_of_protocol_headers_are_named(run, tmp_path, ends):
     other = builder.ethernet(wrap(client, (host, 9999), talk))
     path = tmp_path / "moved.pcap"
     path.write_bytes(builder.pcap([packet, back, other]))
-    result = run("dissect", path)
-    assert (result.status, result.out) == (0, "")
+    result = run("dissect", path, "--ports", "5672")
+    assert (result.status, result.out) == (1, "")
     assert "a protocol header was sent to 5673: --ports 5673" in result.err
-    counted = json.loads(run("stats", path, "--format", "json").out)
-    assert counted["protocol_headers_to_other_ports"] == {"5673": 1}
+    result = run("stats", path, "--ports", "5672", "--format", "json")
+    assert json.loads(result.out)["unread_header_ports"] == {"5673": 1}
+    assert result.status == 1
+    result = run("stats", path, "--format", "json")
+    assert json.loads(result.out)["detected_ports"] == {"5673": 1}
+    assert (result.status, json.loads(result.out)["frames"]) == (0, {"protocol-header": 2})

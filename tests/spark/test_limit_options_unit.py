@@ -11,6 +11,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
 from amqpcodec.capture._limits import Limits  # noqa: E402
+from amqpcodec.capture._ports import server_ports  # noqa: E402
 from amqpcodec.spark.planning import reading  # noqa: E402
 from amqpcodec.spark.planning.columns import plan  # noqa: E402
 from amqpcodec.spark.planning.options import Options, limit_names, limits_of  # noqa: E402
@@ -94,7 +95,9 @@ def test_values_of_a_column(name: str) -> None:
 
     def good(limit: int) -> int:
         limits = Limits(**{name: limit})
-        job = binary_column._Job(decode_plan, 0, level, (5672,), None, True, "PERMISSIVE", limits)
+        job = binary_column._Job(
+            decode_plan, 0, level, server_ports(None), None, True, "PERMISSIVE", limits
+        )
         return sum(
             record_batch.column("error").null_count for record_batch in job.captures("", octets)
         )

@@ -14,6 +14,7 @@ pytest.importorskip("pyspark.sql.datasource")
 
 from amqpcodec import capture  # noqa: E402
 from amqpcodec.capture._limits import LIMITS  # noqa: E402
+from amqpcodec.capture._ports import server_ports  # noqa: E402
 from amqpcodec.capture._storage import Storage  # noqa: E402
 from amqpcodec.spark.planning.columns import plan  # noqa: E402
 from amqpcodec.spark.planning.files import Selection, StoredFile, list_files  # noqa: E402
@@ -25,6 +26,9 @@ from tests.spark.frames import RECORDING, rotated  # noqa: E402
 from tests.support import capture_variants as variants  # noqa: E402
 from tests.support import mangle  # noqa: E402
 from tests.support import recording as make  # noqa: E402
+
+#: As capture.read has them by itself.
+PORTS = server_ports(None)
 
 
 def files_of(folder: Path) -> list[StoredFile]:
@@ -42,7 +46,7 @@ def test_a_rotation_beside_others(tmp_path: Path, caplog: Any) -> None:
     (tmp_path / "broken.pcap").write_bytes(b"no capture at all")
     (tmp_path / "none.pcap").write_bytes(b"")
     with caplog.at_level(logging.WARNING):
-        groups = chains(files_of(tmp_path), "auto", (5672,), Storage())
+        groups = chains(files_of(tmp_path), "auto", PORTS, Storage())
     reader = capture.read([file.path for file in files_of(tmp_path) if "broken" not in file.path])
     assert max(map(len, groups)) >= 3
     assert ["broken.pcap"] in names(groups)
@@ -74,7 +78,7 @@ def test_what_begins_in_the_middle_of_a_file_alone_is_told(tmp_path: Path, caplo
 def test_what_begins_in_the_middle_of_a_value_is_told(tmp_path: Path, caplog: Any) -> None:
     last = rotated(RECORDING, tmp_path, 3)[-1]
     decode_plan = plan(capture_columns("frame", None), ["error"], None, "json")
-    job = binary_column._Job(decode_plan, 0, "frame", (5672,), None, True, "PERMISSIVE", LIMITS)
+    job = binary_column._Job(decode_plan, 0, "frame", PORTS, None, True, "PERMISSIVE", LIMITS)
     with caplog.at_level(logging.WARNING):
         list(job.captures("last", last.read_bytes()))
         list(job.captures("whole", RECORDING.read_bytes()))
@@ -85,10 +89,10 @@ def test_what_begins_in_the_middle_of_a_value_is_told(tmp_path: Path, caplog: An
 
 def test_what_is_not_looked_at(tmp_path: Path) -> None:
     files = [StoredFile("/nowhere/b", 1, 0.0), StoredFile("/nowhere/a", 1, 0.0)]
-    assert chains(files, "rotation", (5672,), Storage()) == [files]
-    assert chains(files, "separate", (5672,), Storage()) == [[files[0]], [files[1]]]
-    assert chains(files[:1], "auto", (5672,), Storage()) == [files[:1]]
-    assert chains([], "rotation", (5672,), Storage()) == []
+    assert chains(files, "rotation", PORTS, Storage()) == [files]
+    assert chains(files, "separate", PORTS, Storage()) == [[files[0]], [files[1]]]
+    assert chains(files[:1], "auto", PORTS, Storage()) == [files[:1]]
+    assert chains([], "rotation", PORTS, Storage()) == []
 
 
 def test_taps_are_joined(tmp_path: Path) -> None:

@@ -9,16 +9,17 @@ anywhere is read alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from .._capture import CaptureEnds
 from ._errors import no_capture
 from ._files import Pieces, Source, open_source, source_name
 from ._limits import Unpacking
 from ._order import CaptureFile, in_order
+from ._ports import ServerPorts
 
 #: How several files belong together: the argument `files` of capture.read.
 Arrangement: TypeAlias = Literal["auto", "rotation", "separate", "taps"]
@@ -39,17 +40,24 @@ UNRELATED, POSSIBLE, CERTAIN = range(3)
 #: How a pcap file begins that is not packed.
 MAGICS = tuple(bytes.fromhex(text) for text in ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1"))
 
+#: What is known of a file: its ends, or why they cannot be seen.
+OneOf = TypeVar("OneOf")
+
 #: (sequence number of the first byte, of the one after the last, whether it begins there).
 Direction = tuple[int, int, bool]
 
 
 class Endpoints(NamedTuple):
-    """The beginning and the end of a file. Times: ns since 1970, None where there are none."""
+    """The beginning and the end of a file. Times: ns since 1970, None where there are none.
+
+    ports: those that were looked at, the detected ones included.
+    """
 
     file: CaptureFile
     last_time: int | None
     head: dict[bytes, Direction]
     tail: dict[bytes, Direction]
+    ports: frozenset[int] = frozenset()
 
 
 @dataclass
@@ -86,7 +94,7 @@ class Groups(NamedTuple):
     reasons: dict[str, str]
 
 
-def endpoints_of(source: Source, ports: Collection[int], unpacking: Unpacking) -> Endpoints:
+def endpoints_of(source: Source, ports: ServerPorts, unpacking: Unpacking) -> Endpoints:
     """Look at both ends of a file. A compressed one and a pcapng are read to their end.
 
     Raises:
@@ -96,7 +104,7 @@ def endpoints_of(source: Source, ports: Collection[int], unpacking: Unpacking) -
     name = source_name(source)
     is_path = isinstance(source, str | os.PathLike)
     place = 0 if is_path else source.tell()  # type: ignore[union-attr]
-    start = CaptureEnds(ports)
+    start = CaptureEnds(ports.numbers, detect_ports=ports.detect)
     head: dict[bytes, Direction] | None = None
     remainder, count, tail = b"", 0, start
     for piece in Pieces(source, unpacking=unpacking):
@@ -119,12 +127,16 @@ def endpoints_of(source: Source, ports: Collection[int], unpacking: Unpacking) -
     first = CaptureFile(source, name, start.first_time, not start.known)
     last = tail.last_time if tail.last_time is not None else start.last_time
     return Endpoints(
-        first, last, start.ways() if head is None else head, {**(head or {}), **tail.ways()}
+        first,
+        last,
+        start.ways() if head is None else head,
+        {**(head or {}), **tail.ways()},
+        frozenset((*ports.numbers, *start.detected_ports, *tail.detected_ports)),
     )
 
 
 def _look_at_tail(
-    path: str | os.PathLike[str], start: CaptureEnds, ports: Collection[int]
+    path: str | os.PathLike[str], start: CaptureEnds, ports: ServerPorts
 ) -> CaptureEnds | None:
     """The end of a pcap file, or None where it is packed, small, or no record is found there."""
     with open_source(path) as file:
@@ -135,16 +147,34 @@ def _look_at_tail(
     at = start.first_record(data, True)
     if at < 0:
         return None
-    tail = CaptureEnds(ports, start)
+    # What the beginning shows of ports holds at the end.
+    numbers = (*ports.numbers, *start.detected_ports)
+    tail = CaptureEnds(numbers, start, detect_ports=ports.detect)
     tail.feed(data[at:])
     return tail
 
 
-def find_rotations(
-    sources: Iterable[Source], ports: Collection[int], unpacking: Unpacking
-) -> Groups:
+def find_rotations(sources: Iterable[Source], ports: ServerPorts, unpacking: Unpacking) -> Groups:
     """Files in groups, each in the order of its packets, groups in that of their first ones."""
-    return group_by_rotation(endpoints_of(source, ports, unpacking) for source in sources)
+    sources = list(sources)
+
+    def look(ports: ServerPorts) -> list[Endpoints]:
+        return [endpoints_of(source, ports, unpacking) for source in sources]
+
+    return group_by_rotation(look_at_same_ports(look, ports))
+
+
+def look_at_same_ports(
+    look: Callable[[ServerPorts], Sequence[OneOf]], ports: ServerPorts
+) -> Sequence[OneOf]:
+    """What look() gives of files, with the ports that any of them shows looked at in all.
+
+    A connection whose protocol header is in one file goes on in others, which show none.
+    """
+    results = look(ports)
+    shown = {port for one in results if isinstance(one, Endpoints) for port in one.ports}
+    more = shown - set(ports.numbers)
+    return look(ServerPorts((*ports.numbers, *sorted(more)), False)) if more else results
 
 
 def group_by_rotation(all_endpoints: Iterable[Endpoints]) -> Groups:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["no_frames_warning", "other_protocols", "unread_links_warning"]
+from ._ports import ServerPorts
+
+__all__ = ["no_frames_warning", "other_ports", "other_protocols", "unread_links_warning"]
 
 
 def unread_links_warning(links: Mapping[str, int]) -> str:
@@ -30,17 +32,31 @@ def other_protocols(counted: Mapping[str, Any]) -> list[str]:
     return [f"{n:,} connection{'s' * (n != 1)} of {name}" for name, n in names.items()]
 
 
-def no_frames_warning(counted: Mapping[str, Any], ports: Collection[int]) -> str:
-    """That there are packets and nothing of them is AMQP, or "" where that is not so.
+def other_ports(counted: Mapping[str, Any]) -> str:
+    """Ports that were not read and got a protocol header, between commas; "" where there are none.
 
-    counted: as stats() has it of a file, or of several. ports: the servers' ports.
+    counted: as stats() has it.
     """
-    if counted["frames"] or not counted["packets"]:
+    return ",".join(counted["unread_header_ports"])
+
+
+def no_frames_warning(counted: Mapping[str, Any], ports: ServerPorts) -> str:
+    """That nothing of a recording is AMQP, or "" where that is not so.
+
+    counted: as stats() has it of a file, or of several.
+    """
+    if counted["frames"]:
         return ""
-    numbers = ", ".join(map(str, sorted(set(ports)))) or "none"
+    if not counted["packets"]:
+        return "no frame of AMQP: no packet was recorded"
+    numbers = ", ".join(map(str, sorted(set(ports.numbers)))) or "none"
     reasons = [f"{n:,} packets: {reason}" for reason, n in counted["skipped"].items()]
     reasons += other_protocols(counted)
     if sealed := counted["tls_connections"] - counted["tls_decrypted"]:
         reasons.append(f"{sealed:,} connections over TLS, which keylog= opens")
+    if others := other_ports(counted):
+        reasons.append(f"a protocol header was sent to {others}")
     details = f" ({', '.join(reasons)})" if reasons else ""
-    return f"no frame of AMQP on the ports {numbers}{details}; ports= names the servers' ports"
+    detection = ", and no protocol header on any other" if ports.detect else ""
+    advice = "ports= names the servers' ports"
+    return f"no frame of AMQP on the ports {numbers}{detection}{details}; {advice}"

@@ -15,6 +15,8 @@ from typing import NamedTuple
 from .. import _capture
 from ._files import Pieces, Source
 from ._limits import Unpacking
+from ._link import PROBE_BYTES
+from ._ports import ServerPorts
 from ._read import SEARCH_BYTES, Reader
 
 __all__ = ["Part", "apply_outlines", "make_outline", "parts_between"]
@@ -61,7 +63,8 @@ def make_outline(reader: Reader, part: Part, most: int) -> bytes | None:
         start = first_offset
     pieces = Pieces(source, start, unpacking=chain.unpacking)
     core.stop_at(part.stop)
-    builder = _capture.CaptureOutline(core, start, most)
+    detected_ports = _detected_ports(source, reader._ports, chain.unpacking) if start else []
+    builder = _capture.CaptureOutline(core, start, most, detected_ports)
     remainder = b""
     for piece in pieces:
         data = remainder + bytes(piece) if remainder else piece
@@ -73,6 +76,21 @@ def make_outline(reader: Reader, part: Part, most: int) -> bytes | None:
         if remainder or part.stop is not None:
             return None  # the file is cut
     return builder.take() if pieces.finds(start) else None
+
+
+def _detected_ports(source: Source, ports: ServerPorts, unpacking: Unpacking) -> list[int]:
+    """What the beginning of a file shows of ports that its reader has detected later on."""
+    if not ports.detect:
+        return []
+    ends = _capture.CaptureEnds(ports.numbers, detect_ports=True)
+    remainder, count = b"", 0
+    for piece in Pieces(source, unpacking=unpacking):
+        remainder += piece
+        remainder = remainder[ends.feed(remainder) :]
+        count += len(piece)
+        if ends.damaged or count >= PROBE_BYTES:
+            break
+    return ends.detected_ports
 
 
 def _first(

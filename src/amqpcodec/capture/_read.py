@@ -13,7 +13,7 @@ from amqpcodec._facade.interpreter import _codec
 from .. import _capture, _v1
 from .._capture import CaptureBatch as Batch
 from .._columns import Schema
-from .._facade.scalars import as_int, as_ints, as_text
+from .._facade.scalars import as_int, as_text
 from ..batch import _protocol as _protocol_of
 from ._chain import Chain, increase
 from ._errors import (
@@ -31,6 +31,7 @@ from ._limits import LimitOptions, Limits, limits_of
 from ._link import Arrangement, find_rotations, midstream_text, separate_file_warning
 from ._notices import no_frames_warning, unread_links_warning
 from ._order import CaptureFile, capture_file_of
+from ._ports import ServerPorts, server_ports
 from ._progress import OnProgress, Progress
 from ._seal import seal, unseal
 from ._storage import Storage, locate, locate_each
@@ -58,9 +59,6 @@ OTHERS = ("0-9", "0-8", "1.0")
 
 #: Rows of a batch, at most; one of large frames has fewer.
 BATCH_ROWS = 32768
-
-#: The port of AMQP over TLS: read where there are keys.
-TLS_PORT = 5671
 
 
 class Reader:
@@ -90,7 +88,7 @@ class Reader:
         path_or_file: Source | Iterable[Source],
         level: str = "frame",
         fields: Iterable[str] | None = None,
-        ports: int | Collection[int] = (5672,),
+        ports: int | Collection[int] | None = None,
         protocol: str | ModuleType | None = None,
         batch_rows: int = BATCH_ROWS,
         redact: bool = True,
@@ -128,11 +126,8 @@ class Reader:
         protocol_core = _protocol(protocol)
         others = () if protocol is not None else tuple(map(_protocol_of, OTHERS))
         fields = None if fields is None else fields if isinstance(fields, str) else list(fields)
-        ports = as_ints(ports)
         keys = None if keylog is None else _keys(keylog)
-        if keys is not None:
-            ports = (*ports, TLS_PORT)
-        self._ports = ports
+        self._ports = chosen_ports = server_ports(ports, keylog=keys is not None)
 
         self._filter: tuple[list[str], Callable[[Batch], Any]] | None = None
 
@@ -140,7 +135,7 @@ class Reader:
             reader = _capture.CaptureReader(
                 protocol_core,
                 fields,
-                ports,
+                chosen_ports.numbers,
                 redact,
                 protocol is not None,
                 batch_rows,
@@ -151,6 +146,7 @@ class Reader:
                 reorder_total=8 * self.limits.reorder_bytes,
                 reorder_pieces=self.limits.reorder_segments,
                 ordered=order == "packets",
+                detect_ports=chosen_ports.detect,
                 layers=Layers(keys, self.limits),
                 open_connections=self.limits.open_connections,
                 record_bytes=self.limits.record_bytes,
@@ -180,7 +176,7 @@ class Reader:
         if files == "auto" and len(sources) > 1:
             self._link: Callable[[], list[Chain]] = lambda: [
                 Chain([file.source for file in group], core(), protocol_core, group, self.limits)
-                for group in self._groups(sources, ports)
+                for group in self._groups(sources, chosen_ports)
             ]
             return
         if files == "taps":
@@ -194,7 +190,7 @@ class Reader:
         for chain in self._linked:
             chain.watch = self._watched
 
-    def _groups(self, sources: list[Source], ports: Collection[int]) -> list[list[CaptureFile]]:
+    def _groups(self, sources: list[Source], ports: ServerPorts) -> list[list[CaptureFile]]:
         groups = find_rotations(sources, ports, self.limits)
         self._reasons = groups.reasons
         return groups.groups
@@ -562,7 +558,7 @@ def read(
     path_or_file: Source | Iterable[Source],
     level: str = "frame",
     fields: Iterable[str] | None = None,
-    ports: int | Collection[int] = (5672,),
+    ports: int | Collection[int] | None = None,
     protocol: str | ModuleType | None = None,
     batch_rows: int = BATCH_ROWS,
     redact: bool = True,
@@ -612,8 +608,8 @@ def read(
 
     TLS, from the first byte on or after AMQP 1.0's header for it, is read with the secrets of
     keylog; without them it is skipped and counted: see stats(). WebSocket, with or without TLS, is
-    read as what it carries; name its port in ports. A row of either has the packet that completed
-    the TLS record, or the WebSocket frame, with its bytes.
+    read as what it carries; name its port in ports: only plain TCP shows a protocol header. A row
+    of either has the packet that completed the TLS record, or the WebSocket frame, with its bytes.
 
     Of AMQP 1.0, frame_type is "amqp", "sasl", "heartbeat" or "protocol-header", method is the
     performative ("transfer"), arguments are its fields, payload is what a transfer carries; with
@@ -634,7 +630,10 @@ def read(
         fields: names of columns, which chooses and orders them, as batch.decode takes them; None
             for all but those on request.
         ports: the servers' ports, or the only one, which tell the client of a connection from the
-            server.
+            server: these are read, and no others. None: 5672, and each port from the first
+            protocol header on that is sent to it in plain TCP, at most 64 of them. What was sent
+            before it, as on connections that began before the recording, is not read;
+            ``detected_ports`` of stats() names these ports.
         protocol: a version or a protocol module, which all connections are read as, with its own
             columns of properties; None: what each connection speaks, with the columns of 0-9-1.
         batch_rows: rows of a batch, at most.
@@ -696,7 +695,7 @@ def read(
 
     A capture that is damaged or cut gives what is before the damage; ``damaged`` of what this
     returns says where it is. A CaptureWarning counts packets of link types that are not read, and
-    says where nothing in the packets was AMQP on the ports.
+    one says that nothing in all the files was AMQP, at their end.
 
     A path may be a URI: ``s3:``, ``gs:``, ``abfss:`` and ``hdfs:`` are read by pyarrow's file
     systems, which find credentials where the vendors' tools do; all others, and these where pyarrow
@@ -740,7 +739,7 @@ def schema(
 
 def stats(
     path: Source | Iterable[Source],
-    ports: int | Collection[int] = (5672,),
+    ports: int | Collection[int] | None = None,
     protocol: str | ModuleType | None = None,
     files: Arrangement = "auto",
     *,
@@ -759,11 +758,13 @@ def stats(
     tls_connections, tls_decrypted (those that were read), tls_reasons (directions over TLS or
     WebSocket that were not, by reason), websockets, other_protocols (connections),
     other_protocol_names (these by what they speak: HTTP, MQTT, STOMP, SSH, TLS or another
-    version of AMQP), skipped_bytes (of what was not read), retransmitted_bytes (retransmitted,
-    and of keep-alives), conflicting_bytes (of these, bytes that are others than in the copy
-    before them, as far as that one waits for the rest of its frame or its turn),
-    proxied_connections (with a PROXY header), ip_fragments, ip_reassembled (packets put
-    together of them), resets (connections that a TCP reset ended), reorder_overflows (gaps
+    version of AMQP), detected_ports (connections by the server's port, where that is read for a
+    protocol header), unread_header_ports (where ports names some: protocol headers by the port
+    that they went to, which is none of these), skipped_bytes (of what was not read),
+    retransmitted_bytes (retransmitted, and of keep-alives), conflicting_bytes (of these, bytes
+    that are others than in the copy before them, as far as that one waits for the rest of its
+    frame or its turn), proxied_connections (with a PROXY header), ip_fragments, ip_reassembled
+    (packets put together of them), resets (connections that a TCP reset ended), reorder_overflows (gaps
     given up because too much waited behind them), unread_link_types (packets by the name and
     number of a link type that is not read), skipped (packets by reason); of each file also file
     (its name) and damaged (text, or None).

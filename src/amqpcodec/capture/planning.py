@@ -7,11 +7,11 @@ change without notice. Nothing else of this package's private modules is used by
 Files and stores: `Storage`, `locate`, `is_remote`, `local_path`, `open_source`, `expand_braces`,
 `files_below`, `matching_paths`, `seek_table`. Which files are one rotation: `CaptureFile`,
 `capture_file_of`, `in_order`, `increase`, `Endpoints`, `endpoints_of`, `Arrangement`, `Rotation`,
-`Direction`, `UNRELATED`, `continuation`, `group_by_rotation`, `separation_reason`,
-`separate_file_warning`. Ranges of a large file: `Part`, `parts_between`, `make_outline`,
-`apply_outlines`. States: `seal`, `unseal`. Limits and options: `LIMITS`, `Limits`, `LimitOptions`,
-`Unpacking`, `KeyLogSource`, `TLS_PORT`. Texts of warnings: `no_frames_warning`,
-`unread_links_warning`.
+`Direction`, `UNRELATED`, `continuation`, `group_by_rotation`, `look_at_same_ports`,
+`separation_reason`, `separate_file_warning`. Ranges of a large file: `Part`, `parts_between`,
+`make_outline`, `apply_outlines`. States: `seal`, `unseal`. Limits and options: `LIMITS`, `Limits`,
+`LimitOptions`, `Unpacking`, `KeyLogSource`, `ServerPorts`, `server_ports`. Texts of warnings:
+`no_frames_warning`, `unread_links_warning`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from ._link import (
     continuation,
     endpoints_of,
     group_by_rotation,
+    look_at_same_ports,
     separate_file_warning,
     separation_reason,
 )
@@ -36,14 +37,13 @@ from ._notices import no_frames_warning, unread_links_warning
 from ._order import CaptureFile, capture_file_of, in_order
 from ._outline import Part, apply_outlines, make_outline, parts_between
 from ._paths import expand_braces, files_below, matching_paths
-from ._read import TLS_PORT
+from ._ports import ServerPorts, server_ports
 from ._seal import seal, unseal
 from ._seekable import seek_table
 from ._storage import Storage, is_remote, local_path, locate
 
 __all__ = [
     "LIMITS",
-    "TLS_PORT",
     "UNRELATED",
     "Arrangement",
     "CaptureFile",
@@ -54,6 +54,7 @@ __all__ = [
     "Limits",
     "Part",
     "Rotation",
+    "ServerPorts",
     "Storage",
     "Unpacking",
     "apply_outlines",
@@ -68,6 +69,7 @@ __all__ = [
     "is_remote",
     "local_path",
     "locate",
+    "look_at_same_ports",
     "make_outline",
     "matching_paths",
     "no_frames_warning",
@@ -77,6 +79,7 @@ __all__ = [
     "seek_table",
     "separate_file_warning",
     "separation_reason",
+    "server_ports",
     "unread_links_warning",
     "unseal",
 ]

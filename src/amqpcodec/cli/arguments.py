@@ -32,6 +32,10 @@ __all__ = ["Command", "options_of", "parse_arguments", "parser"]
 
 T = TypeVar("T", bound=Options)
 
+#: The environment variable with the value of --ports where that is not given, and its own default.
+PORTS_VARIABLE = "AMQPCODEC_PORTS"
+AUTO_PORTS = "auto"
+
 #: What --help says of --where. {}: an expression that its command takes.
 WHERE_HELP = """\
 expressions of --where, such as
@@ -439,9 +443,10 @@ def add_source(command: argparse.ArgumentParser, secrets: bool = True) -> None:
     command.add_argument(
         "--ports",
         type=ports,
-        default=(5672,),
+        default=os.environ.get(PORTS_VARIABLE) or AUTO_PORTS,
         metavar="N,...",
-        help="the servers' ports; default: 5672",
+        help="the servers' ports, and no others; auto: 5672 and those that a protocol header is"
+        f" sent to. Default: what the environment has as {PORTS_VARIABLE}, or auto",
     )
     command.add_argument(
         "--protocol",
@@ -655,11 +660,16 @@ def _place(text: str) -> FramePosition:
     return None, (int(parts[0]), int(parts[1]))
 
 
-def ports(text: str) -> tuple[int, ...]:
-    """TCP ports between commas."""
+def ports(text: str) -> tuple[int, ...] | None:
+    """TCP ports between commas; None for auto."""
+    if text == AUTO_PORTS:
+        return None
     numbers = tuple(int(port) if port.isascii() and port.isdigit() else 0 for port in names(text))
     if not all(0 < port < 65536 for port in numbers):
-        raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, and not {text!r}")
+        origin = f" ({PORTS_VARIABLE})" if os.environ.get(PORTS_VARIABLE) == text else ""
+        raise argparse.ArgumentTypeError(
+            f"a port is a number from 1 to 65535, and not {text!r}{origin}"
+        )
     return numbers
 
 

@@ -13,10 +13,9 @@ from typing import IO, Any
 from .. import capture
 from ..capture._limits import Limits, Unpacking
 from ..capture._link import Arrangement, midstream_text
-from ..capture._notices import other_protocols, unread_links_warning
+from ..capture._notices import other_ports, other_protocols, unread_links_warning
 from .errors import BAD_DATA, OK, USAGE, print_error
 from .options import SourceOptions
-from .otherports import header_ports
 from .uris import Uri, readable
 
 __all__ = ["Group", "group_files", "limits", "one_by_one"]
@@ -47,10 +46,6 @@ class Group:
             return [readable(file) for file in self.files]
         return sys.stdin.buffer if str(self.files[0]) == STDIN else readable(self.files[0])
 
-    def source_of(self, name: str) -> Any:
-        """What the reader takes for the file that it calls so."""
-        return next((readable(file) for file in self.files if str(file) == name), name)
-
     def open_reader(
         self, make: Callable[[Any], capture.Reader], watch: Callable[[IO[bytes]], IO[bytes]]
     ) -> capture.Reader | None:
@@ -76,8 +71,11 @@ class Group:
             self.files = [file for file in self.files if str(file) != bad]
         return None
 
-    def warn(self, reader: capture.Reader, note: str = "") -> None:
-        """What is unusual about the files that were read; note: what else is said of them all."""
+    def warn(self, reader: capture.Reader, note: str = "", *, complete: bool = True) -> None:
+        """What is unusual about the files that were read.
+
+        note: what else is said of them all. complete: they were read to their ends.
+        """
         files = reader.file_stats()
         if hint := _tls_hint(files):
             print_error(f"{self}: {hint}")
@@ -85,8 +83,9 @@ class Group:
             if unread := unread_links_warning(stats["unread_link_types"]):
                 print_error(f"{stats['file'] or self}: {unread}")
         damaged = [stats for stats in files if stats["damaged"]]
-        if files and not any(stats["frames"] for stats in files):
-            print_error(f"{self}: no frame of AMQP{_instead(reader, self.files)}")
+        if complete and files and not any(stats["frames"] for stats in files):
+            print_error(f"{self}: no frame of AMQP{_instead(reader)}")
+            self.status = max(self.status, BAD_DATA)
         for number, stats in enumerate(damaged, 1):
             more = f" ({note})" if note and number == len(damaged) else ""
             print_error(f"{stats['file'] or self}: {stats['damaged']}{more}")
@@ -119,22 +118,18 @@ def _tls_hint(files: Iterable[Mapping[str, Any]]) -> str:
     return f"{connections} over TLS and not read{reason}; --keylog FILE has the secrets of TLS"
 
 
-def _instead(reader: capture.Reader, files: Iterable[Path | Uri]) -> str:
-    """What was found where nothing was looked for."""
+def _instead(reader: capture.Reader) -> str:
+    """What was found where nothing was AMQP, and what to do."""
     counted = reader.stats()
     findings = [f"{n:,} packets: {why}" for why, n in counted["skipped"].items()]
     if not counted["packets"]:
         findings.append("no packet was recorded")
     findings += other_protocols(counted)
     hint = ""
-    if "other ports" in counted["skipped"]:
-        port_counts = header_ports(map(readable, files), (), reader.limits)
-        port_list = ",".join(map(str, port_counts))
-        hint = (
-            f"; a protocol header was sent to {port_list}: --ports {port_list}"
-            if port_counts
-            else ("; --ports names others")
-        )
+    if ports := other_ports(counted):
+        hint = f"; a protocol header was sent to {ports}: --ports {ports}"
+    elif "other ports" in counted["skipped"]:
+        hint = "; --ports names others"
     return f" ({', '.join(findings)}{hint})" if findings else ""
 
 

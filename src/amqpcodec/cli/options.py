@@ -54,7 +54,8 @@ class SourceOptions(Options):
     fs: list[tuple[str, str]]
     #: --files; `files` of capture.read.
     arrangement: "Arrangement"
-    ports: tuple[int, ...]
+    #: None: as capture.read has it.
+    ports: tuple[int, ...] | None
     protocol: str | None
     keylog: "KeyLog | None"
     #: The file of `keylog`.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from .. import capture
-from ..capture._read import TLS_PORT
+from ..capture._ports import DEFAULT_PORTS, server_ports
 from .errors import BAD_DATA, INTERRUPTED, OK, USAGE, UsageError, print_error
 from .groups import Group, group_files, limits, one_by_one
 from .live import Cancelled, Follow, Interface, Pipe, is_live
@@ -141,7 +142,8 @@ class Reading:
                 sources,
                 level=level,
                 fields=fields,
-                ports=options.ports,
+                # Of an interface, packets of the ports that are named are recorded, and no others.
+                ports=DEFAULT_PORTS if self.interface and not options.ports else options.ports,
                 keylog=options.keylog,
                 protocol=options.protocol,
                 redact=redact and not options.show_secrets,
@@ -176,6 +178,7 @@ class Reading:
         self, group: Group, make: Callable[[Any], capture.Reader], stack: contextlib.ExitStack
     ) -> Iterator[capture.Batch]:
         try:
+            warnings.simplefilter("ignore", capture.CaptureWarning)  # Group.warn() says it
             source = self.growing = self._growing(group, stack)
             self.live = source is not None
             if source is not None:
@@ -220,14 +223,14 @@ class Reading:
         others = len(self.all_groups) - 1 - self.all_groups.index(group)
         more = f", and {others:,} more of the files not at all" if others else ""
         print_error(f"{group}: not read to the end ({reason} was reached){more}")
-        group.warn(reader)
+        group.warn(reader, complete=False)
 
     def _growing(self, group: Group, stack: contextlib.ExitStack) -> Pipe | None:
         """What is to be read as it comes, if it is such."""
         source, name = self.source, str(group.files[0])
         if self.interface:
-            ports = source.ports if source.keylog is None else (*source.ports, TLS_PORT)
-            interface = Interface(self.interface, ports, self.stop)
+            ports = server_ports(source.ports, keylog=source.keylog is not None)
+            interface = Interface(self.interface, ports.numbers, self.stop)
             stack.callback(interface.child.kill)
             return interface
         if is_live(name):

@@ -16,7 +16,6 @@ from .errors import BAD_DATA, OK, USAGE, UsageError, print_error
 from .escaping import escaped, escaped_json
 from .groups import Group, group_files, limits, one_by_one
 from .options import SourceOptions, StatsOptions
-from .otherports import header_ports
 from .progress import Progress
 
 __all__ = ["stats"]
@@ -114,12 +113,6 @@ def count(source: SourceOptions, group: Group, bar: Progress) -> list[dict[str, 
         closes = dict(sorted(reader.closes.get(of_file["file"], {}).items()))
         of_file["closes"] = closes
         of_file["errors"] += sum(closes.values())
-        if "other ports" in of_file["skipped"]:
-            file = group.source_of(name)
-            port_counts = header_ports([file], source.ports, reader.limits)
-            of_file["protocol_headers_to_other_ports"] = {
-                str(port): n for port, n in port_counts.items()
-            }
     return counted
 
 

@@ -20,17 +20,19 @@ cdef class CaptureEnds:
     cdef CapFile file
     cdef Way* way
     cdef int n_ways
-    cdef uint8_t[8192] ports
+    cdef ServerPorts servers
     cdef readonly object first_time     # ns since 1970, None where no packet has a time
     cdef readonly object last_time
     cdef readonly bint damaged
 
-    def __cinit__(self, ports, CaptureEnds like=None):
-        """like: of another part of the same file, which knows its format."""
+    def __cinit__(self, ports, CaptureEnds like=None, bint detect_ports=False):
+        """like: of another part of the same file, which knows its format. detect_ports: look at
+        ports to which a protocol header was sent, from there on."""
         memset(&self.file, 0, sizeof(CapFile))
-        memset(self.ports, 0, sizeof(self.ports))
+        memset(&self.servers, 0, sizeof(ServerPorts))
+        self.servers.detects = detect_ports
         for port in ports:
-            self.ports[port >> 3] |= <uint8_t>(1 << (port & 7))
+            want_port(&self.servers, port)
         self.way = <Way*>calloc(WAYS, sizeof(Way))
         if self.way == NULL:
             raise MemoryError
@@ -80,8 +82,8 @@ cdef class CaptureEnds:
                     low = min(low, packet.time) if high != NO_TIME else packet.time
                     high = max(high, packet.time)
                 if read_segment(&packet, &walk, &segment) == SKIP_NONE and (
-                        self.ports[segment.source.port >> 3] >> (segment.source.port & 7) & 1
-                        or self.ports[segment.target.port >> 3] >> (segment.target.port & 7) & 1):
+                        is_read(&self.servers, segment.source.port) or is_read(&self.servers, segment.target.port)
+                        or (starts_with_header(&segment) and detect_port(&self.servers, &segment) >= 0)):
                     note_way(self.way, &self.n_ways, &segment)
         if found == NO_MEMORY:
             raise MemoryError
@@ -90,6 +92,11 @@ cdef class CaptureEnds:
             self.first_time = low if self.first_time is None else self.first_time
             self.last_time = high if self.last_time is None else max(self.last_time, high)
         return at
+
+    @property
+    def detected_ports(self):
+        """Ports beside the given ones that a protocol header was sent to, as far as was read."""
+        return [int(port) for port in detected_counts(&self.servers)]
 
     def ways(self):
         """{ends of a direction: (first, next, whether it begins here)}."""

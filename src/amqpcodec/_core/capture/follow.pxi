@@ -38,7 +38,7 @@ cdef void io_outlined(StateIO* io, Outlined* one) noexcept nogil:
 
 
 cdef void io_outline(StateIO* io, Reading* r, Outline* o) noexcept nogil:
-    """All but what is in it. Counts are added to the reader's where they are read."""
+    """All but what is in it and ports. Counts are added to the reader's where they are read."""
     cdef uint64_t* count = <uint64_t*>&o.left
     cdef size_t i
     cdef int k
@@ -200,6 +200,31 @@ cdef void add_left_out(Reading* r, const Outline* o) noexcept nogil:
             r.protocol[k].methods[i] += o.methods[k][i]
 
 
+cdef bint can_skip_ports(ServerPorts* ports, const Outline* o) noexcept nogil:
+    """Whether the segments that an outline left out for their ports are those that are skipped by now, and there
+    is room for all ports that it detected."""
+    cdef int i
+    if not ports.detects:
+        return True
+    for i in range(ports.n_detected):
+        if is_read(&o.skipped, ports.detected[i].port):
+            return False
+    for i in range(o.n_assumed):
+        if not is_read(ports, o.skipped.detected[i].port):
+            return False
+    return ports.n_detected + o.skipped.n_detected <= MOST_DETECTED
+
+
+cdef void add_headers(ServerPorts* ports, const ServerPorts* part) noexcept nogil:
+    """Count the headers of a part that were sent to ports that are not read."""
+    cdef DetectedPort* one
+    cdef int i
+    for i in range(part.n_detected):
+        one = add_detected(ports, part.detected[i].port)
+        if one != NULL:
+            one.n += part.detected[i].n
+
+
 def follow_outline(CaptureReader reader not None, bytes outline not None):
     """Read what an outline keeps of the part of a file that comes next. False: it does not go on from where
     the reader is; then the reader is of no use any more."""
@@ -220,12 +245,17 @@ def follow_outline(CaptureReader reader not None, bytes outline not None):
     try:
         o = new_outline(r)
         io_outline(&io, r, o)
+        io_bytes(&io, o.skipped.read, sizeof(o.skipped.read))
+        io_detected(&io, &o.skipped)
+        o.n_assumed = <int>io_ranged(&io, 0, 0, o.skipped.n_detected)
         end = io_ranged(&io, 0, 0, NUMBER_LIMIT)
         n = io_size(&io, 0, MAX_U32)
         if io.bad or o.start != r.file.at:
             return False
-        if o.left.skipped[SKIP_TLS] and is_port(r, TLS_PORT):
+        if o.left.skipped[SKIP_TLS] and is_read(&r.servers, TLS_PORT):
             return False        # a file before this one brought keys
+        if not can_skip_ports(&r.servers, o):
+            return False
         io.files = 1
         base.packets = r.file.packets
         base.left.packets = r.count.packets
@@ -240,6 +270,8 @@ def follow_outline(CaptureReader reader not None, bytes outline not None):
             return False
         r.count.packets = base.left.packets + o.packets - o.left.packets
         add_left_out(r, o)
+        if not r.servers.detects:
+            add_headers(&r.servers, &o.skipped)
         r.file.packets = base.packets + o.packets
         r.file.at = <uint64_t>end
         if o.packets:

@@ -250,7 +250,7 @@ cdef int add_secrets(Reading* r, const uint8_t* p, uint32_t n) noexcept nogil:
 
 cdef void want_tls_port(Reading* r) noexcept nogil:
     """There are keys: its connections may be read."""
-    r.ports[TLS_PORT >> 3] |= <uint8_t>(1 << (TLS_PORT & 7))
+    want_port(&r.servers, TLS_PORT)
 
 
 cdef void end_layers(Reading* r, Conn* c) noexcept nogil:

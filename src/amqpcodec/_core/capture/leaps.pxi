@@ -78,6 +78,8 @@ cdef struct Outline:
     uint64_t held           # of records of leaps
     bint whole              # there is none: all has to be read
     size_t open_bytes       # of messages, at most
+    ServerPorts skipped     # of whose ports segments were left out, both sides; and those of protocol headers
+    int n_assumed           # the first of these are of headers before the part
     CaptureCounts left      # what the records count that are left out
     uint64_t* methods[MAX_PROTOCOLS]
     Block out               # Outlined, each with what follows it

@@ -170,6 +170,9 @@ cdef void write_outline(StateIO* io, Reading* r, Outline* o) noexcept nogil:
     qsort(order, n, sizeof(OutlineOrder), compare_outlined)
     io.bad = block_room(&io.out, 0, o.n) < 0
     io_outline(io, r, o)
+    io_bytes(io, o.skipped.read, sizeof(o.skipped.read))
+    io_detected(io, &r.servers)
+    io_number(io, o.n_assumed)
     io_number(io, <int64_t>r.file.at)
     io_size(io, n, MAX_U32)
     for i in range(n):
@@ -191,9 +194,10 @@ cdef class CaptureOutline:
 
     cdef CaptureReader reader
 
-    def __cinit__(self, CaptureReader reader not None, uint64_t start, uint64_t most):
+    def __cinit__(self, CaptureReader reader not None, uint64_t start, uint64_t most, detected_ports=()):
         """reader: a new one, which knows the format of the file if start is not 0. most: bytes that are
-        held for the outline."""
+        held for the outline. detected_ports: those that the reader which comes to the part has detected,
+        as far as is known; if it has not, it cannot follow."""
         cdef InUse held = reader.use()
         cdef Reading* r = reader.r
         if r.files.between or r.rows.n or r.count.packets or r.outline != NULL:
@@ -203,6 +207,10 @@ cdef class CaptureOutline:
         r.outline.most = most
         r.file.at = start
         r.limits.hold_total = <size_t>-1
+        for port in detected_ports:
+            if r.servers.detects and not is_read(&r.servers, port) and add_detected(&r.servers, port) != NULL:
+                want_port(&r.servers, port)
+                r.outline.n_assumed += 1
         reader.drop_input()
         self.reader = reader
 

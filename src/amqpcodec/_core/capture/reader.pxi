@@ -10,7 +10,7 @@ cdef extern from "wire/block.h" nogil:
 
 
 cdef dict READER_OPTIONS = {
-    "others": (), "field_tables": "json", "ordered": False, "layers": None,
+    "others": (), "field_tables": "json", "ordered": False, "layers": None, "detect_ports": False,
     "reorder_bytes": 1 << 22, "reorder_total": 1 << 25, "reorder_pieces": 1 << 16, "open_connections": 1 << 16,
     "record_bytes": RECORD_LIMIT, "frame_bytes": HIGHEST_FRAME_MAX, "message_bytes": MESSAGE_LIMIT,
     "fragment_bytes": 1 << 23, "open_deliveries": DELIVERIES_OPEN,
@@ -97,6 +97,7 @@ cdef class CaptureReader:
 
         others: 0-9, 0-8 and 1.0, in that order, which connections may speak where it is not forced.
         layers: what reads connections over TLS or WebSocket (capture/_layers), or None.
+        detect_ports: also read ports to which a protocol header is sent, from there on.
         """
         cdef Reading* r = <Reading*>calloc(1, sizeof(Reading))
         if r == NULL:
@@ -125,6 +126,7 @@ cdef class CaptureReader:
         self.files = FileNames()
         r.files.between = True
         self.set_ports(ports)
+        r.servers.detects = options["detect_ports"]
         r.infos.batch = 1
         r.rows.hint = 65536
         r.redact = redact
@@ -137,12 +139,10 @@ cdef class CaptureReader:
         r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF
 
     cdef int set_ports(self, object ports) except -1:
-        cdef int port
         for number in as_ints(ports):
             if isinstance(number, bool) or not isinstance(number, int) or not 0 < number < 65536:
                 raise ValueError(f"ports are numbers from 1 to 65535, not {number!r}")
-            port = number
-            self.r.ports[port >> 3] |= <uint8_t>(1 << (port & 7))
+            want_port(&self.r.servers, number)
         return 0
 
     cdef int set_limits(self, dict options) except -1:
@@ -561,7 +561,7 @@ cdef class CaptureReader:
         """
         cdef InUse held = self.use()
         cdef StateIO io
-        cdef int status = 0
+        cdef int i, status = 0
         if self.r.files.begun:
             raise ValueError("this reader has begun already")
         made_for, at = state_part(state, 0)
@@ -590,6 +590,9 @@ cdef class CaptureReader:
                              "than open_connections allows")
         if self.layers is not None and self.layers.brought:
             want_tls_port(self.r)
+        if self.r.servers.detects:
+            for i in range(self.r.servers.n_detected):
+                want_port(&self.r.servers, self.r.servers.detected[i].port)
 
     cdef void begin_again(self):
         """As if nothing had been read."""
@@ -609,6 +612,7 @@ cdef class CaptureReader:
         r.files.number = 0
         r.files.begun = False
         r.files.between = True
+        r.servers.n_detected = 0
         self.files = FileNames()
 
     def stop_at(self, offset):
@@ -716,6 +720,7 @@ cdef class CaptureReader:
         links = {link_name(i): c.links[i] for i in range(LINK_TYPES) if c.links[i]}
         foreign = {FOREIGN_NAMES[i]: c.foreign[i] for i in range(N_FOREIGN) if c.foreign[i]}
         layers = {} if self.layers is None else self.layers.counts()
+        detected = detected_counts(&r.servers)
         return {
             "packets": c.packets, "octets": c.captured, "connections": c.connections,
             "versions": {name: n for name, n in versions.items() if n},
@@ -728,4 +733,6 @@ cdef class CaptureReader:
             "ip_fragments": c.fragments, "ip_reassembled": c.joined,
             "resets": c.resets, "reorder_overflows": c.overflows, "skipped": skipped,
             "unread_link_types": links,
+            "detected_ports": detected if r.servers.detects else {},
+            "unread_header_ports": {} if r.servers.detects else detected,
         }

@@ -587,6 +587,22 @@ cdef int io_partials(StateIO* io, Reading* r) noexcept nogil:
     return 0
 
 
+cdef void io_detected(StateIO* io, ServerPorts* ports) noexcept nogil:
+    """Ports to which protocol headers were sent, in the order in which they were detected."""
+    cdef size_t i, n = io_size(io, <size_t>ports.n_detected, MOST_DETECTED)
+    cdef DetectedPort one
+    for i in range(n):
+        one = ports.detected[i]
+        one.port = <uint16_t>io_ranged(io, one.port, 1, 0xFFFF)
+        one.n = <uint64_t>io_ranged(io, <int64_t>one.n, 0, NUMBER_LIMIT)
+        if not io.writing:
+            io.bad |= find_detected(ports, one.port) != NULL
+            if io.bad:
+                return
+            ports.detected[i] = one
+            ports.n_detected += 1
+
+
 cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
     cdef int status
     # Before what depends on it: whether connections may be there at all.
@@ -607,6 +623,10 @@ cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
         status = io_closing(io, r)
     if status == 0 and not io.bad:
         status = io_partials(io, r)
+    # States of 0.1.0 end here, and so do those of readers that detected no port.
+    if status == 0 and not io.bad and (r.servers.n_detected != 0 if io.writing else io.p != io.end):
+        io_detected(io, &r.servers)
+        io.bad |= r.servers.n_detected == 0
     if not io.writing and io.p != io.end:
         io.bad = True
     return status

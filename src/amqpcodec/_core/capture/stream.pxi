@@ -31,7 +31,6 @@ cdef enum:
 cdef tuple FOREIGN_NAMES = ("HTTP", "TLS", "MQTT", "STOMP", "SSH", "another version of AMQP")
 
 cdef enum:
-    TLS_PORT = 5671
     DEFAULT_FRAME_MAX = 131072
     HIGHEST_FRAME_MAX = 1 << 26     # bytes of a frame that are held, whatever tune-ok said
     SEARCH_HELD = 1 << 16           # bytes without a frame that are held before they go out
@@ -316,7 +315,7 @@ cdef struct Reading:
     bint messages           # the level of rows
     size_t open_bytes       # of messages
     ReadingLimits limits
-    uint8_t[8192] ports     # a bit each
+    ServerPorts servers
     Conns conns
     uint64_t reorder_steps  # comparisons that keeping segments in order took
     uint64_t stop           # offset in the file: records from there on are not read

@@ -241,6 +241,8 @@ cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, 
     c.sure = r.v1 == NULL or r.forced
     c.now = r.v1_number if c.v1 else 0
     c.may = <uint8_t>((1 << r.n_protocols) - 1)
+    if r.servers.n_detected:
+        count_detected(&r.servers, server.port)
     link_conn(r, c)
     return c
 
@@ -308,10 +310,6 @@ cdef int close_conn(Reading* r, Conn* c) noexcept nogil:
 
 # ---- segments ----
 
-cdef inline bint is_port(const Reading* r, uint16_t port) noexcept nogil:
-    return r.ports[port >> 3] >> (port & 7) & 1
-
-
 cdef int note_reset(Reading* r, const Conn* c, int side) noexcept nogil:
     cdef size_t n = <size_t>r.n_resets
     cdef Reset* one
@@ -329,20 +327,48 @@ cdef int note_reset(Reading* r, const Conn* c, int side) noexcept nogil:
     return 0
 
 
+cdef void skip_segment(Reading* r, const Segment* s) noexcept nogil:
+    """Count a segment of ports that are not read."""
+    if s.source.port == TLS_PORT or s.target.port == TLS_PORT:
+        r.count.skipped[SKIP_TLS] += 1
+        if s.flags & TCP_SYN and not s.flags & TCP_ACK:
+            r.count.tls += 1
+        return
+    r.count.skipped[SKIP_PORTS] += 1
+    if AMQP_UNLIKELY(r.outline != NULL):
+        want_port(&r.outline.skipped, s.source.port)
+        want_port(&r.outline.skipped, s.target.port)
+
+
+cdef int begin_at_header(Reading* r, Conn* c, int side, const Segment* s) noexcept nogil:
+    """Begin a connection whose opening was skipped at the protocol header that one side sends here. What the
+    client's segment acknowledges is where the server's direction begins."""
+    cdef Segment opening = s[0]
+    opening.flags = TCP_SYN
+    opening.have = 0
+    opening.size = 0
+    opening.sequence -= 1
+    if add_payload(r, c, &c.half[side], &opening, &r.last) < 0:
+        return NO_MEMORY
+    if side == 0 and s.flags & TCP_ACK and s.ack:
+        opening.sequence = s.ack - 1
+        return add_payload(r, c, &c.half[1], &opening, &r.last)
+    return 0
+
+
 cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noexcept nogil:
-    cdef bint to_server = is_port(r, s.target.port)
-    cdef bint from_server = is_port(r, s.source.port)
+    cdef bint to_server = is_read(&r.servers, s.target.port)
+    cdef bint from_server = is_read(&r.servers, s.source.port)
+    cdef bint detected = False
     cdef Conn* c
     cdef int side
     if not (to_server or from_server):
-        if s.source.port == TLS_PORT or s.target.port == TLS_PORT:
-            r.count.skipped[SKIP_TLS] += 1
-            if s.flags & TCP_SYN and not s.flags & TCP_ACK:
-                r.count.tls += 1
-        else:
-            r.count.skipped[SKIP_PORTS] += 1
-        return 0
-    if to_server and from_server:
+        side = detect_port(&r.servers, s) if AMQP_UNLIKELY(starts_with_header(s)) else -1
+        if AMQP_LIKELY(side < 0):
+            skip_segment(r, s)
+            return 0
+        detected = True
+    elif to_server and from_server:
         # Only a connection's opening tells two wanted ports apart.
         side = 1 if s.flags & TCP_SYN and s.flags & TCP_ACK else 0
         if find_conn(r, &s.source, &s.target) != NULL:
@@ -367,6 +393,8 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
         if c == NULL:
             return NO_MEMORY
         if r.conns.n > r.limits.conns and finish_conn(r, r.conns.oldest) < 0:
+            return NO_MEMORY
+        if AMQP_UNLIKELY(detected) and begin_at_header(r, c, side, s) < 0:
             return NO_MEMORY
     elif c.newer != NULL:
         unchain_conn(r, c)

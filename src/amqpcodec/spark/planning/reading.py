@@ -14,7 +14,16 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from ... import capture
-from ...capture.planning import LIMITS, TLS_PORT, Arrangement, KeyLogSource, Limits, Storage, locate
+from ...capture.planning import (
+    LIMITS,
+    Arrangement,
+    KeyLogSource,
+    Limits,
+    ServerPorts,
+    Storage,
+    locate,
+    server_ports,
+)
 from .catalog import NO_PATH
 from .columns import Plan, conform, plan, with_all
 from .files import SELECTION, TOLERANT
@@ -78,7 +87,7 @@ class ReadOptions:
 
     plan: Plan
     level: str
-    ports: tuple[int, ...]
+    ports: ServerPorts
     protocol: str | None
     redact: bool
     mode: str
@@ -133,10 +142,13 @@ class ReadOptions:
         )
 
     def depends(self) -> tuple[object, ...]:
-        """What the states of a reader depend on beside its files."""
+        """What the states of a reader depend on beside its files.
+
+        States of 0.1.0 had the ports alone, and 5672 where none were named.
+        """
         keys = repr(self.keylog).encode()
         digest = hashlib.blake2b(keys, digest_size=16).hexdigest()
-        return (self.level, self.ports, self.protocol, self.redact, digest)
+        return (self.level, self.ports.numbers, self.protocol, self.redact, digest)
 
     def counting(self) -> ReadOptions:
         """The same, for a reader that gives no column but the errors."""
@@ -171,12 +183,13 @@ def storage_of(options: Options, filesystem: Any = None) -> Storage:
     return Storage(fs, filesystem)
 
 
-def ports_of(options: Options) -> tuple[int, ...]:
+def ports_of(options: Options) -> ServerPorts:
     """The servers' ports."""
-    ports = options.numbers("ports", (5672,))
-    if not all(0 < port < 65536 for port in ports):
+    named = options.optional("ports") is not None
+    ports = options.numbers("ports", ()) if named else None
+    if not all(0 < port < 65536 for port in ports or ()):
         raise ValueError(f"option ports is numbers from 1 to 65535, not {ports!r}")
-    return ports if keylog_of(options) is None else (*ports, TLS_PORT)
+    return server_ports(ports, keylog=keylog_of(options) is not None)
 
 
 def keylog_of(options: Options) -> KeyLogSource | None:
@@ -228,7 +241,7 @@ def read_file(
             )
         _judge(reader, path, read_options)
         warn_of_skipped(reader, _path_text(path), read_options.mode, before)
-        if part is None:
+        if part is None or (part.planned and part.stop is None):  # the state has all before it
             tell_no_frames(reader, _path_text(path), read_options.ports)
         if part is None and isinstance(path, str):
             tell_midstream(reader, path)
@@ -273,7 +286,7 @@ def open_reader(
         locate(path, storage) if single else [locate(file_path, storage) for file_path in path],
         level=read_options.level,
         fields=list(read_options.plan.fields),
-        ports=read_options.ports,
+        ports=read_options.ports.argument,
         protocol=read_options.protocol,
         batch_rows=BATCH_ROWS,
         redact=read_options.redact,

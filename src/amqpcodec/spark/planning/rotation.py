@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from ...capture import CaptureError
@@ -11,11 +11,13 @@ from ...capture.planning import (
     LIMITS,
     Arrangement,
     Endpoints,
+    ServerPorts,
     Storage,
     Unpacking,
     endpoints_of,
     group_by_rotation,
     locate,
+    look_at_same_ports,
     separate_file_warning,
 )
 from .files import StoredFile
@@ -29,24 +31,27 @@ THREADS = 8
 
 
 def look_at(
-    files: Sequence[StoredFile], ports: Collection[int], storage: Storage, unpacking: Unpacking
+    files: Sequence[StoredFile], ports: ServerPorts, storage: Storage, unpacking: Unpacking
 ) -> list[Endpoints | CaptureError | OSError]:
     """Both ends of each file, or why they cannot be seen."""
 
-    def one(file: StoredFile) -> Endpoints | CaptureError | OSError:
+    def one(file: StoredFile, ports: ServerPorts) -> Endpoints | CaptureError | OSError:
         try:
             return endpoints_of(locate(file.path, storage), ports, unpacking)
         except (CaptureError, OSError) as problem:
             return problem
 
+    def look(ports: ServerPorts) -> list[Endpoints | CaptureError | OSError]:
+        return list(pool.map(lambda file: one(file, ports), files))
+
     with ThreadPoolExecutor(min(THREADS, len(files) or 1), "amqpcodec-look") as pool:
-        return list(pool.map(one, files))
+        return list(look_at_same_ports(look, ports))
 
 
 def chains(
     files: Sequence[StoredFile],
     arrangement: Arrangement,
-    ports: Collection[int],
+    ports: ServerPorts,
     storage: Storage,
     unpacking: Unpacking = LIMITS,
 ) -> list[list[StoredFile]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from ... import capture
 from ...capture.planning import (
+    ServerPorts,
     increase,
     no_frames_warning,
     separate_file_warning,
@@ -189,7 +190,7 @@ def warn_of_skipped(
         _log.warning("%s: %s", name or "a capture", unread)
 
 
-def tell_no_frames(reader: capture.Reader, name: str, ports: Collection[int]) -> None:
+def tell_no_frames(reader: capture.Reader, name: str, ports: ServerPorts) -> None:
     """Warn of a capture that was read to its end, none of whose packets has AMQP."""
     if nothing := no_frames_warning(reader.stats(), ports):
         _log.warning("%s: %s", name or "a capture", nothing)

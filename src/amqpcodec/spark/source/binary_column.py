@@ -14,8 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import StringType, StructField, StructType
 
 from ... import capture
-from ..._facade.scalars import as_ints
-from ...capture.planning import LimitOptions, Limits
+from ...capture.planning import LimitOptions, Limits, ServerPorts, server_ports
 from ..functions.frames import check_binary, requested_fields
 from ..functions.pieces import row_of_task
 from ..planning.columns import Plan, arrow_schema, conform, plan
@@ -47,7 +46,7 @@ def decode_captures(
     mode: str = "PERMISSIVE",
     *,
     level: str = "frame",
-    ports: int | Iterable[int] = (5672,),
+    ports: int | Iterable[int] | None = None,
     redact: bool = True,
     field_tables: str | None = None,
     keylog: str | Sequence[str] | None = None,
@@ -77,7 +76,7 @@ def decode_captures(
             such row, and one that is cut or damaged ends with one), "DROPMALFORMED" (these rows
             are dropped) or "FAILFAST" (the first one ends the job); in any case.
         level: "frame" or "message".
-        ports: the servers' ports, or the only one.
+        ports: the servers' ports, or the only one. None: as capture.read has it.
         redact: overwrite credentials.
         field_tables: the type of field tables: "json", "variant" or "map". None: those that a
             schema says, or else "json".
@@ -114,10 +113,17 @@ def decode_captures(
         raise ValueError(f"these columns would be there twice: {', '.join(twice)}")
     beside = selection.schema.fields[: len(keep_names)]
     schema = StructType([*beside, *(StructField(f.name, f.dataType) for f in decoded.schema)])
-    ports = as_ints(ports)
     column_plan = with_error(decoded, mode)
     job = _Job(
-        column_plan, len(keep_names), level, ports, protocol, redact, mode, Limits(**limits), keylog
+        column_plan,
+        len(keep_names),
+        level,
+        server_ports(ports),
+        protocol,
+        redact,
+        mode,
+        Limits(**limits),
+        keylog,
     )
     list(job.captures("", b""))  # refuses wrong ports here
     return selection.mapInArrow(job.run, schema)
@@ -141,7 +147,7 @@ class _Job:
     plan: Plan
     keep_count: int
     level: str
-    ports: tuple[int, ...]
+    ports: ServerPorts
     protocol: str | None
     redact: bool
     mode: str
@@ -182,7 +188,7 @@ class _Job:
             _NamedBytes(data, name),
             level=self.level,
             fields=list(self.plan.fields),
-            ports=self.ports,
+            ports=self.ports.argument,
             protocol=self.protocol,
             batch_rows=BATCH_ROWS,
             redact=self.redact,

@@ -227,7 +227,7 @@ class CaptureRows(CaptureFiles):
             sizes,
             octets,
             location,
-            (*read_options.depends(), read_options.limits),
+            (*read_options.depends(), read_options.ports.detect, read_options.limits),
             lambda: open_reader(paths, read_options, self.storage),
             self.storage,
         )

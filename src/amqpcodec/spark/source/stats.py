@@ -33,7 +33,7 @@ _OPTIONS = (
 #: Counts by name, and plain ones; what they mean is told by capture.stats.
 _BY_NAME = (
     *("versions", "frames", "methods", "skipped", "unread_link_types", "other_protocol_names"),
-    "tls_reasons",
+    *("tls_reasons", "detected_ports", "unread_header_ports"),
 )
 _COUNTS = (
     *("packets", "octets", "connections", "errors", "gaps", "lost_bytes", "resyncs"),
@@ -60,7 +60,8 @@ def capture_stats(
     counts: versions (connections by protocol), frames (by type), methods (frames by method or
     performative), skipped (packets by reason), unread_link_types (packets by a link type that
     is not read), other_protocol_names (connections that were not read, by what they speak),
-    tls_reasons (directions that were not read). A file, or a rotation, is one task.
+    tls_reasons (directions that were not read), detected_ports and unread_header_ports
+    (as capture.stats has them). A file, or a rotation, is one task.
 
     Args:
         spark: a session.
@@ -146,7 +147,7 @@ class _Reader(CaptureFiles):
     def _stats(self, source: Any, arrangement: Arrangement) -> list[dict[str, Any]]:
         counted = capture.stats(
             source,
-            self.ports,
+            self.ports.argument,
             self.protocol,
             arrangement,
             keylog=self.keylog,
