@@ -8,6 +8,7 @@ import datetime
 import pytest
 
 from amqpcodec import aio
+from amqpcodec.testing import Broker
 from tests.aio.runs import run
 
 
@@ -312,5 +313,29 @@ def test_get_with_a_timeout_loses_nothing(amqp_broker):
                     message = await messages.get(timeout=5)
                     assert message.body == b"%d" % number
                     await message.ack()
+
+    run(work)
+
+
+def test_profile_of_rabbitmq_4_3():
+    """Its defaults are taken, clean stops count no failure, a late ack ends the consumer."""
+
+    async def work():
+        with Broker(profile="4.3") as broker:
+            async with aio.connect(broker.url) as connection, connection.channel() as channel:
+                await channel.declare_queue()
+                limited = {"x-queue-type": "quorum", "x-delivery-limit": 2}
+                await channel.declare_queue("orders", arguments=limited)
+                await channel.publish(b"one", routing_key="orders")
+                for _ in range(5):
+                    async with channel.consume("orders"):
+                        await broker.aio.unacked("orders", n=1)
+                async with channel.consume("orders") as messages:
+                    message = await messages.get(5)
+                    assert message.redelivered
+                    broker.advance(3600)
+                    with pytest.raises(aio.ConsumerCancelled):
+                        await messages.get(5)
+                assert channel.is_open
 
     run(work)

@@ -1,7 +1,8 @@
 """What other clients suffer from: a test for each pitfall, under its number in the guide's table.
 
 12 to 15 and 24 are about reconnection, which is not there. 26 is test_urls_unit, 2 and 23 have
-their sweeps in test_sweeps_unit, 18 is every test here: see runs.
+their sweeps in test_sweeps_unit, 18 is every test here: see runs. 32 is typing/test_examples with
+aio_worker.py.
 """
 
 from __future__ import annotations
@@ -176,6 +177,21 @@ def test_5_close_waits_for_the_confirms(amqp_broker, closed):
 
     connected(amqp_broker, work)
     amqp_broker.messages("orders", n=500)
+
+
+@pytest.mark.parametrize("closed", ["connection", "channel"])
+def test_5_close_waits_for_a_confirm_that_is_late(amqp_broker, closed):
+    async def work(connection):
+        channel = await connection.channel()
+        await channel.declare_queue("orders")
+        amqp_broker.drop_confirm()
+        future = channel.publish_nowait(b"", routing_key="orders")
+        with Stopwatch() as watch:
+            await (connection if closed == "connection" else channel).close(timeout=0.3)
+        assert 0.25 < watch.seconds < 1
+        assert isinstance(await outcome(future), aio.PublishUnconfirmed)
+
+    connected(amqp_broker, work)
 
 
 @pytest.mark.parametrize("trouble", ["frozen", "blocked"])
@@ -394,6 +410,23 @@ def test_9_tasks_share_an_iterator(amqp_broker):
         assert min(counts.values()) > 10
         assert {type(end) for end in ends} == {aio.ConsumerCancelled}
         assert len({id(end) for end in ends}) == 3
+
+    connected(amqp_broker, work)
+
+
+def test_9_a_message_for_a_cancelled_task_goes_to_another(amqp_broker):
+    async def work(connection):
+        channel = await connection.channel()
+        queue = await channel.declare_queue()
+        await channel.publish(b"one", routing_key=queue.name)
+        content = (await channel.get(queue.name))._content
+        async with channel.consume(queue.name) as messages:
+            first, second = [asyncio.create_task(messages.get()) for _ in range(2)]
+            await asyncio.sleep(0)
+            messages._on_delivered(content)  # wakes the first task
+            first.cancel()
+            assert (await asyncio.wait_for(second, 2)).body == b"one"
+        assert first.cancelled()
 
     connected(amqp_broker, work)
 

@@ -10,7 +10,11 @@ from tests.paths import REPO
 from tests.typing import checkers
 
 EXAMPLES = ["client.py", "broker.py", "proxy.py", "trio_or_threads.py"]
-PROGRAMS = [*[REPO / "examples" / name for name in EXAMPLES], checkers.PROGRAMS / "spark_job.py"]
+USERS = ["spark_job.py", "aio_worker.py"]
+PROGRAMS = [
+    *[REPO / "examples" / name for name in EXAMPLES],
+    *[checkers.PROGRAMS / name for name in USERS],
+]
 
 
 def errors_of(found: dict[int, str]) -> list[str]:

@@ -1,0 +1,49 @@
+"""A worker on amqpcodec.aio, as a user writes it: the types that it has."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import Any, assert_type
+
+from amqpcodec import aio
+
+
+async def password() -> str:
+    return "guest"
+
+
+async def main(url: str) -> None:
+    async with aio.connect([url], username="guest", password=password) as connection:
+        assert_type(connection, aio.Connection)
+        assert_type(connection.blocked, str | None)
+        other = await connection.channel(confirms=False)
+        assert_type(other, aio.Channel)
+        async with connection.channel() as channel:
+            queue = await channel.declare_queue("orders", arguments={"x-max-length": 10})
+            assert_type(queue.messages, int)
+            await channel.publish(b"{}", routing_key=queue.name, headers={"n": 1}, priority=1)
+            future = channel.publish_nowait(b"{}", routing_key=queue.name)
+            assert_type(future, asyncio.Future[None])
+            assert_type(await channel.get(queue.name), aio.Message | None)
+            async with channel.consume(queue.name, prefetch=10) as messages:
+                async for message in messages:
+                    assert_type(message, aio.Message)
+                    async with message.process() as same:
+                        assert_type(same, aio.Message)
+                        assert_type(message.body, bytes)
+                        assert_type(message.headers, dict[str, Any])
+                        assert_type(message.content_type, str | None)
+                        assert_type(message.priority, int | None)
+                        assert_type(message.timestamp, datetime | None)
+                        assert_type(await message.ack(), bool)
+        try:
+            await connection.check()
+        except (aio.ConnectionLost, aio.ChannelClosed) as error:
+            assert_type(error.reply_code, int)
+
+
+async def wrong(channel: aio.Channel, message: aio.Message) -> None:
+    await channel.publish("text", routing_key="orders")  # type: ignore[arg-type]  # pyright: ignore
+    await channel.publish(b"", routing_key="q", hedders={})  # type: ignore  # pyright: ignore
+    message.body = b""  # type: ignore[misc]  # pyright: ignore
