@@ -764,8 +764,8 @@ def stats(
     retransmitted_bytes (retransmitted, and of keep-alives), conflicting_bytes (of these, bytes
     that are others than in the copy before them, as far as that one waits for the rest of its
     frame or its turn), proxied_connections (with a PROXY header), ip_fragments, ip_reassembled
-    (packets put together of them), resets (connections that a TCP reset ended), reorder_overflows (gaps
-    given up because too much waited behind them), unread_link_types (packets by the name and
+    (packets put together of them), resets (connections that a TCP reset ended), reorder_overflows
+    (gaps given up because too much waited behind them), unread_link_types (packets by the name and
     number of a link type that is not read), skipped (packets by reason); of each file also file
     (its name) and damaged (text, or None).
 
