@@ -27,18 +27,25 @@ SINKS = {"docs/spark.md", "docs/spark-questions.md"}
 MOST_WORDS = 90
 
 
-def prose(text: str) -> str:
-    """A page without its code; other lines keep their numbers."""
-    text = re.sub(
+def without_blocks(text: str) -> str:
+    """A page without its blocks of code; other lines keep their numbers."""
+    return re.sub(
         r"^```.*?^```", lambda block: "\n" * block[0].count("\n"), text, flags=re.M | re.S
     )
-    return re.sub(r"`[^`\n]*`", "`code`", text)
+
+
+def prose(text: str) -> str:
+    """A page without its code; other lines keep their numbers."""
+    return re.sub(r"`[^`\n]*`", "`code`", without_blocks(text))
 
 
 def paragraphs(text: str) -> list[str]:
-    """The paragraphs of a page, and each item of a list; tables and headings are none."""
+    """The paragraphs of a page, and each item of a list; tables, headings and blocks are none.
+
+    Words between backticks count as any others: a reader reads them.
+    """
     lines = []
-    for line in prose(text).splitlines():
+    for line in without_blocks(text).splitlines():
         if line.lstrip().startswith(("|", "#")):
             lines.append("")
         elif re.match(r"\s*(?:[-*]|\d+\.) ", line):
@@ -94,3 +101,9 @@ def test_paragraphs_are_short(name: str) -> None:
         for part in paragraphs(text)
         if len(part.split()) > MOST_WORDS
     ] == []
+
+
+def test_words_of_code_in_a_paragraph_count() -> None:
+    block = "```\n" + "word " * 100 + "\n```\n"
+    [part] = paragraphs(f"{block}\nOne `two three`\n`four`.\n")
+    assert len(part.split()) == 4
