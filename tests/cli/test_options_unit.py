@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import ast
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
 
 from amqpcodec.cli import options
 from amqpcodec.cli.arguments import options_of, parse_arguments, parser
+from amqpcodec.cli.main import main
+from amqpcodec.compat.__main__ import main as compat_main
 from tests.paths import REPO
 
 CLI = REPO / "src" / "amqpcodec" / "cli"
@@ -52,6 +55,41 @@ def test_a_field_for_each_argument(name: str) -> None:
         delattr(namespace, argument)
         with pytest.raises(TypeError, match=rf"\.{argument} has no argument$"):
             options_of(argparse_entry.kind, namespace)
+
+
+@pytest.mark.parametrize("name", commands())
+@pytest.mark.parametrize("mistake", [["--no-such-option"], ["--utc", "--relative"], []])
+def test_an_error_is_one_line(
+    name: str, mistake: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It names the command, and where its options are listed."""
+    if name == "fields" and not mistake:
+        pytest.skip("it takes no words")
+    assert main([name, *(words(name) if mistake else []), *mistake]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"amqpcodec {name}: error: ")
+    assert line.endswith(f"; see amqpcodec {name} --help")
+
+
+@pytest.mark.parametrize("mistake", [[], ["no-such-command"], ["--no-such-option"]])
+def test_an_error_before_the_command_is_one_line(
+    mistake: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(mistake) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"amqpcodec: error: .*COMMAND.*; see amqpcodec --help", line)
+
+
+@pytest.mark.parametrize("mistake", [[], ["no-such-command"], ["check", "pikka"], ["check", "-x"]])
+def test_an_error_of_the_drop_ins_check_is_one_line(
+    mistake: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        compat_main(mistake)
+    assert ended.value.code == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("python -m amqpcodec.compat: error: ")
+    assert line.endswith("; see python -m amqpcodec.compat --help")
 
 
 def all_options() -> list[type]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 from .._facade.names import split_names
-from .errors import need_extra, print_error
+from .errors import USAGE, need_extra, print_error
 from .escaping import escaped
 from .options import (
     AnalysisOptions,
@@ -153,7 +153,11 @@ def parse_arguments(arguments: Sequence[str]) -> Command:
         from .completion import complete
 
         complete(command_parser)
-    namespace = command_parser.parse_args(_joined(list(arguments)))
+    words = _joined(list(arguments))
+    namespace, unknown = command_parser.parse_known_args(words)
+    command_parser = _commands(command_parser).choices[words[0]]
+    if unknown:
+        command_parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     if "files" in namespace:
         if not namespace.files and not getattr(namespace, "interface", None):
             command_parser.error("the following arguments are required: FILE")
@@ -186,11 +190,11 @@ COMMANDS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors move no cursor: they name files and values."""
+    """A parser whose errors are one line; they name files and values, and move no cursor."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage and the error, and end."""
-        super().error(escaped(message))
+        """Print the error and where the options are listed, and end."""
+        self.exit(USAGE, f"{self.prog}: error: {escaped(message)}; see {self.prog} --help\n")
 
     def format_help(self) -> str:
         """The help, with the defaults of limits: capture has them, and takes time to import."""
@@ -200,13 +204,19 @@ class Parser(argparse.ArgumentParser):
         return super().format_help()
 
 
+def _commands(top_level: argparse.ArgumentParser) -> argparse._SubParsersAction[Parser]:
+    """The first word, whose choices are the parsers of the commands."""
+    [action] = (a for a in top_level._actions if isinstance(a, argparse._SubParsersAction))
+    return action
+
+
 class TopLevelParser(Parser):
     """The parser of the first word, whose help has the commands in groups."""
 
     def format_help(self) -> str:
         """See COMMANDS; as wide as the terminal."""
         formatter = self._get_formatter()
-        [words] = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
+        words = _commands(self)
         actions = {action.dest: action for action in words._choices_actions}
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
         formatter.add_text(self.description)

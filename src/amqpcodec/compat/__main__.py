@@ -7,6 +7,7 @@ import json
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import NoReturn
 
 from . import CLIENTS, drop_in
 from ._dropin import CompatError, CompatWarning, DropIn
@@ -74,9 +75,17 @@ def sources(clients: Sequence[str]) -> int:
     return 0
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the error and where the arguments are listed, and end."""
+        self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0, 1 where a client is refused, 2 for wrong arguments."""
-    parser = argparse.ArgumentParser(prog="python -m amqpcodec.compat", description=__doc__)
+    parser = Parser(prog="python -m amqpcodec.compat", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser(
         "check",
