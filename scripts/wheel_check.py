@@ -2,8 +2,8 @@
 
     python scripts/wheel_check.py [--python PYTHON] [--keep FOLDER]
 
-What users install is tried, not what lies in src: first alone with wheel_smoke.py, then with the
-extras and the README's tour. All of it happens in a temporary folder.
+What users install is tried, not what lies in src: first alone with wheel_smoke.py, then by mypy and
+pyright, then with the extras and the README's tour. All of it happens in a temporary folder.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from setup_requirements import requirements
 ROOT = Path(__file__).resolve().parent.parent
 #: What the tour needs beside the wheel: extras, and a dependency group.
 EXTRAS, GROUP = "arrow,cli,spec", "test"
+#: What users check types with, and a program that needs the stubs of 0-8 and 0-9.
+TYPE_CHECKERS, PROGRAM = ("mypy", "pyright"), "tests/typing/programs/older_versions.py"
 #: As pyproject.toml has it for the wheels that are published: no debug symbols.
 STRIPPED = {"CFLAGS": "-g0", "LDFLAGS": "-Wl,--strip-debug"} if sys.platform == "linux" else {}
 
@@ -83,6 +85,12 @@ def check(python: str, folder: Path) -> None:
     bare = environment(python, folder / "bare")
     run(bare, *pip, wheel, cwd=folder)
     run(bare, source / "scripts" / "wheel_smoke.py", cwd=folder)
+    # What a user's type checkers see: also the stubs that the build has written.
+    run(bare, *pip, *TYPE_CHECKERS, cwd=folder)
+    program = shutil.copy(source / PROGRAM, folder)
+    run(bare, program, cwd=folder)
+    run(bare, "-m", "mypy", "--strict", "--config-file=", program, cwd=folder)
+    run(bare, "-m", "pyright", "--pythonpath", bare, program, cwd=folder)
     run(bare, *pip, f"{wheel}[{EXTRAS}]", *requirements([GROUP]), cwd=folder)
     run(bare, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/readme", cwd=source)
 

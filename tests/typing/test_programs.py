@@ -8,9 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.typing import checkers
 
-GOOD, BAD = "good.py", "bad.py"
+#: Programs without a mistake, and one of mistakes.
+GOOD, BAD = ("good.py", "older_versions.py"), "bad.py"
 
 
 def marked(tool: str) -> set[int]:
@@ -20,20 +23,23 @@ def marked(tool: str) -> set[int]:
     return {n for n, mark in marks.items() if mark and mark[1] in (None, tool)}
 
 
-def test_good_program_passes_mypy(tmp_path: Path, mypy_cache: Path) -> None:
+@pytest.mark.parametrize("program", GOOD)
+def test_good_program_passes_mypy(program: str, tmp_path: Path, mypy_cache: Path) -> None:
     checkers.needs("mypy")
-    assert checkers.mypy(GOOD, tmp_path, mypy_cache) == {}
+    assert checkers.mypy(program, tmp_path, mypy_cache) == {}
 
 
-def test_good_program_passes_pyright(tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", GOOD)
+def test_good_program_passes_pyright(program: str, tmp_path: Path) -> None:
     checkers.needs("pyright")
-    assert checkers.pyright(GOOD, tmp_path, "strict") == {}
+    assert checkers.pyright(program, tmp_path, "strict") == {}
 
 
-def test_good_program_runs() -> None:
+@pytest.mark.parametrize("program", GOOD)
+def test_good_program_runs(program: str) -> None:
     path = os.pathsep.join([str(checkers.PACKAGE), os.environ.get("PYTHONPATH", "")])
     process = subprocess.run(
-        [sys.executable, checkers.PROGRAMS / GOOD],
+        [sys.executable, checkers.PROGRAMS / program],
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
