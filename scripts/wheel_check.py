@@ -20,8 +20,8 @@ from pathlib import Path
 from setup_requirements import requirements
 
 ROOT = Path(__file__).resolve().parent.parent
-#: What the tour needs beside the wheel: extras, and a dependency group.
-EXTRAS, GROUP = "arrow,cli,spec", "test"
+#: What the tour needs beside the wheel: extras, and dependency groups.
+EXTRAS, GROUPS = "arrow,cli,spec", ["test", "clients"]
 #: What users check types with, and a program that needs the stubs of 0-8 and 0-9.
 TYPE_CHECKERS, PROGRAM = ("mypy", "pyright"), "tests/typing/programs/older_versions.py"
 #: As pyproject.toml has it for the wheels that are published: no debug symbols.
@@ -91,7 +91,7 @@ def check(python: str, folder: Path) -> None:
     run(bare, program, cwd=folder)
     run(bare, "-m", "mypy", "--strict", "--config-file=", program, cwd=folder)
     run(bare, "-m", "pyright", "--pythonpath", bare, program, cwd=folder)
-    run(bare, *pip, f"{wheel}[{EXTRAS}]", *requirements([GROUP]), cwd=folder)
+    run(bare, *pip, f"{wheel}[{EXTRAS}]", *requirements(GROUPS), cwd=folder)
     run(bare, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/readme", cwd=source)
 
 
