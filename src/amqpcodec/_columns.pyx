@@ -37,7 +37,7 @@ from amqpcodec._codec cimport (
     read_properties, reading_mode, Scalar, ScalarKind, SCAN_BAD, SCAN_FRAME, scan_frame, SCAN_MORE,
     SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SHAPE_ARRAY, SHAPE_SHORT, SHAPE_TABLE, SHAPE_UNKNOWN,
     SHAPES, SIGNED_RANGE,
-    slot_index, store32, store64, value_bytes, W_BIT, W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET,
+    slot_index, store32, store64, store_utf8, value_bytes, W_BIT, W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET,
     W_SHORT, W_SHORTSTR, W_TABLE, W_TIMESTAMP, WIRE_NAMES, WireFrame,
 )
 from amqpcodec._facade.scalars import as_text

@@ -23,27 +23,6 @@ cdef uint8_t* put_bid(uint8_t* w, const Scalar* v) noexcept nogil:
     return v1_put_bid(w, memory, 4)
 
 
-cdef size_t v1_put_utf8(uint8_t* w, uint32_t u) noexcept nogil:
-    """A Unicode character; how many bytes."""
-    if u < 0x80:
-        w[0] = <uint8_t>u
-        return 1
-    if u < 0x800:
-        w[0] = <uint8_t>(0xC0 | u >> 6)
-        w[1] = <uint8_t>(0x80 | u & 63)
-        return 2
-    if u < 0x10000:
-        w[0] = <uint8_t>(0xE0 | u >> 12)
-        w[1] = <uint8_t>(0x80 | u >> 6 & 63)
-        w[2] = <uint8_t>(0x80 | u & 63)
-        return 3
-    w[0] = <uint8_t>(0xF0 | u >> 18)
-    w[1] = <uint8_t>(0x80 | u >> 12 & 63)
-    w[2] = <uint8_t>(0x80 | u >> 6 & 63)
-    w[3] = <uint8_t>(0x80 | u & 63)
-    return 4
-
-
 cdef inline bint v1_in_us(int64_t ms) noexcept nogil:
     """Whether int64 holds the microseconds."""
     return -<int64_t>HIGHEST_SECOND * 1000 <= ms <= <int64_t>HIGHEST_SECOND * 1000
@@ -66,11 +45,9 @@ cdef int json_marked(JsonText* t, const char* name, const uint8_t* text, const u
 
 cdef int json_char(JsonText* t, uint32_t u) noexcept nogil:
     cdef uint8_t[8] text
-    cdef size_t n
     if u < 0x80:
         return json_marked(t, b'{"$char":"', text, escape_byte(text, <uint8_t>u))
-    n = v1_put_utf8(text, u)
-    return json_marked(t, b'{"$char":"', text, text + n)
+    return json_marked(t, b'{"$char":"', text, store_utf8(text, u))
 
 
 cdef int json_milliseconds(JsonText* t, int64_t ms) noexcept nogil:
@@ -232,7 +209,7 @@ cdef int survey_scalar(Variants* v, uint32_t parent, const Scalar* x) noexcept n
     elif kind == KIND_UUID:
         return survey_text(v, parent, OUR_UUID, text, v1_put_uuid(text, x.p))
     elif kind == KIND_CHAR:
-        return survey_text(v, parent, OUR_CHAR, text, text + v1_put_utf8(text, <uint32_t>x.u))
+        return survey_text(v, parent, OUR_CHAR, text, store_utf8(text, <uint32_t>x.u))
     return note_size(v, parent, buffer_size(b) - before) if status == 0 else status
 
 

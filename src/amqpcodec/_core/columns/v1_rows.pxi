@@ -133,46 +133,38 @@ cdef int write_v1_json(Sink* s, const V1Op* op, const V1Value* v, JsonText* t) n
 
 cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64_t row) noexcept nogil:
     """A value that is there, into its column; BAD_FRAME where it is too large for it."""
-    cdef int64_t ms
-    cdef int wire_type = v1_column_type(op)
-    if wire_type == V1_UINT:
-        return append_i64(c, row, <int64_t>v.u)
-    if wire_type == V1_BINARY or wire_type == V1_STRING or wire_type == V1_SYMBOL:
-        return append_bytes(s.table, c, row, v.p, v.n)
-    if wire_type == V1_BOOLEAN:
-        return append_bool(c, row, v.u != 0)
-    if wire_type == V1_TIMESTAMP:
-        ms = <int64_t>v.u
-        if AMQP_UNLIKELY(not v1_in_us(ms)):
-            return BAD_FRAME
-        return append_i64(c, row, ms * 1000)
-    if wire_type == V1_DOUBLE:
-        return append_i64(c, row, <int64_t>v.u)
-    if wire_type == V1_FLOAT:
-        return append_i64(c, row, <int64_t>double_to_bits(bits_to_float(<uint32_t>v.u)))
-    if wire_type <= V1_LONG:
-        if AMQP_UNLIKELY(wire_type == V1_ULONG and v.u > HIGHEST_INT64):
+    cdef uint8_t[SCALAR_TEXT] text
+    cdef ScalarKind kind
+    cdef Scalar x
+    if op.multiple or op.wire_type >= V1_LIST:
+        return put_v1_json(s, op, v, c, row)
+    v1_as_scalar(v, &x)
+    kind = x.kind
+    if kind == KIND_UNSIGNED:
+        if AMQP_UNLIKELY(v.u > HIGHEST_INT64):
             return BAD_FRAME
         return append_i32(c, row, <int32_t>v.u) if c.arrow_type == AS_INT32 else append_i64(c, row, <int64_t>v.u)
-    if wire_type <= V1_CHAR or wire_type == V1_UUID:
-        return put_v1_short(s, v, c, row)
-    return put_v1_json(s, op, v, c, row)
-
-
-cdef int put_v1_short(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept nogil:
-    """A decimal, char or uuid as text."""
-    cdef Buffer text
-    cdef Scalar x
-    if data_begin(&text, c) < 0 or buffer_ensure(&text, 64) < 0:
-        return NO_MEMORY
-    v1_as_scalar(v, &x)
-    if v.wire_type == V1_UUID:
-        buffer_commit(&text, v1_put_uuid(text.p, v.p))
-    elif v.wire_type == V1_CHAR:
-        buffer_commit(&text, text.p + v1_put_utf8(text.p, <uint32_t>v.u))
-    else:
-        buffer_commit(&text, put_bid(text.p, &x))
-    return data_commit(s.table, &text, c, row)
+    elif kind == KIND_SIGNED:
+        return append_i32(c, row, <int32_t>v.u) if c.arrow_type == AS_INT32 else append_i64(c, row, <int64_t>v.u)
+    elif kind == KIND_BYTES or kind == KIND_STRING or kind == KIND_SYMBOL:
+        return append_bytes(s.table, c, row, v.p, v.n)
+    elif kind == KIND_BOOLEAN:
+        return append_bool(c, row, v.u != 0)
+    elif kind == KIND_MILLISECONDS:
+        return append_i64(c, row, <int64_t>v.u * 1000) if v1_in_us(<int64_t>v.u) else BAD_FRAME
+    elif kind == KIND_DOUBLE:
+        return append_i64(c, row, <int64_t>v.u)
+    elif kind == KIND_FLOAT:
+        return append_i64(c, row, <int64_t>double_to_bits(bits_to_float(<uint32_t>v.u)))
+    elif kind == KIND_UUID:
+        return append_bytes(s.table, c, row, text, <size_t>(v1_put_uuid(text, v.p) - text))
+    elif kind == KIND_CHAR:
+        return append_bytes(s.table, c, row, text, <size_t>(store_utf8(text, <uint32_t>v.u) - text))
+    elif kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128:
+        return append_bytes(s.table, c, row, text, <size_t>(put_bid(text, &x) - text))
+    elif (kind == KIND_VOID or kind == KIND_DECIMAL or kind == KIND_SECONDS or kind == KIND_LONGSTR
+            or kind == KIND_SHORTSTR):
+        return put_v1_json(s, op, v, c, row)
 
 
 cdef int put_v1_picks(Sink* s, const V1Desc* d, const MethodPlan* m, const uint8_t* list_,

@@ -59,17 +59,54 @@ cdef int load_source(Encoder* e, uint8_t wire_type, const Source* s, int64_t i, 
             return refuse(r, b"a timestamp takes timestamp or integers, not %s", s.type, 0)
         return refuse(r, b"takes integers, not %s", s.type, 0)
     number = signed_at(s.input_type, s.data, s.at + i)
-    v.u = <uint64_t>number
+    return load_number(e, wire_type, number < 0 and s.input_type != IN_UINT64, <uint64_t>number, v)
+
+
+cdef int load_number(Encoder* e, uint8_t wire_type, bint negative, uint64_t u, AmqpValue* v) noexcept nogil:
+    """A whole number as a bit, an integer or a timestamp."""
+    v.u = u
     if wire_type == W_BIT:
-        v.u = number != 0
-    elif (number < 0 and s.input_type != IN_UINT64) or v.u > highest_of(wire_type):
+        v.u = u != 0
+    elif negative or u > highest_of(wire_type):
         if wire_type == W_TIMESTAMP:
-            return refuse_seconds(r)
-        return refuse(r, b"%s takes 0 to %llu", WIRE_NAMES[wire_type], highest_of(wire_type))
+            return refuse_seconds(&e.refusal)
+        return refuse(&e.refusal, b"%s takes 0 to %llu", WIRE_NAMES[wire_type], highest_of(wire_type))
     return 0
 
 
 # ---- JSON text of arguments or properties ----
+
+cdef enum:
+    OTHER_TYPE = 5          # beside REFUSED = 3: the field takes no value of this type
+
+
+cdef int load_scalar(Encoder* e, uint8_t wire_type, const Scalar* x, AmqpValue* v) noexcept nogil:
+    """A value of a field table as the wire type takes it, or OTHER_TYPE. Of text p is not set, since it moves."""
+    cdef ScalarKind kind = x.kind
+    v.present = kind != KIND_VOID
+    if kind == KIND_VOID:
+        return 0
+    elif kind == KIND_LONGSTR:
+        v.n = x.n
+        if wire_type == W_SHORTSTR:
+            return check_shortstr(&e.refusal, x.p, x.n)
+        return 0 if wire_type == W_LONGSTR or wire_type == W_CONTENT else OTHER_TYPE
+    elif kind == KIND_BOOLEAN:
+        v.u = x.u
+        return 0 if wire_type == W_BIT else OTHER_TYPE
+    elif kind == KIND_SECONDS:
+        v.u = x.u
+        return 0 if wire_type == W_TIMESTAMP else OTHER_TYPE
+    elif kind == KIND_SIGNED or kind == KIND_UNSIGNED:
+        if wire_type >= W_SHORTSTR and wire_type != W_TIMESTAMP:
+            return OTHER_TYPE
+        return load_number(e, wire_type, kind == KIND_SIGNED and <int64_t>x.u < 0, x.u, v)
+    elif (kind == KIND_FLOAT or kind == KIND_DOUBLE or kind == KIND_DECIMAL or kind == KIND_BID32
+            or kind == KIND_BID64 or kind == KIND_BID128 or kind == KIND_MILLISECONDS or kind == KIND_CHAR
+            or kind == KIND_UUID or kind == KIND_BYTES or kind == KIND_SHORTSTR or kind == KIND_STRING
+            or kind == KIND_SYMBOL):
+        return OTHER_TYPE
+
 
 cdef int json_field(Encoder* e, Json* j, uint8_t wire_type, AmqpValue* v, size_t* kept) noexcept nogil:
     """A value of this wire type; null leaves it alone."""
@@ -77,9 +114,8 @@ cdef int json_field(Encoder* e, Json* j, uint8_t wire_type, AmqpValue* v, size_t
     cdef size_t at = buffer_size(b)
     cdef const uint8_t* p
     cdef uintptr_t dialect = e.mode
-    cdef uint8_t tag
+    cdef Scalar x
     cdef int status
-    cdef uint64_t u
     cdef bint reference
     if wire_type == W_TABLE and not json_at(j, c'n'):
         status = json_table(e, j)
@@ -96,33 +132,14 @@ cdef int json_field(Encoder* e, Json* j, uint8_t wire_type, AmqpValue* v, size_t
     if status != 0:
         return status
     p = e.scratch.start + at
-    tag = p[0]
-    p += 1
-    if tag == c'V':
-        return 0
-    v.present = True
-    if tag == c'S' and (wire_type == W_SHORTSTR or wire_type == W_LONGSTR or wire_type == W_CONTENT):
-        v.n = load32(p)
-        v.u = reference
-        kept[0] = at + 6
-        return check_shortstr(&e.refusal, p + 4, v.n) if wire_type == W_SHORTSTR else 0
-    if tag == c't' and wire_type == W_BIT:
-        v.u = p[0]
-        return 0
-    if tag == c'T' and wire_type == W_TIMESTAMP:
-        v.u = load64(p)
-        return 0
-    if (tag == c'I' or tag == c'L' or tag == c'l') and (wire_type < W_SHORTSTR or wire_type == W_TIMESTAMP):
-        u = <uint64_t><int64_t><int32_t>load32(p) if tag == c'I' else load64(p)
-        if wire_type == W_BIT:
-            v.u = u != 0
-            return 0
-        if (tag != c'l' and <int64_t>u < 0) or u > highest_of(wire_type):
-            if wire_type == W_TIMESTAMP:
-                return refuse_seconds(&e.refusal)
-            return refuse(&e.refusal, b"%s takes 0 to %llu", WIRE_NAMES[wire_type], highest_of(wire_type))
-        v.u = u
-        return 0
+    if p[0] != c'F' and p[0] != c'A':
+        form_read(form_of(SHAPES[MODE_LETTER], p[0]), p + 1, &x)
+        status = load_scalar(e, wire_type, &x, v)
+        if x.kind == KIND_LONGSTR:
+            v.u = reference
+            kept[0] = at + 6
+        if status != OTHER_TYPE:
+            return status
     return refuse(&e.refusal, b"JSON: %s takes another type of value (before byte %llu)",
                   WIRE_NAMES[wire_type], <uint64_t>(j.p - j.start))
 

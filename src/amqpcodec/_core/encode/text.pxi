@@ -163,24 +163,7 @@ cdef int json_escape(uint8_t** out, Json* j) noexcept nogil:
             x = 0x10000 + ((x - 0xD800) << 10) + (low - 0xDC00)
         elif 0xD800 <= x < 0xE000:
             return json_refuse(j, b"JSON: a lone surrogate (byte %llu of the text)")
-        if x < 0x80:
-            w[0] = <uint8_t>x
-            out[0] = w + 1
-        elif x < 0x800:
-            w[0] = <uint8_t>(0xC0 | x >> 6)
-            w[1] = <uint8_t>(0x80 | x & 63)
-            out[0] = w + 2
-        elif x < 0x10000:
-            w[0] = <uint8_t>(0xE0 | x >> 12)
-            w[1] = <uint8_t>(0x80 | x >> 6 & 63)
-            w[2] = <uint8_t>(0x80 | x & 63)
-            out[0] = w + 3
-        else:
-            w[0] = <uint8_t>(0xF0 | x >> 18)
-            w[1] = <uint8_t>(0x80 | x >> 12 & 63)
-            w[2] = <uint8_t>(0x80 | x >> 6 & 63)
-            w[3] = <uint8_t>(0x80 | x & 63)
-            out[0] = w + 4
+        out[0] = store_utf8(w, x)
         return 0
     if c == c'n':
         c = c'\n'

@@ -194,4 +194,25 @@ AMQP_APART static int is_utf8(const uint8_t *s, size_t n) {
     return scan_utf8(s, n, &chars, &highest);
 }
 
+/* A Unicode character as UTF-8, at most four bytes. Where it ends. */
+AMQP_APART static uint8_t *store_utf8(uint8_t *w, uint32_t c) {
+    if (c < 0x80) {
+        *w++ = (uint8_t)c;
+        return w;
+    }
+    if (c < 0x800) {
+        *w++ = (uint8_t)(0xC0 | c >> 6);
+    } else {
+        if (c < 0x10000) {
+            *w++ = (uint8_t)(0xE0 | c >> 12);
+        } else {
+            *w++ = (uint8_t)(0xF0 | c >> 18);
+            *w++ = (uint8_t)(0x80 | (c >> 12 & 63));
+        }
+        *w++ = (uint8_t)(0x80 | (c >> 6 & 63));
+    }
+    *w++ = (uint8_t)(0x80 | (c & 63));
+    return w;
+}
+
 #endif

@@ -19,6 +19,7 @@ cdef extern from "wire/wire.h" nogil:
     void copy_bytes(uint8_t* to, const uint8_t* from_, size_t n)
     bint is_ascii(const uint8_t* s, size_t n)
     bint is_utf8(const uint8_t* s, size_t n)
+    uint8_t* store_utf8(uint8_t* w, uint32_t c)
     bint AMQP_LIKELY(bint x)
     bint AMQP_UNLIKELY(bint x)
     void AMQP_ASSUME(bint x)

@@ -1,0 +1,65 @@
+"""Who looks at tags, types and constructors by name: a list that may become shorter."""
+
+from __future__ import annotations
+
+import re
+
+from tests.layers.dispatchers import dispatchers, functions, over_kinds
+
+#: Why a function asks for types itself. Of kinds of scalars the compiler refuses a chain that
+#: leaves one out (test_scalar_kinds.py); these are all others.
+FALLS_BACK = "a fast path: what it does not name goes to the general one"
+OBJECTS = "on the path of every object of 1.0: a chain in the order of how frequent types are"
+CLIENT = "what the client does with the type, which is not what the specification says"
+
+#: How many there may be. It may only fall.
+MOST = 23
+
+DISPATCHERS = {
+    ("v1/value.pxd", "v1_content"): "the one reader of what follows a constructor",
+    ("v1/verify.pxi", "v1_verify_field"): "the one check of a field's type",
+    ("tables/read.pxi", "read_value"): FALLS_BACK,
+    ("v1/check.pxi", "v1_is_plain"): OBJECTS,
+    ("v1/read.pxi", "v1_field"): OBJECTS,
+    ("v1/value.pxi", "v1_minimal"): OBJECTS,
+    ("v1/write.pxi", "v1_put_field"): OBJECTS,
+    ("v1/write.pxi", "v1_put_item"): "what an Array of each type takes; refuses all others",
+    ("v1/write.pxi", "v1_put_rare"): "what each class of Python stands for; refuses all others",
+    ("v1/write.pxi", "v1_take_number"): "what a number of each type takes; refuses all others",
+    ("v1/compact.pxi", "v1_compact_choice"): FALLS_BACK,
+    ("v1/desc.pxi", "fill"): FALLS_BACK,
+    ("columns/v1_plan.pxi", "v1_step"): FALLS_BACK,
+    ("columns/v1_fast.pxi", "fast_v1_open"): FALLS_BACK,
+    ("columns/v1_fast.pxi", "fast_v1_message"): FALLS_BACK,
+    ("columns/v1_performative.pxi", "v1_json_fields"): FALLS_BACK,
+    (
+        "encode/json.pxi",
+        "v1e_json_field",
+    ): "what JSON text stands for a field; the type is compared after it is written",
+    ("encode/values.pxi", "check_tag"): "the tags of 0-8 and 0-9; refuses all others",
+    ("capture/tokens.pxi", "v1_hide_content"): "what it does not name is overwritten with zeros",
+    (
+        "capture/v1_look.pxi",
+        "v1_plausible",
+    ): "what a performative can begin with; refuses all others",
+    ("dropins_v1/azure_read.pxi", "azure_content"): CLIENT,
+    ("dropins_v1/azure_read.pxi", "azure_scalar"): CLIENT,
+    ("dropins_v1/azure_write.pxi", "azure_put_typed"): CLIENT,
+}
+
+
+def test_dispatchers_by_name() -> None:
+    found = {place for place, names in dispatchers().items() if not over_kinds(names)}
+    assert sorted(found - set(DISPATCHERS)) == [], (
+        "read the kind of the value instead: wire/scalar.h"
+    )
+    assert sorted(set(DISPATCHERS) - found) == [], "gone: remove it from the list"
+    assert len(DISPATCHERS) <= MOST
+
+
+def test_no_dispatcher_over_kinds_ends_in_else() -> None:
+    sources = functions()
+    for place, names in dispatchers().items():
+        if over_kinds(names):
+            chain = sources[place][sources[place].index("elif ") :]
+            assert not re.search(r"^    else:", chain, re.M), place
