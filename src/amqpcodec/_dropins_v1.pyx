@@ -27,7 +27,7 @@ from amqpcodec._v1 cimport (
     PyLong_FromLongLong, PyLong_FromUnsignedLongLong, UUID,
     V1_EMPTY_LIMIT, v1_narrow, v1_open, v1_put_small_descriptor, v1_put_fixed, v1_put_number,
     v1_put_uuid_bytes, v1_read_uuid,
-    v1_take_int, v1_take_moment,
+    v1_parse_int, v1_parse_moment,
 )
 from amqpcodec._dropins cimport (
     FALL_BACK, Fallbacks, Guard, not_ours, plain_u64, PyDict_GetItem, PyTuple_GET_ITEM,

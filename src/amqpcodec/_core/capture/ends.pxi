@@ -84,7 +84,7 @@ cdef class CaptureEnds:
                 if read_segment(&packet, &walk, &segment) == SKIP_NONE and (
                         is_read(&self.servers, segment.source.port) or is_read(&self.servers, segment.target.port)
                         or (starts_with_header(&segment) and detect_port(&self.servers, &segment) >= 0)):
-                    note_way(self.way, &self.n_ways, &segment)
+                    add_way(self.way, &self.n_ways, &segment)
         if found == NO_MEMORY:
             raise MemoryError
         self.damaged = found < 0
@@ -114,7 +114,7 @@ cdef bytes way_key(const Way* way):
     return b"%b%d>%b%d" % (way.source.address[:16], way.source.port, way.target.address[:16], way.target.port)
 
 
-cdef void note_way(Way* ways, int* n, const Segment* s) noexcept nogil:
+cdef void add_way(Way* ways, int* n, const Segment* s) noexcept nogil:
     cdef bint syn = s.flags & TCP_SYN != 0
     cdef uint32_t first = s.sequence + syn, next_ = first + s.size
     cdef uint32_t i = (bucket_of(&s.source, &s.target) * 2 + (s.source.port > s.target.port)) & (WAYS - 1)

@@ -112,7 +112,7 @@ cdef int follow_end(Reading* r, const Outline* base, const LeapEnds* ends) noexc
     if left.acked and is_live(peer):
         if not is_near_both(peer.next, left.first_ack, left.ack):
             return 0
-        note_ack(peer, left.ack)
+        update_acked(peer, left.ack)
     if left.empty and is_live(h):
         if not is_near_both(h.next, left.first_empty, left.last_empty):
             return 0

@@ -84,7 +84,7 @@ cdef int is_opening(Reading* r, const uint8_t* p, size_t n, bint final) noexcept
     return CHAIN_YES if p[8] == FRAME_METHOD and load16(p + 9) == 0 else CHAIN_NO
 
 
-cdef int look_for_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, bint final) noexcept nogil:
+cdef int find_tls_or_http(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, bint final) noexcept nogil:
     """Whether a direction begins with TLS, or with a request or an answer of HTTP; CHAIN_WAIT: too few bytes."""
     cdef bint midstream = h.flags & CAPTURED_MIDSTREAM != 0
     cdef bint http = not midstream and (p[0] == c'G' or p[0] == c'H')
@@ -113,7 +113,7 @@ cdef int look_for_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
     return CHAIN_YES
 
 
-cdef int look_for_foreign(Reading* r, Conn* c, const uint8_t* p, size_t n, bint final) noexcept nogil:
+cdef int find_foreign_protocol(Reading* r, Conn* c, const uint8_t* p, size_t n, bint final) noexcept nogil:
     """Whether a connection begins as one of another protocol, which is skipped then; CHAIN_WAIT: too few bytes."""
     cdef const char* name
     if p[0] < FOREIGN_LEAST or c.spoke or c.resolved:
@@ -135,7 +135,7 @@ cdef int start_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, b
         return 0
     if not is_protocol_header(p, n):
         if h.layer.kind == LAYER_NONE and not c.left_out:
-            found = look_for_layer(r, c, h, p, n, final)
+            found = find_tls_or_http(r, c, h, p, n, final)
             if found != CHAIN_NO:
                 return found == CHAIN_YES
         if h.flags & CAPTURED_MIDSTREAM:
@@ -143,7 +143,7 @@ cdef int start_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, b
             h.broken = LOST_CUT
             h.input.scan = 0
             return 1
-        if not c.left_out and look_for_foreign(r, c, p, n, final) == CHAIN_WAIT:
+        if not c.left_out and find_foreign_protocol(r, c, p, n, final) == CHAIN_WAIT:
             return 0
     h.state = IN_SYNC
     return 1

@@ -20,7 +20,7 @@ cdef int keep_bytes(Half* h, const uint8_t* p, size_t n) noexcept nogil:
     return 0
 
 
-cdef int take_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
+cdef int add_layer_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
     """The next n > 0 bytes that frames are made of. mark: of the packet, with the rows that began in it."""
     cdef int64_t used
     cdef const Mark* last = <const Mark*>h.marks.block.p + h.marks.n - 1
@@ -177,7 +177,7 @@ cdef void end_half_layer(Reading* r, Half* h) noexcept nogil:
     h.layer.covered = 0
 
 
-cdef int take_plain(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
+cdef int add_plain_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
     """Bytes that a layer gave. mark: of the packet with which it did."""
     if n == 0:
         return 0
@@ -187,7 +187,7 @@ cdef int take_plain(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, co
     if not c.read:
         c.read = True
         r.count.decrypted += c.over == OVER_TLS
-    return take_bytes(r, c, h, p, n, mark)
+    return add_layer_bytes(r, c, h, p, n, mark)
 
 
 cdef int ask_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
@@ -217,8 +217,8 @@ cdef int ask_layer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, con
                 elif c.half[other].layer.kind != LAYER_OPEN:
                     continue        # only a state that somebody made up can say so
                 elif isinstance(each, bytes):
-                    status = take_plain(r, c, &c.half[other], <const uint8_t*>PyBytes_AS_STRING(each),
-                                        <size_t>PyBytes_GET_SIZE(each), &shared)
+                    status = add_plain_bytes(r, c, &c.half[other], <const uint8_t*>PyBytes_AS_STRING(each),
+                                             <size_t>PyBytes_GET_SIZE(each), &shared)
                 else:
                     status = lose_bytes(r, c, &c.half[other], <int64_t>each)
                 if status < 0:

@@ -44,7 +44,7 @@ cdef struct Leap:
     Block records           # Outlined, each with its bytes: after that place
     size_t n_records        # bytes
     size_t n_held
-    Block frames            # uint32: see note_frame
+    Block frames            # uint32: see outline_frame
     size_t n_frames
     int64_t[2] turns        # of both directions: see turn_of
 
@@ -206,7 +206,7 @@ cdef int put_outlined(Outline* o, uint64_t at, uint64_t before, uint8_t kind, co
     return 0
 
 
-cdef void note_segment(Reading* r, Conn* c, int side, const Segment* s) noexcept nogil:
+cdef void outline_segment(Reading* r, Conn* c, int side, const Segment* s) noexcept nogil:
     """What is to be read next, of a connection that is known."""
     cdef Outline* o = r.outline
     cdef Half* h = &c.half[side]
@@ -225,7 +225,7 @@ cdef void note_segment(Reading* r, Conn* c, int side, const Segment* s) noexcept
         o.plain = o.plain and h.leap != NULL and h.leap.steady and h.waiting.n == 0 and s.sequence == h.next
 
 
-cdef void note_frame(Reading* r, Conn* c, Half* h, int type_, int method, size_t n) noexcept nogil:
+cdef void outline_frame(Reading* r, Conn* c, Half* h, int type_, int method, size_t n) noexcept nogil:
     """A frame of a direction: its type, the number of its method from 1, or 0, and its size."""
     cdef Leap* leap = h.leap
     cdef size_t used

@@ -29,7 +29,7 @@ cdef inline void place_of(const CapRow* row, int64_t index, Place* out) noexcept
     out.index = <int32_t>index
 
 
-cdef void take_lower(Reading* r, Place* low, uint64_t turn, int32_t position) noexcept nogil:
+cdef void lower_place(Reading* r, Place* low, uint64_t turn, int32_t position) noexcept nogil:
     """Rows may come from here on; where later ones went out already, they will be late in any case."""
     cdef Place here
     here.turn = turn
@@ -38,12 +38,12 @@ cdef void take_lower(Reading* r, Place* low, uint64_t turn, int32_t position) no
         low[0] = here
 
 
-cdef inline void take_lower_mark(Reading* r, const Half* h, const Mark* mark, Place* low) noexcept nogil:
+cdef inline void lower_place_to_mark(Reading* r, const Half* h, const Mark* mark, Place* low) noexcept nogil:
     """A row of this packet may come; it stands after those of the direction that came already."""
     if mark.turn < h.last_turn or (mark.turn == h.last_turn and mark.rows <= h.last_position):
-        take_lower(r, low, h.last_turn, h.last_position + 1)
+        lower_place(r, low, h.last_turn, h.last_position + 1)
     else:
-        take_lower(r, low, mark.turn, mark.rows)
+        lower_place(r, low, mark.turn, mark.rows)
 
 
 cdef void order_of_half(Reading* r, const Half* h, Place* low) noexcept nogil:
@@ -55,14 +55,14 @@ cdef void order_of_half(Reading* r, const Half* h, Place* low) noexcept nogil:
         mark = <const Mark*>h.marks.block.p + h.marks.at
         while mark + 1 < end and mark[1].at <= h.input.base:
             mark += 1
-        take_lower_mark(r, h, mark, low)
+        lower_place_to_mark(r, h, mark, low)
     if h.waiting.n:
         if h.marks.n:       # the row of a gap has the place of the bytes before it
-            take_lower_mark(r, h, end - 1, low)
+            lower_place_to_mark(r, h, end - 1, low)
         for i in range(h.waiting.n):
-            take_lower_mark(r, h, &(<Piece**>h.waiting.heap.p)[i].mark, low)
+            lower_place_to_mark(r, h, &(<Piece**>h.waiting.heap.p)[i].mark, low)
     while o != NULL:
-        take_lower(r, low, o.row.order_turn, o.row.order_position)
+        lower_place(r, low, o.row.order_turn, o.row.order_position)
         o = o.next
 
 
@@ -278,7 +278,7 @@ cdef int forget_infos(Reading* r) noexcept nogil:
     r.infos.batch = old.batch + 1
     for i in range(r.rows.n):
         if known[row[i].info] == 0:
-            number = note_info(&r.infos, <const CapInfo*>old.block.p + row[i].info)
+            number = add_info(&r.infos, <const CapInfo*>old.block.p + row[i].info)
             if number < 0:
                 status = NO_MEMORY
                 break

@@ -110,7 +110,7 @@ cdef inline CapRow* next_row(CapRows* o, size_t size) noexcept nogil:
     return <CapRow*>o.row.p + o.n
 
 
-cdef int32_t note_info(CapInfos* o, const CapInfo* info) noexcept nogil:
+cdef int32_t add_info(CapInfos* o, const CapInfo* info) noexcept nogil:
     """Note a connection for this batch; its index, or NO_MEMORY."""
     cdef size_t n = <size_t>o.n
     if o.block.room < (n + 1) * sizeof(CapInfo):

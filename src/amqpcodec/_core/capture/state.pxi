@@ -43,7 +43,7 @@ cdef void io_bytes(StateIO* io, uint8_t* p, size_t n) noexcept nogil:
         io.p += n
 
 
-cdef void note_start(StateIO* io) noexcept nogil:
+cdef void add_start(StateIO* io) noexcept nogil:
     if io.starts.room < 8 * (io.n_starts + 1) and block_room(&io.starts, 8 * io.n_starts, 16 * io.n_starts + 8192) < 0:
         io.bad = True
     else:
@@ -58,7 +58,7 @@ cdef int64_t io_number(StateIO* io, int64_t v) noexcept nogil:
     cdef uint8_t part
     if io.writing:
         if io.noting:
-            note_start(io)
+            add_start(io)
         x = <uint64_t>v << 1 ^ <uint64_t>(v >> 63)
         while x >= 128:
             part = <uint8_t>(x & 127 | 128)

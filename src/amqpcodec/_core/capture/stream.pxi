@@ -419,7 +419,7 @@ cdef int end_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint6
     cdef CapRows* o = &r.rows
     cdef uint8_t* out = o.data.p + o.used
     if c.batch != r.infos.batch:
-        c.info_at = note_info(&r.infos, &c.info)
+        c.info_at = add_info(&r.infos, &c.info)
         if c.info_at < 0:
             return NO_MEMORY
         c.batch = r.infos.batch

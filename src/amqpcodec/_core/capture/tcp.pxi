@@ -17,7 +17,7 @@ cdef int deliver(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const
     h.offset += <int64_t>n
     if AMQP_UNLIKELY(h.layer.kind != LAYER_NONE):
         return layer_bytes(r, c, h, p, n, mark)
-    return take_bytes(r, c, h, p, n, mark)
+    return add_layer_bytes(r, c, h, p, n, mark)
 
 
 cdef int skip_to(Reading* r, Conn* c, Half* h, int64_t to) noexcept nogil:
@@ -310,7 +310,7 @@ cdef int close_conn(Reading* r, Conn* c) noexcept nogil:
 
 # ---- segments ----
 
-cdef int note_reset(Reading* r, const Conn* c, int side) noexcept nogil:
+cdef int add_reset(Reading* r, const Conn* c, int side) noexcept nogil:
     cdef size_t n = <size_t>r.n_resets
     cdef Reset* one
     r.count.resets += 1
@@ -400,12 +400,12 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
         unchain_conn(r, c)
         append_conn(r, c)
     if AMQP_UNLIKELY(r.outline != NULL):
-        note_segment(r, c, side, s)
-    if s.flags & TCP_RST and not c.closes and note_reset(r, c, side) < 0:
+        outline_segment(r, c, side, s)
+    if s.flags & TCP_RST and not c.closes and add_reset(r, c, side) < 0:
         return NO_MEMORY
     if not s.flags & TCP_RST:
         if s.flags & TCP_ACK:
-            note_ack(&c.half[1 - side], s.ack)
+            update_acked(&c.half[1 - side], s.ack)
         if add_payload(r, c, &c.half[side], s, &r.last) < 0:
             return NO_MEMORY
         if not c.holds and (half_holds(&c.half[side]) or (c.over and half_holds(&c.half[1 - side]))):
@@ -446,7 +446,7 @@ cdef bint is_foreign(Reading* r, const Conn* c, const Half* h, const Segment* s)
     return c.closes and at > h.known_end + FAR
 
 
-cdef void note_ack(Half* h, uint32_t ack) noexcept nogil:
+cdef void update_acked(Half* h, uint32_t ack) noexcept nogil:
     """The peer has everything before, captured or not."""
     if h.seen and h.started:
         h.acked = max(h.acked, position_of(h, ack))

@@ -37,7 +37,7 @@ cdef inline bint add_key(uint64_t* keys, uint64_t key) noexcept nogil:
     return i >= 0
 
 
-cdef inline void note_attached(TokenLinks* links, uint64_t key, bint to_cbs) noexcept nogil:
+cdef inline void update_attached(TokenLinks* links, uint64_t key, bint to_cbs) noexcept nogil:
     if not to_cbs:
         forget_key(links.attached, key)     # the handle was another link's
     elif not add_key(links.attached, key):
@@ -239,7 +239,7 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
                 hide(p + 8, size - 8)
             return
         v1_begin(&c, &fault, p + skip, p + size, p, 0)
-        d = v1_look_descriptor(types, &c, V1_FRAME_AMQP)
+        d = v1_find_descriptor(types, &c, V1_FRAME_AMQP)
         secret = d == NULL
         fields = c
         if not cut and (unseen or has_links(links)) and (d == NULL or d.code != DESC_TRANSFER):
@@ -263,7 +263,7 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
                 if d.code == DESC_TRANSFER:
                     secret = hide_transfer(types, v, &c, links, key, unseen)
                 else:
-                    note_attached(links, key, v[ATTACH_TARGET].wire_type == V1_DESCRIBED and has_text(
+                    update_attached(links, key, v[ATTACH_TARGET].wire_type == V1_DESCRIBED and has_text(
                         v[ATTACH_TARGET].p, v[ATTACH_TARGET].n, b"$cbs", 4))
         if d != NULL and DESC_OPEN <= d.code <= DESC_ATTACH:
             secret = True

@@ -14,7 +14,7 @@ cdef inline Half* peer_of(Conn* c, Half* h) noexcept nogil:
     return &c.half[0] if h == &c.half[1] else &c.half[1]
 
 
-cdef void v1_note_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
+cdef void v1_count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
     """Count a whole frame or protocol header, and learn from it."""
     cdef Fault fault
     cdef Cursor at
@@ -29,7 +29,7 @@ cdef void v1_note_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
         r.count.types[5] += 1
         return
     v1_begin(&at, &fault, p + skip, p + n, p, 0)
-    d = v1_look_descriptor(r.v1, &at, p[5])
+    d = v1_find_descriptor(r.v1, &at, p[5])
     limit = h.takes
     if p[5] == V1_FRAME_SASL:
         r.count.types[7] += 1
@@ -107,7 +107,7 @@ cdef int v1_emit(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     """A row of a whole frame, or at message level what it makes of deliveries."""
     cdef uint8_t flags
     c.spoke = True
-    v1_note_frame(r, c, h, p, n)
+    v1_count_frame(r, c, h, p, n)
     if r.messages:
         return v1_take(r, c, h, p, n, at)
     flags = h.flags

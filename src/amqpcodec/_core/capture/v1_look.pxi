@@ -31,7 +31,7 @@ cdef inline bint v1_is_header(const uint8_t* p, size_t n) noexcept nogil:
             and load32(p + 4) & 0x00FFFFFF == 0x00010000 and (p[4] == 0 or p[4] == 2 or p[4] == 3))
 
 
-cdef inline const V1Desc* v1_look_descriptor(const V1Types* types, Cursor* c, uint8_t frame_type) noexcept nogil:
+cdef inline const V1Desc* v1_find_descriptor(const V1Types* types, Cursor* c, uint8_t frame_type) noexcept nogil:
     """The performative whose descriptor stands at the cursor, which steps over it; NULL where it is none
     of this kind of frame."""
     cdef const V1Desc* d
@@ -57,7 +57,7 @@ cdef bint v1_look(const V1Types* types, const uint8_t* p, size_t n, V1Look* out,
     if n < 8 or skip < 8 or skip > n:
         return False
     v1_begin(&c, &fault, p + skip, p + n, p, 0)
-    out.desc = v1_look_descriptor(types, &c, p[5])
+    out.desc = v1_find_descriptor(types, &c, p[5])
     if out.desc == NULL:
         return False
     v1_verify_begin(&k, types)
@@ -101,7 +101,7 @@ cdef bint v1_plausible(const V1Types* types, const uint8_t* p, size_t n, uint64_
     if code != CTOR_SMALLULONG and code != CTOR_ULONG and code != CTOR_SYM8 and code != CTOR_SYM32:
         return False
     v1_begin(&c, &fault, p + skip, p + min(<uint64_t>n, size), p, 0)
-    d = v1_look_descriptor(types, &c, p[5])
+    d = v1_find_descriptor(types, &c, p[5])
     if d == NULL:
         return n < size and n - skip < 64 and size <= limit      # more of it may come
     # Only a payload has no bound but that of the link.

@@ -152,4 +152,4 @@ cdef inline void count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, siz
         if load32(p + 7) == CONNECTION_TUNE_OK and n >= 20 and h == &c.half[0]:
             c.frame_max = load32(p + 13)
     if AMQP_UNLIKELY(r.outline != NULL):
-        note_frame(r, c, h, 5 if k < 0 else k, method, n)
+        outline_frame(r, c, h, 5 if k < 0 else k, method, n)

@@ -304,7 +304,7 @@ cdef int tell_progress(Sink* s) noexcept with gil:
     return 0
 
 
-cdef inline int note_done(Sink* s, uint64_t seen) noexcept nogil:
+cdef inline int advance_progress(Sink* s, uint64_t seen) noexcept nogil:
     """A block of rows is made. seen: bytes of input up to here. A status below 0, or 0."""
     s.input.done = seen
     if AMQP_UNLIKELY(s.input.progress != NULL and seen >= s.input.told):
@@ -345,7 +345,7 @@ cdef void guess_sizes(Sink* s, int n, uint64_t seen) noexcept nogil:
         c.data_hint = <size_t>min(<double>c.used * n_bytes if s.input.done else n_first, most)
 
 
-cdef void note_sizes(const Sink* s) noexcept nogil:
+cdef void update_sizes(const Sink* s) noexcept nogil:
     """How large the columns became, for a guess at those of the next input."""
     cdef double share
     cdef int i

@@ -38,7 +38,7 @@ cdef int read_groups(object groups, Values* values, Block* order) except -1:
 
 
 cdef int begin_passing(Sink* s, list links) except -1:
-    """links: what take_open gave of deliveries that were given up."""
+    """links: what export_open gave of deliveries that were given up."""
     cdef V1Open* o
     for key in links:
         o = v1_begin_open(s.links, key)
@@ -48,7 +48,7 @@ cdef int begin_passing(Sink* s, list links) except -1:
     return 0
 
 
-cdef tuple take_open(Sink* s):
+cdef tuple export_open(Sink* s):
     """What is open: (row, bytes, link or -1) of each message, and the links whose deliveries were given up."""
     cdef Assembly* a = s.assembly
     cdef V1Open* o

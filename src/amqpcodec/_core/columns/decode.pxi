@@ -181,11 +181,11 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         with nogil:
             status = decode_values(s, values) if s.assembly == NULL else decode_messages(s, values)
             if status == 0:
-                note_sizes(s)
+                update_sizes(s)
         if status < 0:
             raise_status(s, status, request, progress)
         if held is not None:
-            out.open_messages = take_open(s)
+            out.open_messages = export_open(s)
         if progress is not None and (s.input.total == 0 or s.input.told != s.input.total + TOLD_EVERY):
             progress[0](s.input.total, s.input.total)   # which the last block did not tell
     finally:

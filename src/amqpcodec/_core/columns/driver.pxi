@@ -68,7 +68,7 @@ cdef int flush_block(Sink* s, int n, uint64_t seen) noexcept nogil:
         status = write_block(s, n)
         s.rows += n
     s.unusual_block = False
-    return status if status < 0 else note_done(s, seen)
+    return status if status < 0 else advance_progress(s, seen)
 
 
 # ---- the loop ----
@@ -194,7 +194,7 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
                 status = step_v1_value(s, values.data + from_, values.data + to, i)
             elif values.lost[values.at + i] != 0:
                 find_lost(s, &e, values.lost[values.at + i], values.data + from_, values.data + to, i)
-                status = put_v1_alone(s, &e)
+                status = append_v1_alone(s, &e)
             else:
                 status = step_v1_single(s, values.data + from_, values.data + to, i)
         elif values.lost != NULL:

@@ -534,7 +534,7 @@ cdef int flush_pending(Sink* s) noexcept nogil:
     s.unusual_block = False
     s.rows = row
     if s.status == 0:
-        s.status = note_done(s, s.input.seen)
+        s.status = advance_progress(s, s.input.seen)
     return s.status
 
 

@@ -231,7 +231,7 @@ cdef struct SinkColumns:
     int n_wanted
     const uint8_t** found   # where they are in the table at hand
     bint any_property       # some column takes something of property lists
-    Atomic* sizes           # of each column in the decode before: see note_sizes
+    Atomic* sizes           # of each column in the decode before: see update_sizes
     uint8_t* names          # views of the names of methods, or zeros
 
 # The bytes that are decoded, and how far that is.

@@ -141,7 +141,7 @@ cdef enum:
     V1_TO_BOOL
     V1_TO_TEXT              # or bytes
     V1_TO_ID                # a message id or address: text, where it is a string
-    V1_TO_OTHER             # falls back to put_v1_field
+    V1_TO_OTHER             # falls back to append_v1_field
     V1_TO_SEVERAL           # columns
 
 # A frame of a body that waits for the others.

@@ -17,7 +17,7 @@ cdef class Request:
     cdef int* first             # of each that is a Variant: its own two
     cdef uint8_t* arrow_type
     cdef uint8_t* asked
-    cdef Atomic* sizes          # of each column in the decode before: see note_sizes
+    cdef Atomic* sizes          # of each column in the decode before: see update_sizes
     cdef int n_out
     cdef int* order             # of those that go out: number of the column
     cdef int picks, wants

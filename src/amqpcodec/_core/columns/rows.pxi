@@ -2,8 +2,8 @@
 
 # ---- arguments ----
 
-cdef int note_text(Sink* s, const Desc* d, int i) noexcept nogil:
-    return note(s, d, i, BAD_TEXT, b"shortstr", s.v[i].p, 0)
+cdef int report_text(Sink* s, const Desc* d, int i) noexcept nogil:
+    return report_fault(s, d, i, BAD_TEXT, b"shortstr", s.v[i].p, 0)
 
 
 cdef inline bint is_zero(const AmqpValue* v) noexcept nogil:
@@ -50,7 +50,7 @@ cdef int write_value_json(Sink* s, const Desc* d, int i, JsonText* t) noexcept n
     if v.wire_type == W_SHORTSTR:
         status = json_string(t, v.p, v.n)
         if AMQP_UNLIKELY(status == NOT_UTF8):
-            note_text(s, d, i)
+            report_text(s, d, i)
             status = json_literal(t, b"null", 4)
         return status
     if v.wire_type == W_BIT:
@@ -71,7 +71,7 @@ cdef int check_text(Sink* s, const Desc* d) noexcept nogil:
     cdef int i
     for i in range(d.n):
         if s.v[i].wire_type == W_SHORTSTR and not is_utf8(s.v[i].p, s.v[i].n):
-            note_text(s, d, i)
+            report_text(s, d, i)
     return 0
 
 
@@ -152,7 +152,7 @@ cdef inline const Desc* find_properties(const Sink* s, uint16_t class_id) noexce
     return NULL
 
 
-cdef int note_range(Sink* s, const Desc* d, int i, const uint8_t* start) noexcept nogil:
+cdef int report_range(Sink* s, const Desc* d, int i, const uint8_t* start) noexcept nogil:
     """Note a value whose number is too large. start: of the property list, or NULL: an argument."""
     cdef Fault unused
     cdef Cursor c = s.c
@@ -169,7 +169,7 @@ cdef int note_range(Sink* s, const Desc* d, int i, const uint8_t* start) noexcep
         for k in range(i):
             if s.v[k].present and s.v[k].wire_type != W_BIT:
                 read_one(&d.op[k], &c, &v, s.options.reading)
-    return note(s, d, i, BAD_RANGE, WIRE_NAMES[s.v[i].wire_type], c.p, s.v[i].u)
+    return report_fault(s, d, i, BAD_RANGE, WIRE_NAMES[s.v[i].wire_type], c.p, s.v[i].u)
 
 
 cdef size_t arguments_from(const Sink* s, const Desc* d, int i) noexcept nogil:
@@ -218,14 +218,14 @@ cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* 
         else:
             status = append_utf8(s.table, c, row, v.p, v.n, s.input.end)
         if AMQP_UNLIKELY(status == NOT_UTF8):
-            return note_text(s, d, i)
+            return report_text(s, d, i)
         return status
     if v.wire_type == W_TIMESTAMP:
         if AMQP_UNLIKELY(v.u > HIGHEST_SECOND):
-            return note_range(s, d, i, start)
+            return report_range(s, d, i, start)
         return 0 if c == NULL else append_i64(c, row, <int64_t>(v.u * 1000000))
     if v.wire_type == W_LONGLONG and v.u > HIGHEST_INT64:
-        return note_range(s, d, i, start)
+        return report_range(s, d, i, start)
     if c == NULL:
         return 0
     if v.wire_type == W_TABLE:
@@ -290,7 +290,7 @@ cdef int append_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if read_properties(d, &s.c, s.v, s.options.reading, &unusual) < 0:
         return BAD_FRAME
     if AMQP_UNLIKELY(body_size > HIGHEST_INT64):
-        note(s, NULL, 0, BAD_RANGE, b"body size", e.start + 11, body_size)
+        report_fault(s, NULL, 0, BAD_RANGE, b"body size", e.start + 11, body_size)
     if s.asked[COL_PROPERTIES] != NULL and column_at(s.asked[COL_PROPERTIES], row) < 0:
         return NO_MEMORY
     field = s.protocol.methods[d - s.protocol.descs].field
@@ -298,7 +298,7 @@ cdef int append_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         if not s.v[i].present:
             continue
         if AMQP_UNLIKELY(field[i].child == NO_CHILD) and s.asked[COL_PROPERTIES] != NULL:
-            note(s, d, i, BAD_COLUMN, s.protocol.name, e.start + 19, 0)
+            report_fault(s, d, i, BAD_COLUMN, s.protocol.name, e.start + 19, 0)
         c = s.table.column + field[i].child
         status = put_field(s, d, i, e.start + 19, c if c.asked else NULL, row)
         if status < 0:

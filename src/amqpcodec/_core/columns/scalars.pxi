@@ -141,7 +141,7 @@ cdef int survey_text(Variants* v, uint32_t parent, int ours, const uint8_t* text
     cdef size_t before = buffer_size(&v.leaf)
     if survey_ours(v, parent, ours) < 0 or leaf_string(&v.leaf, text, <size_t>(end - text), True) < 0:
         return NO_MEMORY
-    return note_size(v, v.n_nodes - 1, buffer_size(&v.leaf) - before)
+    return add_variant_size(v, v.n_nodes - 1, buffer_size(&v.leaf) - before)
 
 
 cdef int survey_number(Variants* v, uint32_t parent, int ours, uint64_t u, bint negative) noexcept nogil:
@@ -151,7 +151,7 @@ cdef int survey_number(Variants* v, uint32_t parent, int ours, uint64_t u, bint 
         return NO_MEMORY
     if (leaf_integer(&v.leaf, <int64_t>u) if negative else leaf_u64(&v.leaf, u)) < 0:
         return NO_MEMORY
-    return note_size(v, v.n_nodes - 1, buffer_size(&v.leaf) - before)
+    return add_variant_size(v, v.n_nodes - 1, buffer_size(&v.leaf) - before)
 
 
 cdef int survey_bid(Variants* v, uint32_t parent, const Scalar* x) noexcept nogil:
@@ -165,7 +165,7 @@ cdef int survey_bid(Variants* v, uint32_t parent, const Scalar* x) noexcept nogi
         return survey_text(v, parent, OUR_DECIMAL, text, end)
     if leaf_decimal(&v.leaf, <int64_t>low, high, <uint8_t>scale) < 0:
         return NO_MEMORY
-    return note_size(v, parent, buffer_size(&v.leaf) - before)
+    return add_variant_size(v, parent, buffer_size(&v.leaf) - before)
 
 
 cdef int survey_scalar(Variants* v, uint32_t parent, const Scalar* x) noexcept nogil:
@@ -210,7 +210,7 @@ cdef int survey_scalar(Variants* v, uint32_t parent, const Scalar* x) noexcept n
         return survey_text(v, parent, OUR_UUID, text, v1_put_uuid(text, x.p))
     elif kind == KIND_CHAR:
         return survey_text(v, parent, OUR_CHAR, text, store_utf8(text, <uint32_t>x.u))
-    return note_size(v, parent, buffer_size(b) - before) if status == 0 else status
+    return add_variant_size(v, parent, buffer_size(b) - before) if status == 0 else status
 
 
 # ---- values of maps: text is itself, what is no text is JSON text, void is null ----

@@ -46,7 +46,7 @@ cdef int flush_v1_places(Sink* s) noexcept nogil:
     return status
 
 
-cdef int put_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
+cdef int append_v1_places(Sink* s, const Entry* e, V1Open* o) noexcept nogil:
     """The columns that every row has, later where they can be written a block at a time. o: the delivery whose
     frames these are, or NULL: of one frame."""
     cdef V1Links* a = s.links
@@ -119,7 +119,7 @@ cdef int end_v1_row(Sink* s, const Entry* e, V1Open* o, int status) noexcept nog
         status = put_error(s, s.rows)
         if status < 0:
             return status
-    status = put_v1_places(s, e, o)
+    status = append_v1_places(s, e, o)
     if status < 0:
         return status
     s.rows += 1
@@ -129,7 +129,7 @@ cdef int end_v1_row(Sink* s, const Entry* e, V1Open* o, int status) noexcept nog
         if s.blocks & (s.blocks - 1) == 0:
             guess_sizes(s, 0, v1_seen(s, e))
         if status == 0:
-            status = note_done(s, v1_seen(s, e))
+            status = advance_progress(s, v1_seen(s, e))
     return status
 
 
@@ -145,7 +145,7 @@ cdef int v1_out_of_place(Sink* s, const Entry* e, const char* what) noexcept nog
     return BAD_FRAME
 
 
-cdef int put_v1_alone(Sink* s, const Entry* e) noexcept nogil:
+cdef int append_v1_alone(Sink* s, const Entry* e) noexcept nogil:
     """A row of bytes that are no frame, or of a bad one."""
     s.fault_row = e.row
     return end_v1_row(s, e, NULL, put_no_frame(s, e))
@@ -186,8 +186,8 @@ cdef const uint8_t* join_v1(Sink* s, V1Open* o) noexcept nogil:
     return a.joined.p
 
 
-cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64_t n, V1Open* o,
-                         const uint8_t* list_) noexcept nogil:
+cdef int append_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64_t n, V1Open* o,
+                            const uint8_t* list_) noexcept nogil:
     """A whole delivery, whose fields are in s.fields; 0, BAD_FRAME or a status below 0. e: its first
     transfer; o: where there are several."""
     cdef const V1Desc* d = s.protocol.v1.by_code[DESC_TRANSFER]
@@ -201,9 +201,9 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
     if s.asked[COL_METHOD] != NULL:
         status = append_bytes(s.table, s.asked[COL_METHOD], s.rows, d.name, m.name_n)
     if status == 0:
-        status = put_v1_picks(s, d, m, list_, s.rows)
+        status = append_v1_picks(s, d, m, list_, s.rows)
     if status == 0 and s.asked[COL_ARGUMENTS] != NULL:
-        status = put_v1_arguments(s, d, m, s.rows)
+        status = append_v1_arguments(s, d, m, s.rows)
     if status == 0 and message != NULL:
         status = append_bytes(s.table, message, s.rows, payload, n)
     if status == 0 and s.asked[COL_BODY] != NULL and not s.sections.own_columns:
@@ -223,9 +223,9 @@ cdef int put_v1_delivery(Sink* s, const Entry* e, const uint8_t* payload, uint64
         if position or n == 0:
             return BAD_FRAME if s.fault.code != OK else 0
     if o == NULL:
-        return put_v1_message(s, payload, n, e.base, s.rows)
+        return append_v1_message(s, payload, n, e.base, s.rows)
     position = s.fault.code == OK
-    status = put_v1_message(s, payload, n, payload, s.rows)
+    status = append_v1_message(s, payload, n, payload, s.rows)
     if status == BAD_FRAME and position:
         place_v1_fault(s, o)
     return status
@@ -260,7 +260,7 @@ cdef int end_v1_open(Sink* s, V1Open* o) noexcept nogil:
         s.fields[TRANSFER_SETTLED].wire_type = V1_BOOLEAN
         s.fields[TRANSFER_SETTLED].u = 1
     s.fault_row = e.row
-    status = end_v1_row(s, e, o, put_v1_delivery(s, e, payload, o.have, o, list_))
+    status = end_v1_row(s, e, o, append_v1_delivery(s, e, payload, o.have, o, list_))
     v1_close_open(s.links, o)
     return status
 
@@ -368,7 +368,7 @@ cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcep
         v1_out_of_place(s, e, b"the beginning of the delivery is missing")
         return drop_v1_delivery(s, e, NULL)
     if AMQP_LIKELY(outcome == DELIVERY_ALONE):
-        status = put_v1_delivery(s, e, payload, <uint64_t>(s.c.end - payload), NULL, list_)
+        status = append_v1_delivery(s, e, payload, <uint64_t>(s.c.end - payload), NULL, list_)
         return end_v1_row(s, e, NULL, status)
     if outcome == DELIVERY_IGNORED:
         if o.grammar == DELIVERY_IDLE:

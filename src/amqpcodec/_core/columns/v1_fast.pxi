@@ -87,12 +87,12 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
     if step.write == V1_TO_SEVERAL:
         target = step.column
         while target and status == 0:
-            status = put_v1_field(s, op, v, t.column + s.protocol.target[target].column, row)
+            status = append_v1_field(s, op, v, t.column + s.protocol.target[target].column, row)
             target = s.protocol.target[target].next
     elif step.write == V1_TO_ID:
-        status = put_v1_id(s, v, t.column + step.column, row)
+        status = append_v1_id(s, v, t.column + step.column, row)
     else:
-        status = put_v1_field(s, op, v, t.column + step.column, row)
+        status = append_v1_field(s, op, v, t.column + step.column, row)
     return min(status, <int>FALLS_BACK)
 
 
@@ -119,7 +119,7 @@ cdef inline int fast_v1_number(Column* to, RowPlace at, uint8_t write, uint64_t 
 
 
 cdef inline bint v1_is_other_id(const uint8_t* p, size_t n) noexcept nogil:
-    """Whether a string in place of a message id stands for one of another type: see put_v1_id."""
+    """Whether a string in place of a message id stands for one of another type: see append_v1_id."""
     return n > 9 and memcmp(p, <const char*>b"AMQP_", 5) == 0
 
 
@@ -402,7 +402,7 @@ cdef int slow_v1_section(Sink* s, int i, Cursor* c, int64_t row) noexcept nogil:
         status = check_v1_section(s, s.protocol.v1.by_code[SEC_FIRST_CODE + i], c)
         if status == 0:
             c.p = start
-            status = put_v1_section(s, i, c, <uint64_t>(after - start), row)
+            status = append_v1_section(s, i, c, <uint64_t>(after - start), row)
         if status == 0 and s.fault.code != OK:      # a value that does not fit its column
             status = FALLS_BACK
     c.p = after

@@ -61,9 +61,9 @@ cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         s.fault.method = d.name
         fail(&s.c, BAD_TRAILING, NULL, 0, 0)
         return BAD_FRAME
-    status = put_v1_picks(s, d, m, list_, row)
+    status = append_v1_picks(s, d, m, list_, row)
     if status == 0 and s.asked[COL_ARGUMENTS] != NULL:
-        status = put_v1_arguments(s, d, m, row)
+        status = append_v1_arguments(s, d, m, row)
     if status == 0 and s.asked[COL_PAYLOAD] != NULL and d.code == DESC_TRANSFER:
         status = append_bytes(s.table, s.asked[COL_PAYLOAD], row, s.c.p, <size_t>(s.c.end - s.c.p))
     if status < 0:

@@ -51,7 +51,7 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
     cdef int status
     if AMQP_UNLIKELY(e.broken):
         status = end_v1_all(s) if e.broken == BROKEN_LOST else 0
-        return put_v1_alone(s, e) if status == 0 else status
+        return append_v1_alone(s, e) if status == 0 else status
     if AMQP_UNLIKELY(e.type == FRAME_HEARTBEAT or e.type == V1_FRAME_HEADER):
         return 0
     s.fault_row = e.row
@@ -95,9 +95,9 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
             v1_close_channel(a, e.channel)
         elif d.code == DESC_CLOSE:
             v1_close_all(a)
-    status = put_v1_picks(s, d, m, list_, s.rows)
+    status = append_v1_picks(s, d, m, list_, s.rows)
     if status == 0 and s.asked[COL_ARGUMENTS] != NULL:
-        status = put_v1_arguments(s, d, m, s.rows)
+        status = append_v1_arguments(s, d, m, s.rows)
     if status == 0 and s.fault.code != OK:
         status = BAD_FRAME
     return end_v1_row(s, e, NULL, status)

@@ -76,8 +76,8 @@ cdef inline const uint8_t* find_v1_frame(Sink* s, Entry* e, const uint8_t* p, co
 
 # ---- fields ----
 
-cdef int note_v1_range(Sink* s, const V1Desc* d, int i, const V1Value* value, const Cursor* at,
-                       const uint8_t* list_) noexcept nogil:
+cdef int report_v1_range(Sink* s, const V1Desc* d, int i, const V1Value* value, const Cursor* at,
+                         const uint8_t* list_) noexcept nogil:
     """A field that its column cannot hold: the row's fault, unless it has one. at: in the same bytes; list_:
     where the list of fields begins."""
     cdef Cursor c = at[0]
@@ -99,7 +99,7 @@ cdef int note_v1_range(Sink* s, const V1Desc* d, int i, const V1Value* value, co
     return 0
 
 
-cdef int put_v1_json(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64_t row) noexcept nogil:
+cdef int append_v1_json(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64_t row) noexcept nogil:
     cdef JsonText text
     cdef int status = text_begin(&text, c, s.input.end)
     if status == 0:
@@ -131,13 +131,13 @@ cdef int write_v1_json(Sink* s, const V1Op* op, const V1Value* v, JsonText* t) n
     return status
 
 
-cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64_t row) noexcept nogil:
+cdef int append_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int64_t row) noexcept nogil:
     """A value that is there, into its column; BAD_FRAME where it is too large for it."""
     cdef uint8_t[SCALAR_TEXT] text
     cdef ScalarKind kind
     cdef Scalar x
     if op.multiple or op.wire_type >= V1_LIST:
-        return put_v1_json(s, op, v, c, row)
+        return append_v1_json(s, op, v, c, row)
     v1_as_scalar(v, &x)
     kind = x.kind
     if kind == KIND_UNSIGNED:
@@ -164,11 +164,11 @@ cdef int put_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, int6
         return append_bytes(s.table, c, row, text, <size_t>(put_bid(text, &x) - text))
     elif (kind == KIND_VOID or kind == KIND_DECIMAL or kind == KIND_SECONDS or kind == KIND_LONGSTR
             or kind == KIND_SHORTSTR):
-        return put_v1_json(s, op, v, c, row)
+        return append_v1_json(s, op, v, c, row)
 
 
-cdef int put_v1_picks(Sink* s, const V1Desc* d, const MethodPlan* m, const uint8_t* list_,
-                      int64_t row) noexcept nogil:
+cdef int append_v1_picks(Sink* s, const V1Desc* d, const MethodPlan* m, const uint8_t* list_,
+                         int64_t row) noexcept nogil:
     """Fields that have columns of their own."""
     cdef const Target* target
     cdef uint32_t mask = s.protocol.masks[d - s.protocol.v1.desc]
@@ -178,18 +178,18 @@ cdef int put_v1_picks(Sink* s, const V1Desc* d, const MethodPlan* m, const uint8
             k = s.protocol.targets[m.first + i]
             while k:
                 target = &s.protocol.target[k]
-                status = put_v1_field(s, &d.op[i], &s.fields[i], s.table.column + target.column, row)
+                status = append_v1_field(s, &d.op[i], &s.fields[i], s.table.column + target.column, row)
                 if AMQP_UNLIKELY(status != 0):
                     if status < 0:
                         return status
-                    note_v1_range(s, d, i, &s.fields[i], &s.c, list_)
+                    report_v1_range(s, d, i, &s.fields[i], &s.c, list_)
                 k = target.next
         mask >>= 1
         i += 1
     return 0
 
 
-cdef int put_v1_arguments(Sink* s, const V1Desc* d, const MethodPlan* m, int64_t row) noexcept nogil:
+cdef int append_v1_arguments(Sink* s, const V1Desc* d, const MethodPlan* m, int64_t row) noexcept nogil:
     """A JSON object of the fields that are there."""
     cdef JsonText text
     cdef bint first = True

@@ -35,7 +35,7 @@ cdef const char** V1_ID_PREFIXES = [
     "AMQP_STRING:", "AMQP_ULONG:", "AMQP_UUID:", "AMQP_BINARY:", "AMQP_VALUE:"]
 
 
-cdef int put_v1_id(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept nogil:
+cdef int append_v1_id(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept nogil:
     """A message id or address as text, which says the type where that is no string; a value of a type that
     may not stand there as JSON text."""
     cdef JsonText text
@@ -73,8 +73,8 @@ cdef int put_v1_id(Sink* s, const V1Value* v, Column* c, int64_t row) noexcept n
 
 # ---- composites: header and properties ----
 
-cdef int put_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole, int first,
-                          int64_t row) noexcept nogil:
+cdef int append_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole, int first,
+                             int64_t row) noexcept nogil:
     """The fields of a section into the columns from `first` on; the cursor is after the descriptor."""
     cdef V1Value v[V1_MAX_FIELDS]
     cdef V1Check k
@@ -97,19 +97,19 @@ cdef int put_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole, in
         if not to.asked:
             continue
         if d.op[i].wire_type == V1_ANY:
-            status = put_v1_id(s, &v[i], to, row)
+            status = append_v1_id(s, &v[i], to, row)
         else:
-            status = put_v1_field(s, &d.op[i], &v[i], to, row)
+            status = append_v1_field(s, &d.op[i], &v[i], to, row)
         if AMQP_UNLIKELY(status != 0):
             if status < 0:
                 return status
-            note_v1_range(s, d, i, &v[i], c, list_)
+            report_v1_range(s, d, i, &v[i], c, list_)
     return 0
 
 
 # ---- maps ----
 
-cdef int put_v1_text(Sink* s, Cursor* c, Column* to, int64_t row) noexcept nogil:
+cdef int append_v1_text(Sink* s, Cursor* c, Column* to, int64_t row) noexcept nogil:
     """The verified value at the cursor as JSON text."""
     cdef JsonText text
     cdef int status = text_begin(&text, to, s.input.end)
@@ -118,13 +118,13 @@ cdef int put_v1_text(Sink* s, Cursor* c, Column* to, int64_t row) noexcept nogil
     return data_commit(s.table, &text.out, to, row) if status == 0 else status
 
 
-cdef int put_v1_wanted(Sink* s, Cursor* c, const Wanted* w, Column* to, int64_t row) noexcept nogil:
+cdef int append_v1_wanted_value(Sink* s, Cursor* c, const Wanted* w, Column* to, int64_t row) noexcept nogil:
     """The value at the cursor as the type that was asked for; one of another type is null. DOES_NOT_FIT: it
     is of that type, and the column cannot hold it."""
     cdef V1Value v
     cdef Scalar x
     if w.type == AS_WANTED_JSON:
-        return put_v1_text(s, c, to, row)
+        return append_v1_text(s, c, to, row)
     v1_again(c, &v)
     if v.wire_type >= V1_LIST:
         return 0
@@ -132,7 +132,7 @@ cdef int put_v1_wanted(Sink* s, Cursor* c, const Wanted* w, Column* to, int64_t 
     return append_wanted_scalar(s.table, to, row, w, &x, s.input.end)
 
 
-cdef int note_v1_wanted(Sink* s, const V1Value* v, const Cursor* at, const Wanted* w) noexcept nogil:
+cdef int report_v1_wanted_range(Sink* s, const V1Value* v, const Cursor* at, const Wanted* w) noexcept nogil:
     """Note an application property whose column cannot hold its value, which the cursor is at."""
     cdef Cursor c = at[0]
     if s.fault.code != OK:
@@ -170,11 +170,11 @@ cdef int append_v1_wanted(Sink* s, Cursor c, uint32_t count, int64_t row) noexce
             c.p = s.columns.found[k]
             w = &s.columns.wanted[k]
             at = c
-            status = put_v1_wanted(s, &c, w, s.table.column + w.column, row)
+            status = append_v1_wanted_value(s, &c, w, s.table.column + w.column, row)
             if AMQP_UNLIKELY(status == DOES_NOT_FIT):
                 c = at
                 v1_again(&c, &v)
-                note_v1_wanted(s, &v, &at, w)
+                report_v1_wanted_range(s, &v, &at, w)
             elif status < 0:
                 return status
     return 0
@@ -265,7 +265,7 @@ cdef int append_v1_variant(Sink* s, Column* c, int64_t row, const Cursor* map_, 
     return variant_commit(s.table, c, row, &value, &names, status)
 
 
-cdef int put_v1_application(Sink* s, Cursor* c, int64_t row) noexcept nogil:
+cdef int append_v1_application(Sink* s, Cursor* c, int64_t row) noexcept nogil:
     """A verified map with application properties."""
     cdef Column* to = v1_asked(s, V1_COL_APPLICATION_PROPERTIES)
     cdef Cursor inner
@@ -282,13 +282,13 @@ cdef int put_v1_application(Sink* s, Cursor* c, int64_t row) noexcept nogil:
         if status == 0 and to != NULL and to.form == FORM_VARIANT:
             return append_v1_variant(s, to, row, &inner, v.count >> 1)
     if status == 0 and to != NULL:
-        status = put_v1_text(s, c, to, row)
+        status = append_v1_text(s, c, to, row)
     return status
 
 
 # ---- the body ----
 
-cdef int put_v1_data(Sink* s, Cursor* c, uint64_t most, int64_t row) noexcept nogil:
+cdef int append_v1_data(Sink* s, Cursor* c, uint64_t most, int64_t row) noexcept nogil:
     """The bytes of verified data sections, joined. most: bytes that they cannot pass."""
     cdef Column* to = s.asked[COL_BODY]
     cdef V1Value v
@@ -314,7 +314,7 @@ cdef int put_v1_data(Sink* s, Cursor* c, uint64_t most, int64_t row) noexcept no
     return commit_bytes(to, row, used - to.used)
 
 
-cdef int put_v1_sequences(Sink* s, Cursor* c, int64_t row) noexcept nogil:
+cdef int append_v1_sequences(Sink* s, Cursor* c, int64_t row) noexcept nogil:
     """Verified amqp-sequence sections as a list of lists."""
     cdef JsonText text
     cdef Column* to = v1_asked(s, V1_COL_VALUE)
@@ -359,7 +359,7 @@ cdef int check_v1_section(Sink* s, const V1Desc* d, Cursor* c) noexcept nogil:
     return 0
 
 
-cdef int put_v1_message(Sink* s, const uint8_t* p, size_t n, const uint8_t* base, int64_t row) noexcept nogil:
+cdef int append_v1_message(Sink* s, const uint8_t* p, size_t n, const uint8_t* base, int64_t row) noexcept nogil:
     """A message into its columns; 0, BAD_FRAME or a status below 0. base: what offsets count from."""
     cdef uint32_t[SEC_COUNT] offset
     cdef uint32_t[SEC_COUNT] length
@@ -397,34 +397,34 @@ cdef int put_v1_message(Sink* s, const uint8_t* p, size_t n, const uint8_t* base
             v1_known(s.protocol.v1, &c)
             s.fault.method = d.name
             if i == SEC_HEADER:
-                status = put_v1_composite(s, d, &c, v1_asked(s, V1_COL_HEADER), V1_HEADER_CHILDREN, row)
+                status = append_v1_composite(s, d, &c, v1_asked(s, V1_COL_HEADER), V1_HEADER_CHILDREN, row)
             else:
-                status = put_v1_composite(s, d, &c, s.asked[COL_PROPERTIES], V1_PROPERTIES_CHILDREN, row)
+                status = append_v1_composite(s, d, &c, s.asked[COL_PROPERTIES], V1_PROPERTIES_CHILDREN, row)
         else:
             status = check_v1_section(s, d, &c)
             if status == 0:
                 c.p = p + offset[i]
-                status = put_v1_section(s, i, &c, length[i], row)
+                status = append_v1_section(s, i, &c, length[i], row)
         if status != 0:
             return status
     return BAD_FRAME if s.fault.code != OK else 0
 
 
-cdef int put_v1_section(Sink* s, int i, Cursor* c, uint64_t n, int64_t row) noexcept nogil:
+cdef int append_v1_section(Sink* s, int i, Cursor* c, uint64_t n, int64_t row) noexcept nogil:
     """A verified section (all of a kind) that is no composite. n: its bytes."""
     cdef Column* to
     if i == SEC_DATA:
-        return 0 if s.asked[COL_BODY] == NULL else put_v1_data(s, c, n, row)
+        return 0 if s.asked[COL_BODY] == NULL else append_v1_data(s, c, n, row)
     if i == SEC_AMQP_SEQUENCE:
-        return 0 if v1_asked(s, V1_COL_VALUE) == NULL else put_v1_sequences(s, c, row)
+        return 0 if v1_asked(s, V1_COL_VALUE) == NULL else append_v1_sequences(s, c, row)
     c.p += 1
     v1_known(s.protocol.v1, c)
     if i == SEC_APPLICATION_PROPERTIES:
-        return put_v1_application(s, c, row)
+        return append_v1_application(s, c, row)
     to = v1_asked(s, V1_COL_DELIVERY_ANNOTATIONS if i == SEC_DELIVERY_ANNOTATIONS else
                   V1_COL_MESSAGE_ANNOTATIONS if i == SEC_MESSAGE_ANNOTATIONS else
                   V1_COL_VALUE if i == SEC_AMQP_VALUE else V1_COL_FOOTER)
-    return 0 if to == NULL else put_v1_text(s, c, to, row)
+    return 0 if to == NULL else append_v1_text(s, c, to, row)
 
 
 fills(MESSAGES_V1, (

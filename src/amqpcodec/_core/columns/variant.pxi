@@ -74,7 +74,7 @@ cdef inline int leaf_u64(Buffer* b, uint64_t x) noexcept nogil:
     return leaf_integer(b, <int64_t>x)
 
 
-cdef inline int note_size(Variants* v, uint32_t parent, size_t size) noexcept nogil:
+cdef inline int add_variant_size(Variants* v, uint32_t parent, size_t size) noexcept nogil:
     """One more value in a node: a scalar of so many bytes, or 0 for what comes as a node."""
     cdef VariantNode* node
     if block_for(&v.sizes, v.n_sizes, sizeof(uint32_t)) < 0:
@@ -87,7 +87,7 @@ cdef inline int note_size(Variants* v, uint32_t parent, size_t size) noexcept no
     return 0
 
 
-cdef int note_node(Variants* v, uint32_t parent, bint is_object) noexcept nogil:
+cdef int add_variant_node(Variants* v, uint32_t parent, bint is_object) noexcept nogil:
     cdef VariantNode* node
     if block_for(&v.nodes, v.n_nodes, sizeof(VariantNode)) < 0:
         return NO_MEMORY
@@ -100,18 +100,18 @@ cdef int note_node(Variants* v, uint32_t parent, bint is_object) noexcept nogil:
     return 0
 
 
-cdef int note_within(Variants* v, uint32_t parent, bint is_object) noexcept nogil:
+cdef int add_variant_child(Variants* v, uint32_t parent, bint is_object) noexcept nogil:
     """A node within another one."""
-    if note_size(v, parent, 0) < 0:
+    if add_variant_size(v, parent, 0) < 0:
         return NO_MEMORY
-    return note_node(v, parent, is_object)
+    return add_variant_node(v, parent, is_object)
 
 
 cdef int survey_ours(Variants* v, uint32_t parent, int ours) noexcept nogil:
     """A node with one of OUR_KEYS, whose value is next."""
-    if note_within(v, parent, True) < 0:
+    if add_variant_child(v, parent, True) < 0:
         return NO_MEMORY
-    return note_key(v, NULL, ours)
+    return add_variant_key(v, NULL, ours)
 
 
 cdef void survey_begin(Variants* v) noexcept nogil:

@@ -171,7 +171,7 @@ cdef inline bint key_before(const Variants* v, const VariantKey* a, const Varian
     return compare_keys(v, a, b) < 0
 
 
-cdef int note_key(Variants* v, const uint8_t* key, int ours) noexcept nogil:
+cdef int add_variant_key(Variants* v, const uint8_t* key, int ours) noexcept nogil:
     """A key, or one of OUR_KEYS where key is NULL."""
     cdef uint8_t[KEY_ROOM] buffer
     cdef const uint8_t* p

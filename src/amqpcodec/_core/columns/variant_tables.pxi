@@ -26,11 +26,11 @@ cdef int survey_value(Variants* v, const uint8_t** at, uint32_t parent) noexcept
     cdef Scalar x
     at[0] += value_bytes(at[0], v.shapes)
     if shape == SHAPE_TABLE:
-        if note_size(v, parent, 0) < 0:
+        if add_variant_size(v, parent, 0) < 0:
             return NO_MEMORY
         return survey_pairs(v, p + 4, load32(p), parent)
     if shape == SHAPE_ARRAY:
-        if note_within(v, parent, False) < 0:
+        if add_variant_child(v, parent, False) < 0:
             return NO_MEMORY
         parent = v.n_nodes - 1
         p += 4
@@ -51,25 +51,25 @@ cdef int survey_pairs(Variants* v, const uint8_t* p, uint32_t n, uint32_t parent
     cdef int twice = has_twice(p, end, v.shapes)
     if AMQP_UNLIKELY(v.careful) and twice == 0:
         twice = heights_within(p, end, v.shapes) == 3
-    if twice < 0 or note_node(v, parent, True) < 0:
+    if twice < 0 or add_variant_node(v, parent, True) < 0:
         return NO_MEMORY
     node = v.n_nodes - 1
     if AMQP_UNLIKELY(twice):
-        if note_key(v, NULL, OUR_TABLE) < 0 or note_within(v, node, False) < 0:
+        if add_variant_key(v, NULL, OUR_TABLE) < 0 or add_variant_child(v, node, False) < 0:
             return NO_MEMORY
         parent = v.n_nodes - 1
     while p < end:
         key = p
         p += 1 + <size_t>p[0]
         if AMQP_UNLIKELY(twice):
-            if note_within(v, parent, False) < 0:
+            if add_variant_child(v, parent, False) < 0:
                 return NO_MEMORY
             node = v.n_nodes - 1
             before = buffer_size(&v.leaf)
             if (leaf_key(&v.leaf, key) < 0
-                    or note_size(v, node, buffer_size(&v.leaf) - before) < 0):
+                    or add_variant_size(v, node, buffer_size(&v.leaf) - before) < 0):
                 return NO_MEMORY
-        elif note_key(v, key, 0) < 0:
+        elif add_variant_key(v, key, 0) < 0:
             return NO_MEMORY
         if survey_value(v, &p, node) < 0:
             return NO_MEMORY

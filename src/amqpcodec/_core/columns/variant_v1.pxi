@@ -25,7 +25,7 @@ cdef int survey_v1(Variants* v, uint32_t parent, Cursor* c) noexcept nogil:
         return survey_v1_scalar(v, parent, &x)
     if x.wire_type != V1_DESCRIBED:
         return survey_v1_compound(v, parent, c, &x)
-    if survey_ours(v, parent, OUR_DESCRIBED) < 0 or note_within(v, v.n_nodes - 1, False) < 0:
+    if survey_ours(v, parent, OUR_DESCRIBED) < 0 or add_variant_child(v, v.n_nodes - 1, False) < 0:
         return NO_MEMORY
     parent = v.n_nodes - 1
     if survey_v1(v, parent, c) < 0:
@@ -41,8 +41,8 @@ cdef int survey_v1_compound(Variants* v, uint32_t parent, const Cursor* c, const
     if x.wire_type == V1_ARRAY:
         return survey_v1_array(v, parent, &inner, x.count)
     if x.wire_type == V1_MAP:
-        return NO_MEMORY if note_size(v, parent, 0) < 0 else survey_v1_map(v, &inner, x.count >> 1, parent)
-    if note_within(v, parent, False) < 0:
+        return NO_MEMORY if add_variant_size(v, parent, 0) < 0 else survey_v1_map(v, &inner, x.count >> 1, parent)
+    if add_variant_child(v, parent, False) < 0:
         return NO_MEMORY
     parent = v.n_nodes - 1
     for i in range(x.count):
@@ -59,11 +59,11 @@ cdef int survey_v1_array(Variants* v, uint32_t parent, Cursor* c, uint32_t count
     cdef int status = 0
     c.p += 1
     if code == 0:
-        if survey_ours(v, parent, OUR_DESCRIBED_ARRAY) < 0 or note_within(v, v.n_nodes - 1, False) < 0:
+        if survey_ours(v, parent, OUR_DESCRIBED_ARRAY) < 0 or add_variant_child(v, v.n_nodes - 1, False) < 0:
             return NO_MEMORY
         parent = v.n_nodes - 1
         return NO_MEMORY if survey_v1(v, parent, c) < 0 else survey_v1_array(v, parent, c, count)
-    if note_within(v, parent, False) < 0:
+    if add_variant_child(v, parent, False) < 0:
         return NO_MEMORY
     parent = v.n_nodes - 1
     memset(&x, 0, sizeof(x))
@@ -99,22 +99,22 @@ cdef int survey_v1_map(Variants* v, Cursor* c, uint32_t count, uint32_t parent) 
     cdef V1Value x
     cdef uint32_t i, node
     cdef int keys = v1_keys_for_names(v, c, count)
-    if keys < 0 or note_node(v, parent, True) < 0:
+    if keys < 0 or add_variant_node(v, parent, True) < 0:
         return NO_MEMORY
     node = v.n_nodes - 1
     if keys != V1_KEYS_TEXT:
-        if (note_key(v, NULL, OUR_TABLE if keys == V1_KEYS_TWICE else OUR_MAP) < 0
-                or note_within(v, node, False) < 0):
+        if (add_variant_key(v, NULL, OUR_TABLE if keys == V1_KEYS_TWICE else OUR_MAP) < 0
+                or add_variant_child(v, node, False) < 0):
             return NO_MEMORY
         parent = v.n_nodes - 1
     for i in range(count):
         if keys == V1_KEYS_TEXT:
             v1_again(c, &x)
             # The byte before a text of no more than 255 is its length, or the last of that.
-            if note_key(v, x.p - 1, 0) < 0:
+            if add_variant_key(v, x.p - 1, 0) < 0:
                 return NO_MEMORY
         else:
-            if note_within(v, parent, False) < 0:
+            if add_variant_child(v, parent, False) < 0:
                 return NO_MEMORY
             node = v.n_nodes - 1
             if (survey_v1_name(v, node, c) if keys == V1_KEYS_TWICE else survey_v1(v, node, c)) < 0:
@@ -135,7 +135,7 @@ cdef int survey_v1_name(Variants* v, uint32_t parent, Cursor* c) noexcept nogil:
     n = <size_t>x.n + 1
     if leaf_string_head(b, n, True) < 0 or buffer_put_byte(b, c'$') < 0 or buffer_put(b, x.p, x.n) < 0:
         return NO_MEMORY
-    return note_size(v, parent, buffer_size(b) - before)
+    return add_variant_size(v, parent, buffer_size(b) - before)
 
 
 cdef int survey_v1_root(Variants* v, Cursor c, uint32_t count) noexcept nogil:

@@ -2,8 +2,8 @@
 
 # ---- faults that only columns have ----
 
-cdef int note(Sink* s, const Desc* d, int i, int code, const char* what, const uint8_t* at,
-              uint64_t value) noexcept nogil:
+cdef int report_fault(Sink* s, const Desc* d, int i, int code, const char* what, const uint8_t* at,
+                      uint64_t value) noexcept nogil:
     """A field that no column can hold: the row's fault, unless it has one."""
     cdef const uint8_t* p = s.c.p
     if s.fault.code == OK:
@@ -45,20 +45,20 @@ cdef int append_wanted(Sink* s, const Desc* d, int i, const uint8_t* p, size_t n
             if AMQP_UNLIKELY(status == DOES_NOT_FIT):
                 if d == NULL:
                     return FALLS_BACK
-                note_wanted(s, d, i, s.columns.found[k], w)
+                report_wanted_range(s, d, i, s.columns.found[k], w)
             elif status < 0:
                 return status
     return 0
 
 
-cdef int note_wanted(Sink* s, const Desc* d, int i, const uint8_t* p, const Wanted* w) noexcept nogil:
+cdef int report_wanted_range(Sink* s, const Desc* d, int i, const uint8_t* p, const Wanted* w) noexcept nogil:
     """Note a header whose column cannot hold its value."""
     cdef Scalar x
     form_read(form_of(s.options.shapes, p[0]), p + 1, &x)
     if w.type != AS_WANTED_DECIMAL:
-        return note(s, d, i, BAD_RANGE, b"timestamp" if x.kind == KIND_SECONDS else b"integer", p, x.u)
-    return note(s, d, i, BAD_DIGITS, b"decimal" if x.kind == KIND_DECIMAL else b"integer", p,
-                <uint64_t>w.precision << 8 | w.scale)
+        return report_fault(s, d, i, BAD_RANGE, b"timestamp" if x.kind == KIND_SECONDS else b"integer", p, x.u)
+    return report_fault(s, d, i, BAD_DIGITS, b"decimal" if x.kind == KIND_DECIMAL else b"integer", p,
+                        <uint64_t>w.precision << 8 | w.scale)
 
 
 cdef int put_wanted(Sink* s, const uint8_t* p, const Wanted* w, Column* c, int64_t row) noexcept nogil:

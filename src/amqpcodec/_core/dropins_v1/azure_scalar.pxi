@@ -162,7 +162,7 @@ cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t wire_type) exc
             not_ours("unusual value")
         place_begin(&at, NULL, NULL)
         try:
-            v1_take_int(v, V1_TIMESTAMP, &whole, &at)
+            v1_parse_int(v, V1_TIMESTAMP, &whole, &at)
         except ValueError:
             not_ours("unusual value")
     else:
@@ -171,7 +171,7 @@ cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t wire_type) exc
         if v.tzinfo is not UTC:
             not_ours("unusual value")
         place_begin(&at, NULL, NULL)
-        v1_take_moment(v.replace(microsecond=0), &whole, &at)
+        v1_parse_moment(v.replace(microsecond=0), &whole, &at)
         ms = <double><int64_t>whole + <double>PyDateTime_DATE_GET_MICROSECOND(v) / 1000.0
         n = <int64_t>ms
         if wire_type == V1_LONG:

@@ -6,7 +6,7 @@
 
 # ---- a step ----
 
-cdef void note_flag(FastPlan* h, const FastStep* t, int n) noexcept nogil:
+cdef void set_row_flags(FastPlan* h, const FastStep* t, int n) noexcept nogil:
     cdef int i
     if all_rows(t, n):
         h.block.flags_same |= t.flag
@@ -34,7 +34,7 @@ cdef int survey_step(Encoder* e, FastPlan* h, int k, int64_t row, int n) noexcep
             survey_same(t, t.constant, 0 if length_width(t) else t.width)
         return 0
     if t.flag:
-        note_flag(h, t, n)
+        set_row_flags(h, t, n)
     if t.what == STEP_LENGTH:
         # the table is there, or not, in all rows
         if not all_rows(t, n):

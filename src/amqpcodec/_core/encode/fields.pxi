@@ -80,7 +80,7 @@ cdef enum:
     OTHER_TYPE = 5          # beside REFUSED = 3: the field takes no value of this type
 
 
-cdef int load_scalar(Encoder* e, uint8_t wire_type, const Scalar* x, AmqpValue* v) noexcept nogil:
+cdef inline int load_scalar(Encoder* e, uint8_t wire_type, const Scalar* x, AmqpValue* v) noexcept nogil:
     """A value of a field table as the wire type takes it, or OTHER_TYPE. Of text p is not set, since it moves."""
     cdef ScalarKind kind = x.kind
     v.present = kind != KIND_VOID

@@ -1,5 +1,20 @@
 # Fields of AMQP 1.0 by their declared type, from columns of any; and composites made of them.
 
+cdef int v1e_refuse_type(Encoder* e, const V1Op* op, const Source* s) noexcept nogil:
+    cdef uint8_t wire_type = op.wire_type
+    e.refusal.n = 0
+    e.refusal.what = s.type
+    e.refusal.text = (
+        b"a boolean takes bool, not %s" if wire_type == V1_BOOLEAN
+        else b"takes text, not %s" if wire_type == V1_STRING or wire_type == V1_SYMBOL
+        else b"takes binary or text, not %s" if wire_type == V1_BINARY
+        else b"a timestamp takes timestamp or integers, not %s" if wire_type == V1_TIMESTAMP
+        else b"takes text, binary or integers, not %s" if wire_type == V1_ANY
+        else b"takes JSON text, not %s" if wire_type == V1_COMPOSITE
+        else b"takes integers, not %s")
+    return REFUSED
+
+
 # ---- values of any type ----
 
 cdef int v1e_map_column(Encoder* e, const Source* s, int64_t i, int depth, bint symbols) noexcept nogil:
@@ -102,7 +117,7 @@ cdef int v1e_id(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept
             return BAD_OFFSETS
         return v1e_id_text(e, p, n)
     if not is_integer(s) or s.input_type == IN_BOOL:
-        return refuse(&e.refusal, b"takes text, binary or integers, not %s", s.type, 0)
+        return v1e_refuse_type(e, op, s)
     v = signed_at(s.input_type, s.data, s.at + i)
     return v1e_unsigned(&e.scratch, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.refusal)
 
@@ -114,7 +129,7 @@ cdef int v1e_symbol(Encoder* e, const V1Op* op, const Source* s, int64_t i) noex
     cdef uint64_t n = 0
     cdef int status
     if not is_bytes(s):
-        return refuse(&e.refusal, b"takes text, not %s", s.type, 0)
+        return v1e_refuse_type(e, op, s)
     if bytes_at(s, i, &p, &n) < 0:
         return BAD_OFFSETS
     status = v1e_choice(op, p, <size_t>n, &e.refusal)
@@ -141,7 +156,7 @@ cdef int v1e_many(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexce
             status = v1e_json_symbols(e, op, &j)
         return json_end(&j) if status == 0 else status
     if not IN_LIST <= s.input_type <= IN_FIXED_LIST:
-        return refuse(&e.refusal, b"takes text, not %s", s.type, 0)
+        return v1e_refuse_type(e, op, s)
     status = items_at(s, i, &first, &count)
     if status == 0:
         status = v1e_open(b, &at)
@@ -163,7 +178,7 @@ cdef int v1e_typed(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
     cdef Json j
     cdef int status
     if not (is_bytes(s) and s.text):
-        return refuse(&e.refusal, b"takes JSON text, not %s", s.type, 0)
+        return v1e_refuse_type(e, op, s)
     status = json_begin(&j, s, i, &e.refusal)
     if status == 0:
         status = v1e_json_field(e, op, &j, 1)
@@ -172,56 +187,38 @@ cdef int v1e_typed(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
 
 cdef int v1e_field(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
     """A value that is not null, as a field takes it."""
+    cdef Buffer* b = &e.scratch
     cdef uint8_t wire_type = op.wire_type
+    cdef uint64_t u = 0
+    cdef int64_t v
+    cdef int status
     if op.multiple:
         return v1e_many(e, op, s, i)
+    if wire_type == V1_STRING or wire_type == V1_BINARY:
+        if not is_bytes(s):
+            return v1e_refuse_type(e, op, s)
+        return arrow_bytes(e, wire_type, s, i)
+    if wire_type == V1_SYMBOL:
+        return v1e_symbol(e, op, s, i)
     if wire_type == V1_ANY:
         return v1e_id(e, op, s, i) if op.ulong or op.longest else v1e_any_column(e, s, i, 1)
     if wire_type == V1_MAP:
         return v1e_map_column(e, s, i, 1, op.symbol_keys)
     if wire_type == V1_COMPOSITE:
         return v1e_typed(e, op, s, i)
-    return v1e_scalar(e, op, s, i)
-
-
-cdef int v1e_scalar(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
-    """The same of a field whose type holds no others: no field of the specification has one of the last types."""
-    cdef Buffer* b = &e.scratch
-    cdef uint8_t wire_type = op.wire_type
-    cdef ScalarKind kind = <ScalarKind>V1_KIND[wire_type]
-    cdef uint64_t u = 0
-    cdef int64_t v = 0
-    cdef int status
-    if is_integer(s):
-        v = signed_at(s.input_type, s.data, s.at + i)
-    if kind == KIND_SYMBOL:
-        return v1e_symbol(e, op, s, i)
-    elif kind == KIND_STRING:
-        return arrow_bytes(e, wire_type, s, i) if is_bytes(s) else refuse(&e.refusal, b"takes text, not %s", s.type, 0)
-    elif kind == KIND_BYTES:
-        return arrow_bytes(e, wire_type, s, i) if is_bytes(s) else refuse(
-            &e.refusal, b"takes binary or text, not %s", s.type, 0)
-    elif kind == KIND_BOOLEAN:
-        return v1e_number(b, wire_type, v != 0) if is_integer(s) else refuse(
-            &e.refusal, b"a boolean takes bool, not %s", s.type, 0)
-    elif kind == KIND_MILLISECONDS:
-        if s.input_type == IN_TIME:
-            status = v1e_moment(s, i, &u, &e.refusal)
-            return v1e_number(b, wire_type, u) if status == 0 else status
-        if not is_integer(s):
-            return refuse(&e.refusal, b"a timestamp takes timestamp or integers, not %s", s.type, 0)
+    if wire_type == V1_TIMESTAMP and s.input_type == IN_TIME:
+        status = v1e_moment(s, i, &u, &e.refusal)
+        return v1e_number(b, wire_type, u) if status == 0 else status
+    if not is_integer(s):
+        return v1e_refuse_type(e, op, s)
+    v = signed_at(s.input_type, s.data, s.at + i)
+    if wire_type == V1_BOOLEAN:
+        return v1e_number(b, wire_type, v != 0)
+    if wire_type == V1_TIMESTAMP:
         if s.input_type == IN_UINT64 and v < 0:
             return refuse(&e.refusal, b"a timestamp must fit 64 bits of milliseconds, signed", NULL, 0)
         return v1e_number(b, wire_type, <uint64_t>v)
-    elif kind == KIND_UNSIGNED:
-        if not is_integer(s):
-            return refuse(&e.refusal, b"takes integers, not %s", s.type, 0)
-        return v1e_unsigned(b, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.refusal)
-    elif (kind == KIND_VOID or kind == KIND_SIGNED or kind == KIND_FLOAT or kind == KIND_DOUBLE
-            or kind == KIND_DECIMAL or kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128
-            or kind == KIND_SECONDS or kind == KIND_CHAR or kind == KIND_UUID or kind == KIND_LONGSTR
-            or kind == KIND_SHORTSTR):
-        return v1e_any_column(e, s, i, 1)
+    return v1e_unsigned(b, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.refusal)
 
 
 # ---- composites ----

@@ -125,34 +125,23 @@ cdef uint64_t highest_of(uint8_t wire_type) noexcept nogil:
 cdef inline int put_number(Encoder* e, uint8_t wire_type, uint64_t u) noexcept nogil:
     """A boolean, an integer (signed ones extended) or the bits of a float or double."""
     cdef Buffer* b = &e.scratch
-    cdef ScalarKind kind
     if e.v1 != NULL:
         return v1e_number(b, wire_type, u)
-    kind = <ScalarKind>V1_KIND[wire_type]
-    if kind == KIND_SIGNED or kind == KIND_UNSIGNED:
-        return put_table_int(e, kind == KIND_UNSIGNED and <int64_t>u < 0, u)
-    elif kind == KIND_BOOLEAN:
-        return buffer_put_int(b, c't', u, 1)
-    elif kind == KIND_DOUBLE:
-        return buffer_put_int(b, c'd', u, 8)
-    elif kind == KIND_FLOAT:
-        return buffer_put_int(b, c'f', u, 4)
-    elif (kind == KIND_VOID or kind == KIND_DECIMAL or kind == KIND_BID32 or kind == KIND_BID64
-            or kind == KIND_BID128 or kind == KIND_SECONDS or kind == KIND_MILLISECONDS or kind == KIND_CHAR
-            or kind == KIND_UUID or kind == KIND_BYTES or kind == KIND_LONGSTR or kind == KIND_SHORTSTR
-            or kind == KIND_STRING or kind == KIND_SYMBOL):
-        return refuse(&e.refusal, b"no number", NULL, 0)
-
-
-cdef int put_table_int(Encoder* e, bint large, uint64_t u) noexcept nogil:
-    """An int of a field table. large: it is beyond what int64 holds."""
-    cdef Buffer* b = &e.scratch
-    if not large and <int64_t>u == <int32_t>u:
+    if (V1_UBYTE <= wire_type <= V1_LONG and <int64_t>u == <int32_t>u
+            and (wire_type != V1_ULONG or <int64_t>u >= 0)):
         return buffer_put_int(b, c'I', u, 4)
-    if e.mode & MODE_OLD or large and not e.mode & MODE_LETTER:
-        return refuse_int(e)
-    if large:
+    if wire_type == V1_BOOLEAN:
+        return buffer_put_int(b, c't', u, 1)
+    if wire_type == V1_DOUBLE:
+        return buffer_put_int(b, c'd', u, 8)
+    if wire_type == V1_FLOAT:
+        return buffer_put_int(b, c'f', u, 4)
+    if wire_type == V1_ULONG and <int64_t>u < 0:
+        if e.mode & MODE_OLD or not e.mode & MODE_LETTER:
+            return refuse_int(e)
         return buffer_put_int(b, c'l', u, 8)
+    if e.mode & MODE_OLD:
+        return refuse_int(e)
     return buffer_put_int(b, c'L' if e.mode & MODE_LETTER else c'l', u, 8)
 
 

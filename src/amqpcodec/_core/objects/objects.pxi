@@ -184,7 +184,7 @@ cdef int load_field(Loader* l, const Op* op, object o, AmqpValue* v) except -1:
     if op.wire_type == W_LONGSTR:
         return load_bytes(l, o, v)
     if op.wire_type == W_TIMESTAMP:
-        return take_seconds(o, &v.u, &l.at)
+        return parse_seconds(o, &v.u, &l.at)
     if op.wire_type == W_CONTENT:
         v.u = isinstance(o, Reference)
         return load_bytes(l, o, v)

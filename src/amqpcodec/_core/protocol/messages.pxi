@@ -178,13 +178,13 @@ cdef class MessageDecoder(Stream):
     cdef PyObject* take(self) except? NULL:
         cdef PyObject* whole
         if self.n_open == 0 and self.head_hi == self.head_lo:
-            whole = self.take_whole()
+            whole = self.read_whole_message()
             if AMQP_LIKELY(whole != NULL):
                 return whole
-        return self.take_frames()
+        return self.read_events()
 
     @cython.final
-    cdef PyObject* take_frames(self) except? NULL:
+    cdef PyObject* read_events(self) except? NULL:
         """What the frames at hand complete, one after the other."""
         cdef Fault fault
         cdef object event, item
@@ -316,7 +316,7 @@ cdef class MessageDecoder(Stream):
         return self.finish(c, body if self.copy else memoryview(body), CONTENT_LAST_BODY)
 
     @cython.final
-    cdef PyObject* take_whole(self) noexcept:
+    cdef PyObject* read_whole_message(self) noexcept:
         """A message in one go: method, header and one body frame stand whole one after the other in
         the chunk, and the generated readers take method and properties. NULL, and nothing done, where
         that is not so: then the frames are taken one by one, with the same checks and outcome."""

@@ -104,7 +104,7 @@ cdef int put_name(Buffer* b, object v, Place* at) except -1:
     return 0
 
 
-cdef int take_decimal(object v, uint8_t* scale, int32_t* unscaled, Place* at) except -1:
+cdef int parse_decimal(object v, uint8_t* scale, int32_t* unscaled, Place* at) except -1:
     """Scale and unscaled value of a Decimal; exact or an error."""
     # A subclass may say something else than its value: ask its base.
     cdef str text = str(v if type(v) is Decimal else Decimal(v))
@@ -158,7 +158,7 @@ cdef bint seconds_fast(PyObject* o, uint64_t* out) except -1:
     return True
 
 
-cdef int take_seconds(object v, uint64_t* out, Place* at) except -1:
+cdef int parse_seconds(object v, uint64_t* out, Place* at) except -1:
     """Seconds since 1970 UTC of a datetime (floored) or an int."""
     cdef object seconds
     if seconds_fast(<PyObject*>v, out):
@@ -173,7 +173,7 @@ cdef int take_seconds(object v, uint64_t* out, Place* at) except -1:
     else:
         plain = from_numpy(v, NUMPY_CLASSES)
         if plain is not v:
-            return take_seconds(plain, out, at)
+            return parse_seconds(plain, out, at)
         table_error(at, f"a timestamp takes datetime or int, not {type(v).__name__}")
     if not 0 <= seconds < 2**64:
         table_error(at, "a timestamp must be from 1970 on and fit 64 bits, unsigned")
@@ -242,14 +242,14 @@ cdef int put_rare(Buffer* b, object v, type t, uintptr_t mode, int depth, Place*
         if tags is not None:
             return put_typed(b, v, t, tags[1 if mode & MODE_LETTER else 0], mode, at)
     if t is Decimal or isinstance(v, Decimal):
-        take_decimal(v, &scale, &unscaled, at)
+        parse_decimal(v, &scale, &unscaled, at)
         w = buffer_extend(b, 6)
         w[0] = c'D'
         w[1] = scale
         store32(w + 2, <uint32_t>unscaled)
         return 0
     if t is Datetime or isinstance(v, Datetime):
-        take_seconds(v, &seconds, at)
+        parse_seconds(v, &seconds, at)
         return put_int(b, c'T', seconds, 8)
     if isinstance(v, str):
         return put_text(b, c'S', v, at)

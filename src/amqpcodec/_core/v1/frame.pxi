@@ -146,6 +146,6 @@ cdef int v1_put_header(Buffer* b, MessageObject* o) except -1:
         at.field = <PyObject*>name
         if o.field[i] == NULL:
             table_error(&at, "is not set")
-        v1_take_int(<object>o.field[i], V1_UBYTE, &u, &at)
+        v1_parse_int(<object>o.field[i], V1_UBYTE, &u, &at)
         raw[4 + i] = <uint8_t>u
     return put_bytes(b, raw, 8)

@@ -51,7 +51,7 @@ cdef class Message:
         self.s_header = header
         self.s_properties = properties
         if fields:
-            self.take_fields(fields)
+            self.set_fields(fields)
         self.s_delivery = delivery_annotations
         self.s_message = message_annotations
         self.s_application = application_properties
@@ -65,7 +65,7 @@ cdef class Message:
             self.body = body
 
     @cython.final
-    cdef int take_fields(self, dict fields) except -1:
+    cdef int set_fields(self, dict fields) except -1:
         """Fields of header and properties by their names."""
         head = {name: fields.pop(name) for name in V1_FAMILY.classes["Header"].FIELDS if name in fields}
         rest = {name: fields.pop(name) for name in V1_FAMILY.classes["Properties"].FIELDS if name in fields}

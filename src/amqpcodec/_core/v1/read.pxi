@@ -246,7 +246,7 @@ cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o
     cdef object value
     if v1_check_restricted(d, c) < 0:
         v1_raise(c)
-    v1_note_unusual(r, c, unusual, depth)
+    v1_check_unusual(r, c, unusual, depth)
     value = v1_value(r, c, depth)
     class_store(o, 0, Py_NewRef(<PyObject*>value))
     if d.op[0].wire_type >= V1_LIST:
@@ -254,7 +254,7 @@ cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o
     return 0
 
 
-cdef int v1_note_unusual(V1Reader* r, const Cursor* c, bint* unusual, int depth) except -1:
+cdef int v1_check_unusual(V1Reader* r, const Cursor* c, bint* unusual, int depth) except -1:
     """Check the value at the cursor, and note whether it is what encode would write."""
     cdef Cursor at = c[0]
     cdef V1Check k

@@ -34,9 +34,9 @@ cdef int v1_put_long(Buffer* b, object v, int mode, Place* at) except -1:
     """A plain int is a long always: its type must not hang on its value."""
     cdef uint64_t u = 0
     if mode & V1_CANONICAL and v > 0x7FFFFFFFFFFFFFFF:
-        v1_take_int(v, V1_ULONG, &u, at)
+        v1_parse_int(v, V1_ULONG, &u, at)
         return v1_put_number(b, V1_ULONG, u)
-    v1_take_int(v, V1_LONG, &u, at)
+    v1_parse_int(v, V1_LONG, &u, at)
     return v1_put_number(b, V1_LONG, u)
 
 
@@ -56,10 +56,10 @@ cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at
             return v1_put_number(b, V1_FLOAT, float_to_bits(<float><double>v))
         if wire_type == V1_DOUBLE:
             return v1_put_number(b, V1_DOUBLE, double_to_bits(<double>v))
-        v1_take_int(v, <uint8_t>wire_type, &u, at)
+        v1_parse_int(v, <uint8_t>wire_type, &u, at)
         return v1_put_number(b, <uint8_t>wire_type, u)
     if isinstance(v, Datetime):
-        v1_take_moment(v, &u, at)
+        v1_parse_moment(v, &u, at)
         return v1_put_number(b, V1_TIMESTAMP, u)
     if isinstance(v, UUID):
         put_byte(b, CTOR_UUID)
@@ -182,7 +182,7 @@ cdef int v1_put_descriptor(Buffer* b, object v, int mode, int depth, Place* at) 
     """An int is a ulong here, unless its class says otherwise."""
     cdef uint64_t u = 0
     if type(v) is int or v1_is_numpy_int(v):
-        v1_take_int(v, V1_ULONG, &u, at)
+        v1_parse_int(v, V1_ULONG, &u, at)
         return v1_put_number(b, V1_ULONG, u)
     return v1_put(b, v, mode, depth, at)
 
@@ -233,40 +233,64 @@ cdef int v1_put_items(Buffer* b, int wire_type, list items, tuple descriptors, i
 
 cdef int v1_put_item(Buffer* b, uint8_t wire_type, object item, int mode, int depth, Place* at) except -1:
     """An element of an array, as a value of the array's type with a constructor of its own."""
+    cdef ScalarKind kind
     cdef uint64_t u = 0
-    if wire_type == V1_STRING or wire_type == V1_SYMBOL:
-        return v1_put_text(b, wire_type, item, at)
-    if wire_type == V1_BINARY:
-        return v1_put_binary(b, item, at)
     if wire_type == V1_MAP:
         return v1_put_map_field(b, item, mode, depth + 1, at)
     if wire_type == V1_LIST:
-        if not isinstance(item, (list, tuple)):
-            table_error(at, f"an array of lists takes list, not {type(item).__name__}")
+        v1_expect(item, (list, tuple), "an array of lists takes list", at)
         return v1_put_list(b, item, mode, depth + 1, at)
     if wire_type == V1_ARRAY:
-        if not isinstance(item, V1Array):
-            table_error(at, f"an array of arrays takes Array, not {type(item).__name__}")
+        v1_expect(item, V1Array, "an array of arrays takes Array", at)
         return v1_put_array(b, item, mode, depth + 1, at)
-    if wire_type == V1_NULL:
-        if item is not None:
-            table_error(at, f"an array of null takes None, not {type(item).__name__}")
+    kind = <ScalarKind>V1_KIND[wire_type]
+    if kind == KIND_STRING or kind == KIND_SYMBOL:
+        return v1_put_text(b, wire_type, item, at)
+    elif kind == KIND_BYTES:
+        return v1_put_binary(b, item, at)
+    elif kind == KIND_VOID:
+        v1_expect(item, type(None), "an array of null takes None", at)
         return put_byte(b, CTOR_NULL)
-    if wire_type == V1_UUID:
-        if not isinstance(item, UUID):
-            table_error(at, f"uuid takes UUID, not {type(item).__name__}")
+    elif kind == KIND_UUID:
+        v1_expect(item, UUID, "uuid takes UUID", at)
         put_byte(b, CTOR_UUID)
         return v1_put_uuid_bytes(b, item)
-    if V1_DECIMAL32 <= wire_type <= V1_DECIMAL128:
+    elif kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128:
         put_byte(b, CTOR_WIDE[wire_type])
         return v1_put_decimal(b, item, wire_type, at)
-    v1_take_number(item, wire_type, &u, at)
+    elif kind == KIND_SIGNED or kind == KIND_UNSIGNED:
+        v1_parse_int(item, wire_type, &u, at)
+    elif kind == KIND_FLOAT or kind == KIND_DOUBLE:
+        v1_parse_double(item, wire_type, &u, at)
+    elif kind == KIND_BOOLEAN:
+        if not isinstance(item, bool):
+            item = from_numpy(item, V1_NUMPY_CLASSES)
+        v1_expect(item, bool, "boolean takes bool", at)
+        u = item is True
+    elif kind == KIND_CHAR:
+        if not isinstance(item, str) or len(item) != 1 or not v1_is_scalar_value(<uint32_t>ord(item)):
+            table_error(at, "a char takes one character, and no surrogate")
+        u = <uint64_t>ord(item)
+    elif kind == KIND_MILLISECONDS:
+        v1_parse_moment(item, &u, at)
+    elif kind == KIND_DECIMAL or kind == KIND_SECONDS or kind == KIND_LONGSTR or kind == KIND_SHORTSTR:
+        raise SystemError("no kind of AMQP 1.0")
     return v1_put_number(b, wire_type, u)
 
 
-cdef int v1_take_double(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
+cdef int v1_expect(object v, object classes, str takes, Place* at) except -1:
+    """Refuse a value of another class. takes: what is taken, for the error."""
+    if isinstance(v, classes):
+        return 0
+    return table_error(at, f"{takes}, not {type(v).__name__}")
+
+
+cdef int v1_parse_double(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
     cdef double d = 0
     cdef bint large = False
+    if not isinstance(v, (float, int)):
+        v = from_numpy(v, V1_NUMPY_CLASSES)
+        v1_expect(v, (float, int), f"{V1_NAMES[wire_type].decode()} takes float", at)
     try:
         d = <double>v
     except OverflowError:
@@ -282,31 +306,6 @@ cdef int v1_take_double(object v, uint8_t wire_type, uint64_t* out, Place* at) e
 
 cdef double V1_FLOAT_LIMIT = 3.4028235677973366e+38     # from here on a float is infinite
 cdef double V1_DOUBLE_MAX = 1.7976931348623157e+308
-
-
-cdef int v1_take_number(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
-    """A number, boolean or char of a given type, as its bits."""
-    if wire_type == V1_BOOLEAN:
-        if not isinstance(v, bool):
-            v = from_numpy(v, V1_NUMPY_CLASSES)
-        if not isinstance(v, bool):
-            table_error(at, f"boolean takes bool, not {type(v).__name__}")
-        out[0] = v is True
-    elif wire_type == V1_FLOAT or wire_type == V1_DOUBLE:
-        if not isinstance(v, (float, int)):
-            v = from_numpy(v, V1_NUMPY_CLASSES)
-        if not isinstance(v, (float, int)):
-            table_error(at, f"{V1_NAMES[wire_type].decode()} takes float, not {type(v).__name__}")
-        v1_take_double(v, wire_type, out, at)
-    elif wire_type == V1_CHAR:
-        if not isinstance(v, str) or len(v) != 1 or not v1_is_scalar_value(<uint32_t>ord(v)):
-            table_error(at, "a char takes one character, and no surrogate")
-        out[0] = <uint64_t>ord(v)
-    elif wire_type == V1_TIMESTAMP:
-        v1_take_moment(v, out, at)
-    else:
-        v1_take_int(v, wire_type, out, at)
-    return 0
 
 
 # ---- composites ----
@@ -419,17 +418,17 @@ cdef inline uint8_t* v1_store_field(uint8_t* w, const V1Op* op, object v, Place*
         if v is True or v is False:
             w[0] = CTOR_TRUE if v is True else CTOR_FALSE
             return w + 1
-        v1_take_bool(v, &u, at)
+        v1_parse_bool(v, &u, at)
     elif wire_type == V1_TIMESTAMP:
-        v1_take_moment(v, &u, at)
+        v1_parse_moment(v, &u, at)
     elif not exact_u64(<PyObject*>v, &u) or u > INT_LIMITS[wire_type - 1]:
-        v1_take_int(v, wire_type, &u, at)
+        v1_parse_int(v, wire_type, &u, at)
     if op.choices and (u >= <uint64_t>op.choices or op.choice[u] == NULL):
         v1_refuse_choice(u, at)
     return v1_store_number(w, wire_type, u)
 
 
-cdef int v1_take_bool(object v, uint64_t* out, Place* at) except -1:
+cdef int v1_parse_bool(object v, uint64_t* out, Place* at) except -1:
     """A boolean that is another number, or NumPy's."""
     if not isinstance(v, int):
         v = from_numpy(v, V1_NUMPY_CLASSES)
@@ -461,7 +460,7 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
         if op.ulong and v1_is_numpy_int(v):
             v = _index(v)
         if op.ulong and type(v) is int and (exact_u64(<PyObject*>v, &u) or not mode & V1_CANONICAL):
-            v1_take_int(v, V1_ULONG, &u, at)
+            v1_parse_int(v, V1_ULONG, &u, at)
             return v1_put_number(b, V1_ULONG, u)
         return v1_put(b, v, mode, depth, at)
     if wire_type == V1_BINARY:

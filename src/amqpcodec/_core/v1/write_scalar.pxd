@@ -41,7 +41,7 @@ cdef inline int v1_put_number(Buffer* b, uint8_t wire_type, uint64_t u) except -
     buffer_commit(b, v1_store_number(buffer_reserve(b, V1_NUMBER_BYTES), wire_type, u))
     return 0
 
-cdef int v1_take_int(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1
+cdef int v1_parse_int(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1
 
-cdef int v1_take_moment(object v, uint64_t* out, Place* at) except -1
+cdef int v1_parse_moment(object v, uint64_t* out, Place* at) except -1
 cdef int v1_put_uuid_bytes(Buffer* b, object v) except -1

@@ -44,7 +44,7 @@ cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize_ "PyUnicode_AsUTF8AndSize"(object o, Py_ssize_t* n)
 
 
-cdef int v1_take_text(object v, uint8_t wire_type, const uint8_t** p, Py_ssize_t* n, Place* at) except -1:
+cdef int v1_parse_text(object v, uint8_t wire_type, const uint8_t** p, Py_ssize_t* n, Place* at) except -1:
     """The bytes of a str as string or symbol; they live as long as it does."""
     if not utf8_bytes(<PyObject*>v, p, n):
         if not isinstance(v, str):
@@ -62,7 +62,7 @@ cdef int v1_put_text(Buffer* b, uint8_t wire_type, object v, Place* at) except -
     cdef const uint8_t* p = NULL
     cdef Py_ssize_t n = 0
     if wire_type != V1_STRING or not utf8_bytes(<PyObject*>v, &p, &n):
-        v1_take_text(v, wire_type, &p, &n, at)
+        v1_parse_text(v, wire_type, &p, &n, at)
     return v1_put_run(b, wire_type, p, <uint64_t>n, at)
 
 
@@ -71,20 +71,20 @@ cdef int v1_put_binary(Buffer* b, object v, Place* at) except -1:
     if type(v) is bytes:
         return v1_put_run(b, V1_BINARY, <const uint8_t*>PyBytes_AS_STRING(v),
                           <uint64_t>PyBytes_GET_SIZE(v), at)
-    v1_take_binary(v, &raw, at)
+    v1_parse_binary(v, &raw, at)
     try:
         return v1_put_run(b, V1_BINARY, raw.p, raw.n, at)
     finally:
         drop_bytes(&raw)
 
 
-cdef int v1_take_binary(object v, ByteView* raw, Place* at) except -1:
+cdef int v1_parse_binary(object v, ByteView* raw, Place* at) except -1:
     """Borrow the bytes of bytes or any contiguous buffer, until drop_bytes."""
     return parse_bytes(v, raw, None if at.method == NULL else <str>at.method,
                        None if at.field == NULL else <str>at.field)
 
 
-cdef int v1_take_int(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
+cdef int v1_parse_int(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
     """An int in the range of its type, signed ones as two's complement."""
     cdef object low, high, number
     if not hasattr(v, "__index__"):
@@ -98,7 +98,7 @@ cdef int v1_take_int(object v, uint8_t wire_type, uint64_t* out, Place* at) exce
     return 0
 
 
-cdef int v1_take_moment(object v, uint64_t* out, Place* at) except -1:
+cdef int v1_parse_moment(object v, uint64_t* out, Place* at) except -1:
     """Milliseconds since 1970 UTC of an aware datetime (floored) or an int."""
     if type(v) is Datetime and PyDateTime_DATE_GET_TZINFO(v) == <PyObject*>UTC:
         out[0] = <uint64_t>(seconds_of_datetime(v) * 1000 + PyDateTime_DATE_GET_MICROSECOND(v) // 1000)
@@ -111,9 +111,9 @@ cdef int v1_take_moment(object v, uint64_t* out, Place* at) except -1:
     elif not isinstance(v, int):
         plain = from_numpy(v, V1_NUMPY_CLASSES)
         if plain is not v:
-            return v1_take_moment(plain, out, at)
+            return v1_parse_moment(plain, out, at)
         table_error(at, f"a timestamp takes datetime or int, not {type(v).__name__}")
-    return v1_take_int(v, V1_TIMESTAMP, out, at)
+    return v1_parse_int(v, V1_TIMESTAMP, out, at)
 
 
 cdef int v1_put_uuid_bytes(Buffer* b, object v) except -1:
