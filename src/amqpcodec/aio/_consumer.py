@@ -56,8 +56,8 @@ class Consumer:
     ) -> None:
         if not 0 <= prefetch <= 65535:
             raise ValueError(f"prefetch is {prefetch}, not a number from 0 to 65535")
-        self.queue = queue
-        self.tag = tag
+        self.queue: str = queue
+        self.tag: str = tag
         self._channel = channel
         self._prefetch = prefetch
         self._no_ack = no_ack

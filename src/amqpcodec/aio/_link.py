@@ -56,14 +56,14 @@ class Link(asyncio.Protocol):
         self.opened: asyncio.Future[None] = loop.create_future()
         self.ended: asyncio.Future[None] = loop.create_future()
         self.lost: asyncio.Future[None] = loop.create_future()
-        self.unblocked = asyncio.Event()
+        self.unblocked: asyncio.Event = asyncio.Event()
         self.unblocked.set()
-        self.last_received = loop.time()
+        self.last_received: float = loop.time()
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._linger: asyncio.TimerHandle | None = None
         self._is_flushing = False
-        self.is_paused = False
+        self.is_paused: bool = False
         self._drained = asyncio.Event()
         self._drained.set()
         self._closing_here = False

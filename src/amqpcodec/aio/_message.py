@@ -159,17 +159,17 @@ class Message:
         value: datetime | int | None = self._content.properties.timestamp
         return datetime.fromtimestamp(value, UTC) if isinstance(value, int) else value
 
-    content_type = _Property[str]("Such as application/json.")
-    content_encoding = _Property[str]("Such as gzip.")
-    delivery_mode = _Property[int]("2: persistent; 1: not.")
-    priority = _Property[int]("From 0 to 255.")
-    correlation_id = _Property[str]("Of a reply: which request it answers.")
-    reply_to = _Property[str]("The queue that a reply goes to.")
-    expiration = _Property[str]("Milliseconds until it expires, as text.")
-    message_id = _Property[str]("As its publisher named it.")
-    type = _Property[str]("As its publisher named it.")
-    user_id = _Property[str]("The user that published it; the broker has checked it.")
-    app_id = _Property[str]("The program that published it.")
+    content_type: _Property[str] = _Property("Such as application/json.")
+    content_encoding: _Property[str] = _Property("Such as gzip.")
+    delivery_mode: _Property[int] = _Property("2: persistent; 1: not.")
+    priority: _Property[int] = _Property("From 0 to 255.")
+    correlation_id: _Property[str] = _Property("Of a reply: which request it answers.")
+    reply_to: _Property[str] = _Property("The queue that a reply goes to.")
+    expiration: _Property[str] = _Property("Milliseconds until it expires, as text.")
+    message_id: _Property[str] = _Property("As its publisher named it.")
+    type: _Property[str] = _Property("As its publisher named it.")
+    user_id: _Property[str] = _Property("The user that published it; the broker has checked it.")
+    app_id: _Property[str] = _Property("The program that published it.")
 
     # ---- settling ----
 
