@@ -96,7 +96,7 @@ def test_3_late_acknowledgements_do_nothing(amqp_broker, fault, caplog):
     assert "delivers again" in caplog.text
 
 
-# ---- 4: a consumer dies, and nobody is told ----
+# ---- 4: a consumer dies, and nobody hears of it ----
 
 
 @pytest.mark.parametrize("way", ["delete", "cancel", "406", "close", "reset"])

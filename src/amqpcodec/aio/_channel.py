@@ -517,7 +517,7 @@ class Channel:
             self._link.soon()
 
     def _give_up(self) -> None:
-        """Wait for nothing more; the broker is still told."""
+        """Wait for nothing more; the broker still gets the close."""
         if self._ended.done():
             return
         self._closing_here = True

@@ -238,10 +238,7 @@ class Connection:
         """
 
         async def start() -> Channel:
-            self._link.check_loop()
-            error = self._link.error()
-            if error is not None:
-                raise error
+            self._link.check_open()
             channel = Channel(
                 self._link, confirms=confirms, window=window, window_bytes=window_bytes
             )
@@ -267,10 +264,7 @@ class Connection:
 
     async def update_secret(self, secret: str | bytes, reason: str = "") -> None:
         """Renew the credentials, such as a token before it expires."""
-        self._link.check_loop()
-        error = self._link.error()
-        if error is not None:
-            raise error
+        self._link.check_open()
         raw = secret.encode() if isinstance(secret, str) else secret
         await self._link.call(self.session.update_secret(raw, reason))
 

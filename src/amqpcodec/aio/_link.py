@@ -1,4 +1,4 @@
-"""A transport and a session: bytes in and out, timers, and who is told of what."""
+"""A transport and a session: bytes, timers, and which channel or consumer gets an event."""
 
 from __future__ import annotations
 
@@ -106,6 +106,13 @@ class Link(asyncio.Protocol):
                 "this connection belongs to another event loop: connect anew in this one"
             )
 
+    def check_open(self) -> None:
+        """Refuse a call from another event loop, or on a connection that is over or closing."""
+        self.check_loop()
+        error = self.error()
+        if error is not None:
+            raise error
+
     def error(self) -> AMQPError | None:
         """A new error for a call on a connection that is over or closing; None while it is open."""
         end = self._end
@@ -200,7 +207,7 @@ class Link(asyncio.Protocol):
         self._closing_here = True
 
     def abort(self) -> None:
-        """End it now: everybody who waits is told."""
+        """End it now: every call that waits gets its error."""
         if self._transport is not None:
             self._transport.abort()
         self._act(self.session.receive_eof())
@@ -246,7 +253,7 @@ class Link(asyncio.Protocol):
             self.soon()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell everybody who waits."""
+        """End what waits."""
         self._note_lateness(self.loop.time())
         self._transport_error = exc
         for timer in (self._timer, self._linger):
@@ -296,7 +303,7 @@ class Link(asyncio.Protocol):
 
     def _act(self, events: list[Event]) -> None:
         if events and isinstance(events[-1], session_events.ConnectionClosed):
-            self._end = events[-1]  # what ends before it is told why
+            self._end = events[-1]  # channels, which end first, give it as their reason
         handlers = self._handlers
         for event in events:
             handler = handlers.get(type(event))

@@ -9,7 +9,7 @@ anywhere is read alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
@@ -106,13 +106,8 @@ def endpoints_of(source: Source, ports: ServerPorts, unpacking: Unpacking) -> En
     place = 0 if is_path else source.tell()  # type: ignore[union-attr]
     start = CaptureEnds(ports.numbers, detect_ports=ports.detect)
     head: dict[bytes, Direction] | None = None
-    remainder, count, tail = b"", 0, start
-    for piece in Pieces(source, unpacking=unpacking):
-        count += len(piece)
-        remainder += piece
-        remainder = remainder[start.feed(remainder) :]
-        if start.damaged:
-            break
+    tail = start
+    for count in look_through(Pieces(source, unpacking=unpacking), start):
         if head is None and count >= PROBE_BYTES:
             head = start.ways()
             if is_path and start.cuttable:
@@ -133,6 +128,18 @@ def endpoints_of(source: Source, ports: ServerPorts, unpacking: Unpacking) -> En
         {**(head or {}), **tail.ways()},
         frozenset((*ports.numbers, *start.detected_ports, *tail.detected_ports)),
     )
+
+
+def look_through(pieces: Pieces, ends: CaptureEnds) -> Iterator[int]:
+    """Have `ends` look at one piece after the other, as far as the file is whole; bytes so far."""
+    remainder, count = b"", 0
+    for piece in pieces:
+        count += len(piece)
+        remainder += piece
+        remainder = remainder[ends.feed(remainder) :]
+        if ends.damaged:
+            return
+        yield count
 
 
 def _look_at_tail(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from .. import _capture
 from ._files import Pieces, Source
 from ._limits import Unpacking
-from ._link import PROBE_BYTES
+from ._link import PROBE_BYTES, look_through
 from ._ports import ServerPorts
 from ._read import SEARCH_BYTES, Reader
 
@@ -83,12 +83,8 @@ def _detected_ports(source: Source, ports: ServerPorts, unpacking: Unpacking) ->
     if not ports.detect:
         return []
     ends = _capture.CaptureEnds(ports.numbers, detect_ports=True)
-    remainder, count = b"", 0
-    for piece in Pieces(source, unpacking=unpacking):
-        remainder += piece
-        remainder = remainder[ends.feed(remainder) :]
-        count += len(piece)
-        if ends.damaged or count >= PROBE_BYTES:
+    for count in look_through(Pieces(source, unpacking=unpacking), ends):
+        if count >= PROBE_BYTES:
             break
     return ends.detected_ports
 
