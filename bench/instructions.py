@@ -37,6 +37,7 @@ from bench import apart, peers, v1, v1_columns, workloads
 from bench.dropins import OPERATIONS, PEERS
 from bench.targets import ROWS, cells
 from bench.work import Absent, Work, WrongResultError
+from scripts import looped
 
 REPO = Path(__file__).resolve().parent.parent
 COUNTS = Path(__file__).with_suffix(".json")
@@ -57,6 +58,17 @@ V1_CALLS, V1_FRAMES = 100, 2_000
 
 #: Rows whose input lies in 65 MiB of memory take one block of it here: a count knows no cache.
 BLOCKS, BATCH_REPEATS = 1, 5
+
+#: Bytes of the capture that is read, and how: options of `capture.read` by row.
+CAPTURE_BYTES = 1_000_000
+CAPTURES: dict[str, dict[str, Any]] = {
+    "frames": {"level": "frame"},
+    "frames, four columns": {
+        "level": "frame",
+        "fields": ["connection", "timestamp", "method", "frame"],
+    },
+    "messages": {"level": "message"},
+}
 
 
 def platform_key() -> str:
@@ -89,6 +101,7 @@ def rows() -> Iterator[tuple[str, Work]]:
         yield from _drop_in_rows(client, module)
     yield from v1_rows()
     yield from v1_column_rows()
+    yield from capture_rows()
 
 
 def _drop_in_rows(client: str, module: str) -> Iterator[tuple[str, Work]]:
@@ -170,6 +183,30 @@ def v1_column_rows() -> Iterator[tuple[str, Work]]:
                 raise WrongResultError(f"{row}: {len(act())} rows of {V1_FRAMES} frames")
 
         yield f"1.0 {row}", Work(act, V1_FRAMES, check)
+
+
+def capture_rows() -> Iterator[tuple[str, Work]]:
+    """The demo's recording, repeated from other addresses: each level, all and some columns."""
+    try:
+        from amqpcodec import capture
+    except ImportError:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "long.pcap")
+        looped.write(REPO / "demo" / "kombu_celery.pcap.gz", path, CAPTURE_BYTES)
+        frames = sum(capture.stats(path)["frames"].values())
+        for row, options in CAPTURES.items():
+
+            def run(options: dict[str, Any] = options) -> None:
+                for _ in capture.read(path, **options):
+                    pass
+
+            def check(row: str = row, options: dict[str, Any] = options) -> None:
+                found = sum(map(len, capture.read(path, **options)))
+                if found != frames if options["level"] == "frame" else not 0 < found < frames:
+                    raise WrongResultError(f"{row}: {found} rows of {frames} frames")
+
+            yield f"capture {row}", Work(run, frames, check)
 
 
 def fill_memory(layout: int) -> list[bytes]:

@@ -78,13 +78,18 @@ cdef inline bint in_login(const Conn* c, const Half* h) noexcept nogil:
     return not h.past_sasl if c.v1 else c.frame_max < 0
 
 
-cdef void hide_unreadable(Reading* r, Conn* c, size_t at) noexcept nogil:
-    """The frame of 0-x, or the beginning of one, that was made the newest row, from `at` on in the rows' bytes:
+cdef inline void hide_unreadable(Reading* r, Conn* c, const uint8_t* p, size_t n, size_t at) noexcept nogil:
+    """The frame of 0-x at p, or the beginning of one, that was made the newest row, from `at` on in the rows' bytes:
     channel 0 is that of logins. What cannot be read there may be a damaged one, and is overwritten."""
+    if AMQP_UNLIKELY(n >= 12 and load16(p + 1) == 0):
+        hide_unreadable_login(r, c, at)
+
+
+cdef void hide_unreadable_login(Reading* r, Conn* c, size_t at) noexcept nogil:
     cdef uint8_t* p = r.rows.data.p + at
     cdef size_t n = r.rows.used - at
     cdef bint complete
-    if not r.redact or n < 12 or load16(p + 1) != 0 or p[0] == c'A' or is_secret(load32(p + 7)):
+    if not r.redact or n < 12 or p[0] == c'A' or is_secret(load32(p + 7)):
         return
     complete = <uint64_t>load32(p + 3) + 8 == n
     if not complete or not any_method(r, c.may, load32(p + 7)) or (p[0] == FRAME_METHOD
@@ -98,7 +103,7 @@ cdef int put_alone(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uin
     cdef size_t at = r.rows.used
     if store_row(r, c, h, p, n, 0, flags, place) < 0:
         return NO_MEMORY
-    hide_unreadable(r, c, at)
+    hide_unreadable(r, c, p, n, at)
     return 0
 
 
@@ -199,7 +204,7 @@ cdef int emit_whole(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, in
 
 # ---- what a row is made of, at either level ----
 
-cdef int emit_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+cdef inline int emit_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
     cdef uint8_t flags
     cdef size_t used
     count_frame(r, c, h, p, n)
@@ -210,7 +215,7 @@ cdef int emit_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, in
     used = r.rows.used
     if put_row(r, c, h, p, n, at, 0, flags) < 0:
         return NO_MEMORY
-    hide_unreadable(r, c, used)
+    hide_unreadable(r, c, p, n, used)
     return 0
 
 
@@ -231,7 +236,7 @@ cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int6
                | (CAPTURED_TRUNCATED if reason else 0)) < 0:
         return NO_MEMORY
     if h.state == IN_SYNC and not c.v1:
-        hide_unreadable(r, c, size)
+        hide_unreadable(r, c, p, n, size)
     if r.redact and h.state != IN_SYNC:
         # The end of a frame that no one saw the beginning of may be that of a secret; and after a
         # frame that is wrong, more of them may follow. A server has none but its challenges, during the login.
