@@ -32,7 +32,7 @@ from amqpcodec._codec cimport (
     FRAME_METHOD, HIGHEST_INT64, HIGHEST_SECOND, is_ascii, is_known_type, is_utf8, KIND_BID128, KIND_BID32,
     KIND_BID64, KIND_BOOLEAN, KIND_BYTES, KIND_CHAR, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_LONGSTR,
     KIND_MILLISECONDS, KIND_SECONDS, KIND_SHORTSTR, KIND_SIGNED, KIND_STRING, KIND_SYMBOL, KIND_UNSIGNED,
-    KIND_UUID, KIND_VOID, load16, load64, MAX_U32, MODE_LETTER, OK, Op, place_fault, PLAIN, pool_bytes,
+    KIND_UUID, KIND_VOID, load16, load64, MAX_U32, MODE_LETTER, OK, Op, place_begin, place_fault, PLAIN, pool_bytes,
     pool_clear, pool_place, pool_set_limit, PROPERTY_ALIASES, Protocol, read_arguments, read_one,
     read_properties, reading_mode, Scalar, ScalarKind, SCAN_BAD, SCAN_FRAME, scan_frame, SCAN_MORE,
     SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SHAPE_ARRAY, SHAPE_SHORT, SHAPE_TABLE, SHAPE_UNKNOWN,

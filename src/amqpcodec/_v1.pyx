@@ -33,7 +33,7 @@ from amqpcodec._codec cimport (
     MessageClass, CLASS_ABSTRACT, class_check_type, class_describe, class_fields, class_fill,
     class_instance, class_metatype_object, class_new, CLASS_OF, class_of, class_store,
     class_track, class_track_for, class_use, MessageObject, LastTime, MODE_TYPED, moment_of_day, new_class, NO_MEMORY,
-    ByteView, bytes_of, place_begin, place_text, PLAIN, put_bytes, Py_TYPE, PyDateTime_DATE_GET_MICROSECOND,
+    ByteView, bytes_of, place_name, place_text, PLAIN, put_bytes, Py_TYPE, PyDateTime_DATE_GET_MICROSECOND,
     PyDateTime_DATE_GET_TZINFO, PyTypeObject, repr_begin, repr_end, SCAN_BAD, SCAN_FRAME, SCAN_MORE, SCOPE_CHANNEL,
     SCOPE_CONNECTION, SCOPE_FRAME, SCOPES, seconds_of_datetime, short_repr, SHORT_VALUE, STACK_ROOM, store64, Stream,
     table_error, parse_channel, parse_frame_max, parse_bytes, parse_open_limit, told_open_limit, TextCache, UTC,

@@ -250,8 +250,7 @@ cdef int put_no_frame(Sink* s, const Entry* e) noexcept nogil:
     cdef WireFrame f
     cdef uint64_t at = <uint64_t>(e.start - e.base)
     s.fault.code = OK
-    s.fault.method = NULL
-    s.fault.field = NULL
+    place_begin(&s.fault.at, NULL, NULL)
     if e.lost != 0:
         s.fault.code = BAD_CAPTURE
         s.fault.scope = SCOPE_CONNECTION

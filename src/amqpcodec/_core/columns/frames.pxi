@@ -6,8 +6,7 @@ cdef int append_frame_slow(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if AMQP_UNLIKELY(e.broken):
         return put_no_frame(s, e)
     s.fault.code = OK
-    s.fault.method = NULL
-    s.fault.field = NULL
+    place_begin(&s.fault.at, NULL, NULL)
     s.c.p = e.start + 7
     s.c.end = e.start + e.total - 1
     s.c.base = e.base

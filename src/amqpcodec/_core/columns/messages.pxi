@@ -438,7 +438,7 @@ cdef int assembly_fault(Sink* s, const Pending* m) noexcept nogil:
     if m.method.type == FRAME_METHOD:
         d = find_method(s, load32(m.method.start + 7))
         if d != NULL:
-            f.method = d.name
+            f.at.method = d.name
     f.offset = <uint64_t>(e.start - e.base)
     s.fault_row = e.row
     return BAD_FRAME
@@ -470,8 +470,7 @@ cdef int append_pending(Sink* s, Pending* m, int64_t row) noexcept nogil:
             fail(&s.c, BAD_HEADER_CLASS, b"method", 0, 0)
             s.fault.scope = SCOPE_CHANNEL
             s.fault.class_id = load16(s.c.p)
-            s.fault.method = find_method(s, load32(m.method.start + 7)).name
-            s.fault.field = NULL
+            place_begin(&s.fault.at, find_method(s, load32(m.method.start + 7)).name, NULL)
             status = BAD_FRAME
         else:
             status = append_frame(s, e, row)

@@ -138,8 +138,7 @@ cdef int v1_out_of_place(Sink* s, const Entry* e, const char* what) noexcept nog
     s.fault.code = OK
     s.c.base = e.base
     s.c.p = s.c.end = e.start
-    s.fault.method = b"transfer"
-    s.fault.field = NULL
+    place_begin(&s.fault.at, b"transfer", NULL)
     fail(&s.c, V1_BAD_ORDER, what, 0, 0)
     s.fault.scope = SCOPE_CHANNEL
     return BAD_FRAME
@@ -284,7 +283,7 @@ cdef int end_v1_cut(Sink* s, V1Open* o) noexcept nogil:
     s.fault.scope = SCOPE_CONNECTION
     s.fault.what = b"a delivery"
     s.fault.have = o.have
-    s.fault.method = b"transfer"
+    s.fault.at.method = b"transfer"
     s.fault.offset = <uint64_t>(last.frame.start - last.frame.base) + last.frame.total
     s.fault_row = last.frame.row
     return drop_v1_delivery(s, &v1_piece_at(s.links, o.first).frame, o)

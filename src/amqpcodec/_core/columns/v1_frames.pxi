@@ -6,8 +6,7 @@ cdef const V1Desc* read_v1_head(Sink* s, const Entry* e) noexcept nogil:
     cdef const uint8_t* body = e.start + 4 * <size_t>e.start[4]
     cdef const V1Desc* d
     s.fault.code = OK
-    s.fault.method = NULL
-    s.fault.field = NULL
+    place_begin(&s.fault.at, NULL, NULL)
     s.c.p = body
     s.c.end = e.start + e.total
     s.c.base = e.base
@@ -22,7 +21,7 @@ cdef const V1Desc* read_v1_head(Sink* s, const Entry* e) noexcept nogil:
     if AMQP_UNLIKELY(d == NULL or d.frame != (V1_SASL_FRAME if e.type else V1_AMQP_FRAME)):
         v1_bad_descriptor(&s.c, body, d, e.type == V1_FRAME_AMQP)
         return NULL
-    s.fault.method = d.name
+    s.fault.at.method = d.name
     return d
 
 
@@ -56,9 +55,9 @@ cdef int slow_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept nogil:
     if AMQP_UNLIKELY(v1_verify_fields(d, &s.c, &k, 1, s.fields, mask) < 0):
         return BAD_FRAME
     verify_end(s, &k)
-    s.fault.method = NULL
+    s.fault.at.method = NULL
     if AMQP_UNLIKELY(s.c.p != s.c.end and d.code != DESC_TRANSFER):
-        s.fault.method = d.name
+        s.fault.at.method = d.name
         fail(&s.c, BAD_TRAILING, NULL, 0, 0)
         return BAD_FRAME
     status = append_v1_picks(s, d, m, list_, row)

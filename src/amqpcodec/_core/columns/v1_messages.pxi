@@ -79,11 +79,11 @@ cdef int step_v1_frame(Sink* s, const Entry* e) noexcept nogil:
                 return status
         return end_v1_row(s, e, NULL, BAD_FRAME)
     verify_end(s, &k)
-    s.fault.method = NULL
+    s.fault.at.method = NULL
     if AMQP_LIKELY(d.code == DESC_TRANSFER):
         return step_v1_transfer(s, e, list_)
     if AMQP_UNLIKELY(s.c.p != s.c.end):
-        s.fault.method = d.name
+        s.fault.at.method = d.name
         fail(&s.c, BAD_TRAILING, NULL, 0, 0)
         return end_v1_row(s, e, NULL, BAD_FRAME)
     if AMQP_UNLIKELY(a.n_open != 0):

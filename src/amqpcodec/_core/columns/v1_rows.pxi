@@ -92,8 +92,7 @@ cdef int report_v1_range(Sink* s, const V1Desc* d, int i, const V1Value* value, 
     v1_check_begin(&k, 0)
     for n in range(i):
         v1_check(&c, &k, 0)
-    s.fault.method = d.name
-    s.fault.field = d.field[i]
+    place_begin(&s.fault.at, d.name, d.field[i])
     fail(&c, BAD_RANGE, V1_NAMES[d.op[i].wire_type], value.u,
          SIGNED_RANGE if d.op[i].wire_type == V1_TIMESTAMP else 0)
     return 0

@@ -137,8 +137,7 @@ cdef int report_v1_wanted_range(Sink* s, const V1Value* v, const Cursor* at, con
     cdef Cursor c = at[0]
     if s.fault.code != OK:
         return 0
-    s.fault.method = s.protocol.v1.by_code[SEC_FIRST_CODE + SEC_APPLICATION_PROPERTIES].name
-    s.fault.field = NULL
+    place_begin(&s.fault.at, s.protocol.v1.by_code[SEC_FIRST_CODE + SEC_APPLICATION_PROPERTIES].name, NULL)
     c.fault = &s.fault
     if w.type == AS_WANTED_DECIMAL:
         fail(&c, BAD_DIGITS, V1_NAMES[v.wire_type], <uint64_t>w.precision << 8 | w.scale, 0)
@@ -347,7 +346,7 @@ cdef int check_v1_section(Sink* s, const V1Desc* d, Cursor* c) noexcept nogil:
     cdef V1Check k
     verify_begin(s, &k)
     if s.fault.code == OK:
-        s.fault.method = d.name
+        s.fault.at.method = d.name
     while c.p < c.end:
         c.p += 1
         v1_known(s.protocol.v1, c)
@@ -355,7 +354,7 @@ cdef int check_v1_section(Sink* s, const V1Desc* d, Cursor* c) noexcept nogil:
             return BAD_FRAME
     verify_end(s, &k)
     if s.fault.code == OK:
-        s.fault.method = NULL
+        s.fault.at.method = NULL
     return 0
 
 
@@ -369,8 +368,7 @@ cdef int append_v1_message(Sink* s, const uint8_t* p, size_t n, const uint8_t* b
     cdef int i, have, status = 0
     if n > MAX_U32:
         return NO_MEMORY
-    s.fault.method = NULL
-    s.fault.field = NULL
+    place_begin(&s.fault.at, NULL, NULL)
     c.p = p
     c.end = p + n
     c.base = base
@@ -395,7 +393,7 @@ cdef int append_v1_message(Sink* s, const uint8_t* p, size_t n, const uint8_t* b
         if d.composite:
             c.p += 1
             v1_known(s.protocol.v1, &c)
-            s.fault.method = d.name
+            s.fault.at.method = d.name
             if i == SEC_HEADER:
                 status = append_v1_composite(s, d, &c, v1_asked(s, V1_COL_HEADER), V1_HEADER_CHILDREN, row)
             else:

@@ -44,7 +44,7 @@ cdef int arrow_any(Encoder* e, const Source* s, int64_t i, int depth) noexcept n
         return arrow_map(e, s, i, depth, False)
     if IN_LIST <= s.input_type <= IN_FIXED_LIST:
         return arrow_list(e, s, i, depth)
-    return refuse(&e.refusal, b"a table cannot hold %s" if e.v1 == NULL
+    return refuse(&e.fault, b"a table cannot hold %s" if e.v1 == NULL
                   else b"no type of AMQP 1.0 stands for %s", s.type, 0)
 
 
@@ -61,11 +61,11 @@ cdef int arrow_time(Encoder* e, const Source* s, int64_t i) noexcept nogil:
     cdef uint64_t u = 0
     cdef int status
     if e.v1 != NULL:
-        status = v1e_moment(s, i, &u, &e.refusal)
+        status = v1e_moment(s, i, &u, &e.fault)
         return v1e_number(&e.scratch, V1_TIMESTAMP, u) if status == 0 else status
     seconds_at(s, i, &seconds)
     if seconds < 0:
-        return refuse_seconds(&e.refusal)
+        return refuse_seconds(&e.fault)
     return buffer_put_int(&e.scratch, c'T', <uint64_t>seconds, 8)
 
 
@@ -76,10 +76,10 @@ cdef int arrow_decimal(Encoder* e, const Source* s, int64_t i) noexcept nogil:
     cdef uint8_t scale = 0
     if e.v1 != NULL:
         if v1e_bid_of(p, s.width, s.scale, raw) != V1_DECIMAL_FITS:
-            return refuse(&e.refusal, b"a decimal128 holds 34 digits, and not every exponent", NULL, 0)
+            return refuse(&e.fault, b"a decimal128 holds 34 digits, and not every exponent", NULL, 0)
         return v1e_sixteen(&e.scratch, CTOR_DECIMAL128, raw)
     if not fit_decimal(p, s.width, s.scale, &unscaled, &scale):
-        return refuse(&e.refusal, b"a decimal's unscaled value must fit 32 bits, signed", NULL, 0)
+        return refuse(&e.fault, b"a decimal's unscaled value must fit 32 bits, signed", NULL, 0)
     return put_scaled(e, scale, <uint32_t>unscaled)
 
 
@@ -148,15 +148,15 @@ cdef int arrow_key(Encoder* e, const Source* s, int64_t i, int depth, bint symbo
     if status < 0:
         return status
     if status == NO_VALUE:
-        return refuse(&e.refusal, b"a name in a map is null" if e.v1 == NULL else b"a key in a map is null", NULL, 0)
+        return refuse(&e.fault, b"a name in a map is null" if e.v1 == NULL else b"a key in a map is null", NULL, 0)
     if e.v1 == NULL:
         if not is_bytes(s):
-            return refuse(&e.refusal, b"a table name is text, not %s", s.type, 0)
+            return refuse(&e.fault, b"a table name is text, not %s", s.type, 0)
         if bytes_at(s, i, &p, &n) < 0:
             return BAD_OFFSETS
         if s.text and not is_utf8(p, <size_t>n):
-            return refuse(&e.refusal, b"a table name that is not UTF-8", NULL, 0)
-        return put_table_name(&e.scratch, p, n, &e.refusal)
+            return refuse(&e.fault, b"a table name that is not UTF-8", NULL, 0)
+        return put_table_name(&e.scratch, p, n, &e.fault)
     if not symbols:
         return arrow_value(e, s, i, depth)
     if is_bytes(s):
@@ -165,7 +165,7 @@ cdef int arrow_key(Encoder* e, const Source* s, int64_t i, int depth, bint symbo
         v = signed_at(s.input_type, s.data, s.at + i)
         if v >= 0 or s.input_type == IN_UINT64:
             return v1e_number(&e.scratch, V1_ULONG, <uint64_t>v)
-    return refuse(&e.refusal, b"a key here is a symbol or ulong, not %s", s.type, 0)
+    return refuse(&e.fault, b"a key here is a symbol or ulong, not %s", s.type, 0)
 
 
 # ---- complete columns ----
@@ -178,8 +178,8 @@ cdef int put_source_table(Encoder* e, const Source* s, int64_t i) noexcept nogil
     if s.input_type == IN_STRUCT or s.input_type == IN_MAP:
         return arrow_pairs(e, s, i, 1, False, &count)
     if not (is_bytes(s) and s.text):
-        return refuse(&e.refusal, b"a table takes JSON text, a map or a struct, not %s", s.type, 0)
-    status = json_begin(&j, s, i, &e.refusal)
+        return refuse(&e.fault, b"a table takes JSON text, a map or a struct, not %s", s.type, 0)
+    status = json_begin(&j, s, i, &e.fault)
     if status == 0:
         status = json_table(e, &j)
     return json_end(&j) if status == 0 else status

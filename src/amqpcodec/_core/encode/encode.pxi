@@ -70,15 +70,12 @@ cdef object encode_plan(object protocol, Buffer* scratch, const ArrowSchema* sch
 cdef int raise_refusal(Encoder* e) except -1:
     """FAILFAST: the first row that cannot be encoded."""
     cdef char[FAULT_TEXT_SIZE] text
-    cdef int n = refusal_text(&e.refusal, text, FAULT_TEXT_SIZE)
-    cdef Refusal* r = &e.refusal
-    column = None if r.column == NULL else r.column.decode("utf-8", "replace")
+    cdef int n = fault_text(&e.fault, text, FAULT_TEXT_SIZE)
+    column = None if e.fault.column == NULL else e.fault.column.decode("utf-8", "replace")
     place = f"row {e.rows}: " if column is None else f"row {e.rows}, column {column}: "
     raise EncodeError(
         place + text[:n].decode("utf-8", "replace"),
-        method=None if r.method == NULL else r.method.decode(),
-        field=None if r.field == NULL else r.field.decode(),
-        row=e.rows, column=column)
+        method=place_name(e.fault.at.method), field=place_name(e.fault.at.field), row=e.rows, column=column)
 
 
 cdef int encode_status(Encoder* e, int status) except -1:

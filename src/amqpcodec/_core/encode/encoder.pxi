@@ -47,7 +47,7 @@ cdef struct Encoder:
     int64_t rows            # done so far
     int64_t total           # rows that there are, as far as is known
     int64_t refused
-    Refusal refusal
+    Fault fault
     bint fast               # try the fast path
     FastPlan* fast_plan      # or NULL
     int64_t fast_rows        # that took the fast path
@@ -60,9 +60,8 @@ cdef struct Encoder:
 
 cdef inline int place_refusal(Encoder* e, const Desc* d, int k, const char* column) noexcept nogil:
     """Say where it was. k: of a field, or -1."""
-    e.refusal.method = d.name if d != NULL else NULL
-    e.refusal.field = d.field[k] if d != NULL and k >= 0 else NULL
-    e.refusal.column = column
+    place_begin(&e.fault.at, d.name if d != NULL else NULL, d.field[k] if d != NULL and k >= 0 else NULL)
+    e.fault.column = column
     return REFUSED
 
 
@@ -103,34 +102,12 @@ cdef int commit_row(Encoder* e, int64_t row) noexcept nogil:
     return 0
 
 
-cdef int refusal_text(const Refusal* r, char* out, size_t room) noexcept nogil:
-    """`basic.publish.exchange: a shortstr takes ...`; never what the row holds."""
-    cdef int n = 0, more
-    cdef const char* place = r.method
-    if place == NULL:
-        place = r.column
-    if place != NULL and r.field != NULL and r.method != NULL:
-        n = snprintf(out, room, b"%s.%s: ", place, r.field)
-    elif place != NULL:
-        n = snprintf(out, room, b"%s: ", place)
-    n = min(n, <int>room - 1)
-    if r.what != NULL:
-        more = snprintf(out + n, room - n, r.text, r.what, <unsigned long long>r.n)
-    else:
-        more = snprintf(out + n, room - n, r.text, <unsigned long long>r.n)
-    n = min(n + more, <int>room - 1)
-    # A long name may have been cut inside of a letter.
-    while not is_utf8(<const uint8_t*>out, <size_t>n):
-        n -= 1
-    return n
-
-
 cdef int refuse_row(Encoder* e, int64_t row) noexcept nogil:
     """A row of the output for one that cannot be encoded."""
     cdef char[FAULT_TEXT_SIZE] text
     cdef int n
     e.refused += 1
-    n = refusal_text(&e.refusal, text, FAULT_TEXT_SIZE)
+    n = fault_text(&e.fault, text, FAULT_TEXT_SIZE)
     return append_bytes(e.table, e.errors, e.rows + row, text, <size_t>n)
 
 
@@ -184,7 +161,7 @@ cdef int refuse_broken(Encoder* e, int64_t row) noexcept nogil:
             return status
         if status == HAS_VALUE:
             place_refusal(e, NULL, -1, e.sources.error.name)
-            return refuse(&e.refusal, b"the row came with an error", NULL, 0)
+            return refuse(&e.fault, b"the row came with an error", NULL, 0)
     return 0
 
 
@@ -200,9 +177,9 @@ cdef int read_channel(Encoder* e, int64_t row, uint16_t* out) noexcept nogil:
         return status
     place_refusal(e, NULL, -1, e.sources.channel.name)
     if not is_integer(s):
-        return refuse(&e.refusal, b"takes integers, not %s", s.type, 0)
+        return refuse(&e.fault, b"takes integers, not %s", s.type, 0)
     v = signed_at(s.input_type, s.data, s.at + i)
     if v < 0 or v > 0xFFFF:
-        return refuse(&e.refusal, b"takes 0 to %llu", NULL, 0xFFFF)
+        return refuse(&e.fault, b"takes 0 to %llu", NULL, 0xFFFF)
     out[0] = <uint16_t>v
     return 0

@@ -2,11 +2,11 @@
 
 # ---- one value ----
 
-cdef int check_shortstr(Refusal* r, const uint8_t* p, uint64_t n) noexcept nogil:
+cdef int check_shortstr(Fault* f, const uint8_t* p, uint64_t n) noexcept nogil:
     if n > 255:
-        return refuse(r, b"a shortstr takes at most 255 bytes, not %llu", NULL, n)
+        return refuse(f, b"a shortstr takes at most 255 bytes, not %llu", NULL, n)
     if not is_utf8(p, <size_t>n):
-        return refuse(r, b"text that is not UTF-8", NULL, 0)
+        return refuse(f, b"text that is not UTF-8", NULL, 0)
     return 0
 
 
@@ -17,7 +17,7 @@ cdef int load_source(Encoder* e, uint8_t wire_type, const Source* s, int64_t i, 
     cdef int64_t number = 0
     cdef size_t at
     cdef int status
-    cdef Refusal* r = &e.refusal
+    cdef Fault* f = &e.fault
     v.wire_type = wire_type
     v.present = True
     v.u = 0
@@ -25,39 +25,39 @@ cdef int load_source(Encoder* e, uint8_t wire_type, const Source* s, int64_t i, 
     if wire_type == W_SHORTSTR or wire_type == W_LONGSTR or wire_type == W_CONTENT:
         if not is_bytes(s):
             if wire_type == W_SHORTSTR:
-                return refuse(r, b"a shortstr takes text, not %s", s.type, 0)
-            return refuse(r, b"a longstr takes binary or text, not %s", s.type, 0)
+                return refuse(f, b"a shortstr takes text, not %s", s.type, 0)
+            return refuse(f, b"a longstr takes binary or text, not %s", s.type, 0)
         if bytes_at(s, i, &v.p, &n) < 0:
             return BAD_OFFSETS
         v.n = <uint32_t>n
         if wire_type == W_SHORTSTR:
-            return check_shortstr(r, v.p, n)
+            return check_shortstr(f, v.p, n)
         if n > MAX_U32:
-            return refuse(r, b"a longstr takes at most 4294967295 bytes, not %llu", NULL, n)
+            return refuse(f, b"a longstr takes at most 4294967295 bytes, not %llu", NULL, n)
         if s.text and not is_utf8(v.p, <size_t>n):
-            return refuse(r, b"text that is not UTF-8", NULL, 0)
+            return refuse(f, b"text that is not UTF-8", NULL, 0)
         return 0
     if wire_type == W_TABLE:
         at = buffer_size(&e.scratch)
         status = put_source_table(e, s, i)
         n = buffer_size(&e.scratch) - at
         if status == 0 and n > MAX_U32:
-            return refuse(r, b"a table takes at most 4294967295 bytes", NULL, 0)
+            return refuse(f, b"a table takes at most 4294967295 bytes", NULL, 0)
         v.n = <uint32_t>n
         kept[0] = at + 1
         return status
     if wire_type == W_TIMESTAMP and s.input_type == IN_TIME:
         seconds_at(s, i, &number)
         if number < 0:
-            return refuse_seconds(r)
+            return refuse_seconds(f)
         v.u = <uint64_t>number
         return 0
     if not is_integer(s):
         if wire_type == W_BIT:
-            return refuse(r, b"a bit takes bool, not %s", s.type, 0)
+            return refuse(f, b"a bit takes bool, not %s", s.type, 0)
         if wire_type == W_TIMESTAMP:
-            return refuse(r, b"a timestamp takes timestamp or integers, not %s", s.type, 0)
-        return refuse(r, b"takes integers, not %s", s.type, 0)
+            return refuse(f, b"a timestamp takes timestamp or integers, not %s", s.type, 0)
+        return refuse(f, b"takes integers, not %s", s.type, 0)
     number = signed_at(s.input_type, s.data, s.at + i)
     return load_number(e, wire_type, number < 0 and s.input_type != IN_UINT64, <uint64_t>number, v)
 
@@ -69,8 +69,8 @@ cdef int load_number(Encoder* e, uint8_t wire_type, bint negative, uint64_t u, A
         v.u = u != 0
     elif negative or u > highest_of(wire_type):
         if wire_type == W_TIMESTAMP:
-            return refuse_seconds(&e.refusal)
-        return refuse(&e.refusal, b"%s takes 0 to %llu", WIRE_NAMES[wire_type], highest_of(wire_type))
+            return refuse_seconds(&e.fault)
+        return refuse(&e.fault, b"%s takes 0 to %llu", WIRE_NAMES[wire_type], highest_of(wire_type))
     return 0
 
 
@@ -89,7 +89,7 @@ cdef inline int load_scalar(Encoder* e, uint8_t wire_type, const Scalar* x, Amqp
     elif kind == KIND_LONGSTR:
         v.n = x.n
         if wire_type == W_SHORTSTR:
-            return check_shortstr(&e.refusal, x.p, x.n)
+            return check_shortstr(&e.fault, x.p, x.n)
         return 0 if wire_type == W_LONGSTR or wire_type == W_CONTENT else OTHER_TYPE
     elif kind == KIND_BOOLEAN:
         v.u = x.u
@@ -140,7 +140,7 @@ cdef int json_field(Encoder* e, Json* j, uint8_t wire_type, AmqpValue* v, size_t
             kept[0] = at + 6
         if status != OTHER_TYPE:
             return status
-    return refuse(&e.refusal, b"JSON: %s takes another type of value (before byte %llu)",
+    return refuse(&e.fault, b"JSON: %s takes another type of value (before byte %llu)",
                   WIRE_NAMES[wire_type], <uint64_t>(j.p - j.start))
 
 
@@ -152,9 +152,9 @@ cdef int json_fields(Encoder* e, const Desc* d, const Source* s, int64_t i, Amqp
     cdef int k = 0, status
     place_refusal(e, d, -1, s.name)
     if not (is_bytes(s) and s.text):
-        return refuse(&e.refusal, b"takes JSON text, not %s", s.type, 0)
+        return refuse(&e.fault, b"takes JSON text, not %s", s.type, 0)
     memset(seen, 0, sizeof(seen))
-    status = json_begin(&j, s, i, &e.refusal)
+    status = json_begin(&j, s, i, &e.fault)
     if status == 0:
         status = json_first(&j, c'{', c'}', b"an object", &more)
     while status == 0 and more:

@@ -208,9 +208,9 @@ cdef int json_key(Encoder* e, Json* j, bint symbol, int* form) noexcept nogil:
             return status
         buffer_truncate(b, at + head + n)
     if e.v1 != NULL:
-        return v1e_end_run(b, at, V1_SYMBOL if symbol else V1_STRING, j.refusal)
+        return v1e_end_run(b, at, V1_SYMBOL if symbol else V1_STRING, j.fault)
     if AMQP_UNLIKELY(n > 255):
-        return refuse(j.refusal, b"a table name takes at most 255 bytes, not %llu", NULL, n)
+        return refuse(j.fault, b"a table name takes at most 255 bytes, not %llu", NULL, n)
     b.start[at] = <uint8_t>n
     return 0
 
@@ -314,7 +314,7 @@ cdef int json_coded(Encoder* e, Json* j, int form) noexcept nogil:
         return end_text(e, at, V1_BINARY)
     buffer_truncate(b, at)
     if form == MARK_DECIMAL:
-        return json_scaled(e, j, p, n) if e.v1 == NULL else v1e_decimal(b, p, n, j.refusal)
+        return json_scaled(e, j, p, n) if e.v1 == NULL else v1e_decimal(b, p, n, j.fault)
     if form == MARK_UUID:
         if not parse_uuid(raw, p, n):
             return json_expected(j, b"a UUID before it")
@@ -337,7 +337,7 @@ cdef int json_seconds(Encoder* e, Json* j) noexcept nogil:
     if status != 0:
         return status
     if not number.whole or number.large or (number.negative and number.n != 0):
-        return refuse_seconds(j.refusal)
+        return refuse_seconds(j.fault)
     return buffer_put_int(&e.scratch, c'T', number.n, 8)
 
 
@@ -360,14 +360,14 @@ cdef int json_scaled(Encoder* e, Json* j, const uint8_t* p, size_t n) noexcept n
             scale += point
             digits = 1
             if v > MAX_I32 + negative:
-                return refuse(j.refusal, b"a decimal's unscaled value must fit 32 bits, signed", NULL, 0)
+                return refuse(j.fault, b"a decimal's unscaled value must fit 32 bits, signed", NULL, 0)
         else:
             return json_expected(j, b"a decimal before it")
         p += 1
     if not digits:
         return json_expected(j, b"a decimal before it")
     if scale > 255:
-        return refuse(j.refusal, b"a decimal's scale is at most 255, not %llu", NULL, scale)
+        return refuse(j.fault, b"a decimal's scale is at most 255, not %llu", NULL, scale)
     return put_scaled(e, <uint8_t>scale, <uint32_t>(0 - v if negative else v))
 
 
@@ -460,13 +460,13 @@ cdef int v1e_json_described_array(Encoder* e, Json* j, int depth) noexcept nogil
         if status == 0:
             status = json_next(j, c']', &more)
     if status == 0:
-        status = v1e_elements(b, first, count, j.refusal)
+        status = v1e_elements(b, first, count, j.fault)
     while status == 0 and levels:
         levels -= 1
         status = json_require(j, c']', b"the end of an array of descriptor and list")
         if status == 0 and levels:
             status = json_require(j, c'}', b"the end of an object whose key starts with $")
-    return v1e_close(b, at, V1_ARRAY, count, j.refusal) if status == 0 else status
+    return v1e_close(b, at, V1_ARRAY, count, j.fault) if status == 0 else status
 
 
 # ---- types of AMQP 1.0's own ----
@@ -534,7 +534,7 @@ cdef int v1e_assemble(Encoder* e, const V1Desc* d, size_t start, const V1Parts* 
     cdef int k, last = parts.last if d.composite else 1
     cdef int status = 0
     if not d.composite and parts.n[0] == 0 and d.op[0].wire_type != V1_ANY:
-        return refuse(&e.refusal, b"JSON: a %s has a value", d.name, 0)
+        return refuse(&e.fault, b"JSON: a %s has a value", d.name, 0)
     status = v1e_described(b, d.code)
     if status == 0 and d.composite:
         status = v1e_open(b, &at)
@@ -542,7 +542,7 @@ cdef int v1e_assemble(Encoder* e, const V1Desc* d, size_t start, const V1Parts* 
         if status == 0:
             status = v1e_part(b, parts, k) if parts.n[k] else buffer_put_byte(b, CTOR_NULL)
     if status == 0 and d.composite:
-        status = v1e_close(b, at, V1_LIST, <uint64_t>last, &e.refusal)
+        status = v1e_close(b, at, V1_LIST, <uint64_t>last, &e.fault)
     if status != 0:
         return status
     n = buffer_size(b) - from_
@@ -570,7 +570,7 @@ cdef int v1e_json_field(Encoder* e, const V1Op* op, Json* j, int depth) noexcept
     if V1_UBYTE <= wire_type <= V1_ULONG or wire_type == V1_ANY and op.ulong and not json_at(j, c'"') \
             and not json_at(j, c'{'):
         status = v1e_whole(j, &u, &negative)
-        return v1e_unsigned(b, op, u, negative, &e.refusal) if status == 0 else status
+        return v1e_unsigned(b, op, u, negative, &e.fault) if status == 0 else status
     if wire_type == V1_MAP and json_at(j, c'{'):
         status = json_object(e, j, depth, op.symbol_keys)
     else:
@@ -582,18 +582,18 @@ cdef int v1e_json_field(Encoder* e, const V1Op* op, Json* j, int depth) noexcept
             return 0
     elif CTOR_WIRE_TYPE[b.start[at]] == wire_type:
         return 0
-    return refuse(j.refusal, b"JSON: takes %s (before byte %llu)",
+    return refuse(j.fault, b"JSON: takes %s (before byte %llu)",
                   op.desc.name if wire_type == V1_COMPOSITE else V1_NAMES[wire_type], <uint64_t>(j.p - j.start))
 
 
-cdef int v1e_unsigned(Buffer* b, const V1Op* op, uint64_t u, bint negative, Refusal* r) noexcept nogil:
+cdef int v1e_unsigned(Buffer* b, const V1Op* op, uint64_t u, bint negative, Fault* f) noexcept nogil:
     """A number of a field's type and choices."""
     cdef uint8_t wire_type = V1_ULONG if op.wire_type == V1_ANY else op.wire_type
     cdef uint64_t most = highest_of(wire_type - V1_UBYTE + W_OCTET)
     if negative or u > most:
-        return refuse(r, b"%s takes 0 to %llu", V1_NAMES[wire_type], most)
+        return refuse(f, b"%s takes 0 to %llu", V1_NAMES[wire_type], most)
     if op.choices and (u >= <uint64_t>op.choices or op.choice[u] == NULL):
-        return refuse(r, b"has no choice %llu", NULL, u)
+        return refuse(f, b"has no choice %llu", NULL, u)
     return v1e_number(b, wire_type, u)
 
 
@@ -606,7 +606,7 @@ cdef int v1e_json_symbol(Encoder* e, const V1Op* op, Json* j) noexcept nogil:
     cdef int status = json_text(e, j, V1_SYMBOL)
     if status == 0:
         v1_key(b.start + at, &p, &n)
-        status = v1e_choice(op, p, n, j.refusal)
+        status = v1e_choice(op, p, n, j.fault)
     return status
 
 
@@ -624,26 +624,26 @@ cdef int v1e_json_symbols(Encoder* e, const V1Op* op, Json* j) noexcept nogil:
         count += 1
         if status == 0:
             status = json_next(j, c']', &more)
-    return v1e_symbols(b, at, count, j.refusal) if status == 0 else status
+    return v1e_symbols(b, at, count, j.fault) if status == 0 else status
 
 
 # ---- complete texts ----
 
-cdef int json_begin(Json* j, const Source* s, int64_t i, Refusal* r) noexcept nogil:
+cdef int json_begin(Json* j, const Source* s, int64_t i, Fault* f) noexcept nogil:
     """The text of a row, which must be UTF-8."""
     cdef const uint8_t* p = NULL
     cdef uint64_t n = 0
     if bytes_at(s, i, &p, &n) < 0:
         return BAD_OFFSETS
-    return json_begin_bytes(j, p, n, r)
+    return json_begin_bytes(j, p, n, f)
 
 
-cdef int json_begin_bytes(Json* j, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
+cdef int json_begin_bytes(Json* j, const uint8_t* p, uint64_t n, Fault* f) noexcept nogil:
     j.p = j.start = p
     j.end = p + n
-    j.refusal = r
+    j.fault = f
     if not is_utf8(p, <size_t>n):
-        return refuse(r, b"the text is not UTF-8", NULL, 0)
+        return refuse(f, b"the text is not UTF-8", NULL, 0)
     json_skip(j)
     return 0
 

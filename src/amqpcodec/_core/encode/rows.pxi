@@ -11,23 +11,23 @@ cdef int read_method(Encoder* e, int64_t row) noexcept nogil:
     if s == NULL:
         d = e.protocol.publish
         if d == NULL:
-            return refuse(&e.refusal, b"the protocol has no basic.publish: name the method", NULL, 0)
+            return refuse(&e.fault, b"the protocol has no basic.publish: name the method", NULL, 0)
     else:
         place_refusal(e, NULL, -1, s.name)
         status = find_value(&s, &k)
         if status < 0:
             return status
         if status == NO_VALUE:
-            return refuse(&e.refusal, b"no method", NULL, 0)
+            return refuse(&e.fault, b"no method", NULL, 0)
         if not is_bytes(s):
-            return refuse(&e.refusal, b"takes text, not %s", s.type, 0)
+            return refuse(&e.fault, b"takes text, not %s", s.type, 0)
         if bytes_at(s, k, &p, &n) < 0:
             return BAD_OFFSETS
         if e.desc != NULL and n == strlen(e.desc.name) and memcmp(p, e.desc.name, <size_t>n) == 0:
             return 0
         d = method_named(e.protocol.name_slot, e.protocol.name_mask, e.protocol.descs, p, n)
         if d == NULL:
-            return refuse(&e.refusal, b"the protocol has no such method", NULL, 0)
+            return refuse(&e.fault, b"the protocol has no such method", NULL, 0)
     if d != e.desc:
         if not e.protocol.methods[d - e.protocol.descs].ready:
             if find_sources(&e.protocol.methods[d - e.protocol.descs], d, e.sources.argument,
@@ -89,7 +89,7 @@ cdef int load_arguments(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
         status = is_default_value(m.foreign[k], row)
         if status == 0:
             place_refusal(e, d, -1, m.foreign[k].name)
-            return refuse(&e.refusal, b"has no argument %s", m.foreign[k].name, 0)
+            return refuse(&e.fault, b"has no argument %s", m.foreign[k].name, 0)
         if status < 0:
             return status
     find_kept(e, d, e.v)
@@ -128,7 +128,7 @@ cdef int load_properties(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
         field = p.field[e.class_at]
         place_refusal(e, d, field, p.column)
         if field < 0:
-            return refuse(&e.refusal, b"has no %s", p.column, 0)
+            return refuse(&e.fault, b"has no %s", p.column, 0)
         status = load_source(e, d.op[field].wire_type, s, i, &e.w[field], &e.kept[field])
         if status != 0:
             return status
@@ -164,7 +164,7 @@ cdef int load_headers(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
             return status
         place_refusal(e, d, field, h.column)
         if field < 0:
-            return refuse(&e.refusal, b"has no headers", NULL, 0)
+            return refuse(&e.fault, b"has no headers", NULL, 0)
         any_ = True
         status = put_name(e, h.name, h.name_n, False)
         if status == 0:
@@ -174,7 +174,7 @@ cdef int load_headers(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     if any_:
         if e.w[field].present:
             place_refusal(e, d, field, e.sources.header[0].column)
-            return refuse(&e.refusal, b"headers come in properties_json as well", NULL, 0)
+            return refuse(&e.fault, b"headers come in properties_json as well", NULL, 0)
         e.w[field].present = True
         e.w[field].n = <uint32_t>(buffer_size(b) - at)
         e.kept[field] = at + 1
@@ -212,7 +212,7 @@ cdef int refuse_content(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
             return status
         if (status == 0) == (s == e.sources.body):
             place_refusal(e, d, -1, column)
-            return refuse(&e.refusal, b"carries no content", NULL, 0)
+            return refuse(&e.fault, b"carries no content", NULL, 0)
     return 0
 
 
@@ -229,11 +229,11 @@ cdef int load_body(Encoder* e, const Desc* d, int64_t row, const uint8_t** p, ui
         return status
     place_refusal(e, d, -1, e.sources.body.name)
     if not is_bytes(s):
-        return refuse(&e.refusal, b"a body takes binary or text, not %s", s.type, 0)
+        return refuse(&e.fault, b"a body takes binary or text, not %s", s.type, 0)
     if bytes_at(s, i, p, n) < 0:
         return BAD_OFFSETS
     if s.text and not is_utf8(p[0], <size_t>n[0]):
-        return refuse(&e.refusal, b"text that is not UTF-8", NULL, 0)
+        return refuse(&e.fault, b"text that is not UTF-8", NULL, 0)
     return 0
 
 
@@ -241,8 +241,8 @@ cdef int check_frame(Encoder* e, const Desc* d, uint64_t n) noexcept nogil:
     """A method or header frame of n bytes with its envelope."""
     if (e.frame_max and n > e.frame_max) or n > MAX_U32 + 8:
         place_refusal(e, d, -1, NULL)
-        e.refusal.field = b"frame_max"
-        return refuse(&e.refusal, b"the limit does not hold a frame of %llu bytes", NULL, n)
+        e.fault.at.field = b"frame_max"
+        return refuse(&e.fault, b"the limit does not hold a frame of %llu bytes", NULL, n)
     return 0
 
 

@@ -7,23 +7,16 @@ cdef extern from "Python.h":
     uint64_t MAX_I32 "((uint64_t)INT32_MAX)"
     double PyOS_string_to_double(const char* s, char** end, PyObject* overflow) except? -1.0
 
-# Why a row cannot be encoded. `text` is a format with `what` (if there is one) and then n.
-cdef struct Refusal:
-    const char* text
-    const char* what
-    uint64_t n
-    const char* method      # names of the protocol, or NULL
-    const char* field
-    const char* column      # name of the column of the input, or NULL
-
 cdef enum:
-    REFUSED = 3             # of one row: the refusal says why
+    REFUSED = 3             # of one row: the fault says why
 
 
-cdef int refuse(Refusal* r, const char* text, const char* what, uint64_t n) noexcept nogil:
-    r.text = text
-    r.what = what
-    r.n = n
+cdef int refuse(Fault* f, const char* text, const char* what, uint64_t n) noexcept nogil:
+    """Note why a row cannot be encoded; the newest reason counts. text: a format, see Fault."""
+    f.code = BAD_VALUE
+    f.text = text
+    f.what = what
+    f.need = n
     return REFUSED
 
 
@@ -32,7 +25,7 @@ cdef struct Json:
     const uint8_t* p
     const uint8_t* end
     const uint8_t* start
-    Refusal* refusal
+    Fault* fault
 
 
 cdef inline void json_skip(Json* j) noexcept nogil:
@@ -43,11 +36,11 @@ cdef inline void json_skip(Json* j) noexcept nogil:
 
 cdef int json_refuse(Json* j, const char* text) noexcept nogil:
     """text: a format for the offset."""
-    return refuse(j.refusal, text, NULL, <uint64_t>(j.p - j.start))
+    return refuse(j.fault, text, NULL, <uint64_t>(j.p - j.start))
 
 
 cdef int json_expected(Json* j, const char* what) noexcept nogil:
-    return refuse(j.refusal, b"JSON: %s expected (byte %llu of the text)", what,
+    return refuse(j.fault, b"JSON: %s expected (byte %llu of the text)", what,
                   <uint64_t>(j.p - j.start))
 
 

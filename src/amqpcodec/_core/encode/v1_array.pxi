@@ -1,6 +1,6 @@
 # AMQP 1.0: values that were written one by one, each with its constructor, as the elements of an array.
 
-cdef int v1e_elements(Buffer* b, size_t first, uint64_t count, Refusal* r) noexcept nogil:
+cdef int v1e_elements(Buffer* b, size_t first, uint64_t count, Fault* f) noexcept nogil:
     """Make the values that were written from `first` on a constructor and contents."""
     cdef Cursor c
     cdef Fault fault
@@ -13,7 +13,7 @@ cdef int v1e_elements(Buffer* b, size_t first, uint64_t count, Refusal* r) noexc
     for i in range(count):
         v1_read(&c, &v)
         if v.wire_type == V1_DESCRIBED:
-            return refuse(r, b'JSON: described elements are {"$described_array": [descriptor, array]}', NULL, 0)
+            return refuse(f, b'JSON: described elements are {"$described_array": [descriptor, array]}', NULL, 0)
         if v.wire_type == V1_LONG and <int64_t>v.u < 0:
             negative = True
         if i == 0:
@@ -22,16 +22,16 @@ cdef int v1e_elements(Buffer* b, size_t first, uint64_t count, Refusal* r) noexc
               or (wire_type == V1_LONG and v.wire_type == V1_ULONG)):
             wire_type = V1_ULONG     # of whole numbers, some beyond 63 bits
         elif v.wire_type != wire_type:
-            return refuse(r, b"JSON: the elements of an array are of one type, not %s and others",
+            return refuse(f, b"JSON: the elements of an array are of one type, not %s and others",
                           V1_NAMES[wire_type], 0)
     if wire_type == V1_ULONG and negative:
-        return refuse(r, b"JSON: no type holds all whole numbers of this array", NULL, 0)
+        return refuse(f, b"JSON: no type holds all whole numbers of this array", NULL, 0)
     if wire_type == V1_NULL and count > V1_EMPTY_LIMIT:
-        return refuse(r, b"an array takes at most %llu nulls", NULL, V1_EMPTY_LIMIT)
+        return refuse(f, b"an array takes at most %llu nulls", NULL, V1_EMPTY_LIMIT)
     return v1_join_items(b, first, count, wire_type)
 
 
-cdef int v1e_symbols(Buffer* b, size_t at, uint64_t count, Refusal* r) noexcept nogil:
+cdef int v1e_symbols(Buffer* b, size_t at, uint64_t count, Fault* f) noexcept nogil:
     """Make what was written as symbols what a field of many takes: null, the one, or an array. `at`: where
     the array's head has its room."""
     cdef size_t first = at + V1_HEAD_BYTES, n
@@ -44,5 +44,5 @@ cdef int v1e_symbols(Buffer* b, size_t at, uint64_t count, Refusal* r) noexcept 
         memmove(b.start + at, b.start + first, n)
         buffer_truncate(b, at + n)
         return 0
-    status = v1e_elements(b, first, count, r)
-    return v1e_close(b, at, V1_ARRAY, count, r) if status == 0 else status
+    status = v1e_elements(b, first, count, f)
+    return v1e_close(b, at, V1_ARRAY, count, f) if status == 0 else status

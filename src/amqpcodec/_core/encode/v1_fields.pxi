@@ -2,17 +2,14 @@
 
 cdef int v1e_refuse_type(Encoder* e, const V1Op* op, const Source* s) noexcept nogil:
     cdef uint8_t wire_type = op.wire_type
-    e.refusal.n = 0
-    e.refusal.what = s.type
-    e.refusal.text = (
+    return refuse(&e.fault, (
         b"a boolean takes bool, not %s" if wire_type == V1_BOOLEAN
         else b"takes text, not %s" if wire_type == V1_STRING or wire_type == V1_SYMBOL
         else b"takes binary or text, not %s" if wire_type == V1_BINARY
         else b"a timestamp takes timestamp or integers, not %s" if wire_type == V1_TIMESTAMP
         else b"takes text, binary or integers, not %s" if wire_type == V1_ANY
         else b"takes JSON text, not %s" if wire_type == V1_COMPOSITE
-        else b"takes integers, not %s")
-    return REFUSED
+        else b"takes integers, not %s"), s.type, 0)
 
 
 # ---- values of any type ----
@@ -25,13 +22,13 @@ cdef int v1e_map_column(Encoder* e, const Source* s, int64_t i, int depth, bint 
     if s.input_type == IN_STRUCT or s.input_type == IN_MAP:
         return arrow_map(e, s, i, depth, symbols)
     if not (is_bytes(s) and s.text):
-        return refuse(&e.refusal, b"a map takes JSON text, a map or a struct, not %s", s.type, 0)
+        return refuse(&e.fault, b"a map takes JSON text, a map or a struct, not %s", s.type, 0)
     at = buffer_size(&e.scratch)
-    status = json_begin(&j, s, i, &e.refusal)
+    status = json_begin(&j, s, i, &e.fault)
     if status == 0:
         status = json_object(e, &j, depth, symbols)
     if status == 0 and CTOR_WIRE_TYPE[e.scratch.start[at]] != V1_MAP:
-        return refuse(&e.refusal, b"takes a JSON object that is a map", NULL, 0)
+        return refuse(&e.fault, b"takes a JSON object that is a map", NULL, 0)
     return json_end(&j) if status == 0 else status
 
 
@@ -41,7 +38,7 @@ cdef int v1e_any_column(Encoder* e, const Source* s, int64_t i, int depth) noexc
     cdef int status
     if not (is_bytes(s) and s.text):
         return arrow_value(e, s, i, depth)
-    status = json_begin(&j, s, i, &e.refusal)
+    status = json_begin(&j, s, i, &e.fault)
     if status == 0:
         status = json_value(e, &j, depth)
     return json_end(&j) if status == 0 else status
@@ -53,7 +50,7 @@ cdef inline bint v1e_begins(const uint8_t* p, uint64_t n, const char* prefix, si
     return n >= length and memcmp(p, prefix, length) == 0
 
 
-cdef int v1e_ulong_text(Buffer* b, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
+cdef int v1e_ulong_text(Buffer* b, const uint8_t* p, uint64_t n, Fault* f) noexcept nogil:
     """Digits as ulong."""
     cdef uint64_t u = 0, digit
     cdef uint64_t i
@@ -64,14 +61,14 @@ cdef int v1e_ulong_text(Buffer* b, const uint8_t* p, uint64_t n, Refusal* r) noe
             break
         u = u * 10 + digit
     if n == 0:
-        return refuse(r, b"AMQP_ULONG: takes digits of a number of 64 bits", NULL, 0)
+        return refuse(f, b"AMQP_ULONG: takes digits of a number of 64 bits", NULL, 0)
     return v1e_number(b, V1_ULONG, u)
 
 
 cdef int v1e_id_json(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
     """JSON text of a value of another type, which decode writes where one stands."""
     cdef Json j
-    cdef int status = json_begin_bytes(&j, p, n, &e.refusal)
+    cdef int status = json_begin_bytes(&j, p, n, &e.fault)
     if status == 0:
         status = json_value(e, &j, 1)
     return json_end(&j) if status == 0 else status
@@ -83,27 +80,27 @@ cdef int v1e_id_text(Encoder* e, const uint8_t* p, uint64_t n) noexcept nogil:
     cdef uint8_t[16] raw
     cdef size_t at
     if AMQP_LIKELY(not v1e_begins(p, n, b"AMQP_", 5)):
-        return v1e_run(b, V1_STRING, p, n, &e.refusal)
+        return v1e_run(b, V1_STRING, p, n, &e.fault)
     if v1e_begins(p, n, b"AMQP_STRING:", 12):
-        return v1e_run(b, V1_STRING, p + 12, n - 12, &e.refusal)
+        return v1e_run(b, V1_STRING, p + 12, n - 12, &e.fault)
     if v1e_begins(p, n, b"AMQP_ULONG:", 11):
-        return v1e_ulong_text(b, p + 11, n - 11, &e.refusal)
+        return v1e_ulong_text(b, p + 11, n - 11, &e.fault)
     if v1e_begins(p, n, b"AMQP_UUID:", 10):
         if not parse_uuid(raw, p + 10, <size_t>n - 10):
-            return refuse(&e.refusal, b"AMQP_UUID: takes a UUID", NULL, 0)
+            return refuse(&e.fault, b"AMQP_UUID: takes a UUID", NULL, 0)
         return v1e_sixteen(b, CTOR_UUID, raw)
     if v1e_begins(p, n, b"AMQP_VALUE:", 11):
         return v1e_id_json(e, p + 11, n - 11)
     if not v1e_begins(p, n, b"AMQP_BINARY:", 12):
-        return v1e_run(b, V1_STRING, p, n, &e.refusal)
+        return v1e_run(b, V1_STRING, p, n, &e.fault)
     n -= 12
     if buffer_ensure(b, 2 + <size_t>n) < 0:
         return NO_MEMORY
     at = buffer_size(b)
     if not parse_hex(b.p + 2, p + 12, <size_t>n):
-        return refuse(&e.refusal, b"AMQP_BINARY: takes hexadecimal digits", NULL, 0)
+        return refuse(&e.fault, b"AMQP_BINARY: takes hexadecimal digits", NULL, 0)
     buffer_commit(b, b.p + 2 + n // 2)
-    return v1e_end_run(b, at, V1_BINARY, &e.refusal)
+    return v1e_end_run(b, at, V1_BINARY, &e.fault)
 
 
 cdef int v1e_id(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
@@ -119,7 +116,7 @@ cdef int v1e_id(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept
     if not is_integer(s) or s.input_type == IN_BOOL:
         return v1e_refuse_type(e, op, s)
     v = signed_at(s.input_type, s.data, s.at + i)
-    return v1e_unsigned(&e.scratch, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.refusal)
+    return v1e_unsigned(&e.scratch, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.fault)
 
 
 # ---- one field ----
@@ -132,8 +129,8 @@ cdef int v1e_symbol(Encoder* e, const V1Op* op, const Source* s, int64_t i) noex
         return v1e_refuse_type(e, op, s)
     if bytes_at(s, i, &p, &n) < 0:
         return BAD_OFFSETS
-    status = v1e_choice(op, p, <size_t>n, &e.refusal)
-    return v1e_run(&e.scratch, V1_SYMBOL, p, n, &e.refusal) if status == 0 else status
+    status = v1e_choice(op, p, <size_t>n, &e.fault)
+    return v1e_run(&e.scratch, V1_SYMBOL, p, n, &e.fault) if status == 0 else status
 
 
 cdef int v1e_many(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
@@ -151,7 +148,7 @@ cdef int v1e_many(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexce
             return BAD_OFFSETS
         if n == 0 or p[0] != c'[':
             return v1e_symbol(e, op, s, i)
-        status = json_begin(&j, s, i, &e.refusal)
+        status = json_begin(&j, s, i, &e.fault)
         if status == 0:
             status = v1e_json_symbols(e, op, &j)
         return json_end(&j) if status == 0 else status
@@ -167,10 +164,10 @@ cdef int v1e_many(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexce
         row = k
         status = find_value(&item, &row)
         if status == NO_VALUE:
-            return refuse(&e.refusal, b"a symbol in a list is null", NULL, 0)
+            return refuse(&e.fault, b"a symbol in a list is null", NULL, 0)
         if status == HAS_VALUE:
             status = v1e_symbol(e, op, item, row)
-    return v1e_symbols(b, at, <uint64_t>count, &e.refusal) if status == 0 else status
+    return v1e_symbols(b, at, <uint64_t>count, &e.fault) if status == 0 else status
 
 
 cdef int v1e_typed(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept nogil:
@@ -179,7 +176,7 @@ cdef int v1e_typed(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
     cdef int status
     if not (is_bytes(s) and s.text):
         return v1e_refuse_type(e, op, s)
-    status = json_begin(&j, s, i, &e.refusal)
+    status = json_begin(&j, s, i, &e.fault)
     if status == 0:
         status = v1e_json_field(e, op, &j, 1)
     return json_end(&j) if status == 0 else status
@@ -207,7 +204,7 @@ cdef int v1e_field(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
     if wire_type == V1_COMPOSITE:
         return v1e_typed(e, op, s, i)
     if wire_type == V1_TIMESTAMP and s.input_type == IN_TIME:
-        status = v1e_moment(s, i, &u, &e.refusal)
+        status = v1e_moment(s, i, &u, &e.fault)
         return v1e_number(b, wire_type, u) if status == 0 else status
     if not is_integer(s):
         return v1e_refuse_type(e, op, s)
@@ -216,9 +213,9 @@ cdef int v1e_field(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
         return v1e_number(b, wire_type, v != 0)
     if wire_type == V1_TIMESTAMP:
         if s.input_type == IN_UINT64 and v < 0:
-            return refuse(&e.refusal, b"a timestamp must fit 64 bits of milliseconds, signed", NULL, 0)
+            return refuse(&e.fault, b"a timestamp must fit 64 bits of milliseconds, signed", NULL, 0)
         return v1e_number(b, wire_type, <uint64_t>v)
-    return v1e_unsigned(b, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.refusal)
+    return v1e_unsigned(b, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.fault)
 
 
 # ---- composites ----
@@ -304,4 +301,4 @@ cdef int v1e_composite(Encoder* e, const V1Fields* f, int64_t row, const V1Parts
             return status
     buffer_truncate(b, end)
     any_[0] = count != 0
-    return v1e_close(b, at, V1_LIST, <uint64_t>count, &e.refusal)
+    return v1e_close(b, at, V1_LIST, <uint64_t>count, &e.fault)

@@ -51,14 +51,14 @@ cdef int v1e_single_properties(Encoder* e, int64_t row) noexcept nogil:
         if status != HAS_VALUE:
             continue
         v1e_place(e, e.v1.types.by_code[SEC_FIRST_CODE + SEC_APPLICATION_PROPERTIES], -1, h.column)
-        status = v1e_run(b, V1_STRING, h.name, h.name_n, &e.refusal)
+        status = v1e_run(b, V1_STRING, h.name, h.name_n, &e.fault)
         if status == 0:
             status = arrow_value(e, s, i, 2)
         count += 2
     if status == 0 and count == 0:
         buffer_truncate(b, at - 3)
         return 0
-    return v1e_close(b, at, V1_MAP, count, &e.refusal) if status == 0 else status
+    return v1e_close(b, at, V1_MAP, count, &e.fault) if status == 0 else status
 
 
 # ---- the body ----
@@ -77,7 +77,7 @@ cdef int v1e_body_section(Encoder* e, int64_t row, int* section) noexcept nogil:
     if status != HAS_VALUE:
         return status
     if not is_bytes(s):
-        return refuse(&e.refusal, b"takes text, not %s", s.type, 0)
+        return refuse(&e.fault, b"takes text, not %s", s.type, 0)
     if bytes_at(s, row, &p, &n) < 0:
         return BAD_OFFSETS
     if n == 4 and memcmp(p, <const char*>b"data", 4) == 0:
@@ -87,7 +87,7 @@ cdef int v1e_body_section(Encoder* e, int64_t row, int* section) noexcept nogil:
     elif n == 5 and memcmp(p, <const char*>b"value", 5) == 0:
         section[0] = SEC_AMQP_VALUE
     else:
-        return refuse(&e.refusal, b"is data, sequence or value", NULL, 0)
+        return refuse(&e.fault, b"is data, sequence or value", NULL, 0)
     return 0
 
 
@@ -113,20 +113,20 @@ cdef int v1e_body(Encoder* e, int64_t row) noexcept nogil:
     v1e_place(e, m.types.by_code[SEC_FIRST_CODE + section], -1, NULL)
     if section == SEC_DATA:
         if has_body == NO_VALUE:
-            return refuse(&e.refusal, b"there is no body", NULL, 0)
+            return refuse(&e.fault, b"there is no body", NULL, 0)
         if has_value == HAS_VALUE:
-            e.refusal.column = m.value.name
-            return refuse(&e.refusal, b"a message has a body or a value", NULL, 0)
-        e.refusal.column = e.sources.body.name
+            e.fault.column = m.value.name
+            return refuse(&e.fault, b"a message has a body or a value", NULL, 0)
+        e.fault.column = e.sources.body.name
         return v1e_data(e, body, at)
     if has_body == HAS_VALUE:
-        e.refusal.column = e.sources.body.name
-        return refuse(&e.refusal, b"a message has a body or a value", NULL, 0)
+        e.fault.column = e.sources.body.name
+        return refuse(&e.fault, b"a message has a body or a value", NULL, 0)
     if value != NULL:
-        e.refusal.column = m.value.name
+        e.fault.column = m.value.name
     if section == SEC_AMQP_SEQUENCE:
         if has_value == NO_VALUE:
-            return refuse(&e.refusal, b"there is no value", NULL, 0)
+            return refuse(&e.fault, b"there is no value", NULL, 0)
         return v1e_sequences(e, value, i)
     status = v1e_described(&e.scratch, SEC_FIRST_CODE + section)
     if status != 0:
@@ -135,7 +135,7 @@ cdef int v1e_body(Encoder* e, int64_t row) noexcept nogil:
 
 
 cdef int v1e_refuse_sequence(Encoder* e) noexcept nogil:
-    return refuse(&e.refusal, b"a sequence takes a list of lists, one for each section", NULL, 0)
+    return refuse(&e.fault, b"a sequence takes a list of lists, one for each section", NULL, 0)
 
 
 cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
@@ -146,7 +146,7 @@ cdef int v1e_sequences(Encoder* e, const Source* s, int64_t i) noexcept nogil:
     cdef bint more = False
     cdef int status
     if is_bytes(s) and s.text:
-        status = json_begin(&j, s, i, &e.refusal)
+        status = json_begin(&j, s, i, &e.fault)
         if status == 0:
             status = json_first(&j, c'[', c']', b"an array", &more)
         while status == 0 and more:
@@ -183,10 +183,10 @@ cdef int v1e_data(Encoder* e, const Source* s, int64_t i) noexcept nogil:
     cdef V1Encode* m = e.v1
     cdef int status
     if not is_bytes(s):
-        return refuse(&e.refusal, b"a body takes binary or text, not %s", s.type, 0)
+        return refuse(&e.fault, b"a body takes binary or text, not %s", s.type, 0)
     if bytes_at(s, i, &m.piece[1], &m.piece_n[1]) < 0:
         return BAD_OFFSETS
-    status = v1e_check(V1_STRING if s.text else V1_BINARY, m.piece[1], m.piece_n[1], &e.refusal)
+    status = v1e_check(V1_STRING if s.text else V1_BINARY, m.piece[1], m.piece_n[1], &e.fault)
     if status == 0:
         status = v1e_described(b, SEC_FIRST_CODE + SEC_DATA)
     if status != 0:
@@ -209,7 +209,7 @@ cdef int v1e_raw(Encoder* e, const Source* s, int64_t row) noexcept nogil:
         return status
     v1e_place(e, e.v1.frame.desc, -1, column.name)
     if not is_bytes(s):
-        return refuse(&e.refusal, b"takes binary, not %s", s.type, 0)
+        return refuse(&e.fault, b"takes binary, not %s", s.type, 0)
     return HAS_VALUE if bytes_at(s, row, &e.v1.piece[0], &e.v1.piece_n[0]) == 0 else BAD_OFFSETS
 
 

@@ -16,9 +16,9 @@ cdef int v1e_performative(Encoder* e, int64_t row) noexcept nogil:
     if status < 0:
         return status
     if status == NO_VALUE:
-        return refuse(&e.refusal, b"no performative", NULL, 0)
+        return refuse(&e.fault, b"no performative", NULL, 0)
     if not is_bytes(s):
-        return refuse(&e.refusal, b"takes text, not %s", s.type, 0)
+        return refuse(&e.fault, b"takes text, not %s", s.type, 0)
     if bytes_at(s, row, &p, &n) < 0:
         return BAD_OFFSETS
     if m.frame != NULL and n == strlen(m.frame.desc.name) and memcmp(p, m.frame.desc.name, <size_t>n) == 0:
@@ -28,7 +28,7 @@ cdef int v1e_performative(Encoder* e, int64_t row) noexcept nogil:
         if d.frame != V1_NO_FRAME and n == strlen(d.name) and memcmp(p, d.name, <size_t>n) == 0:
             m.frame = m.fields[d.code]
             return 0
-    return refuse(&e.refusal, b"there is no such performative", NULL, 0)
+    return refuse(&e.fault, b"there is no such performative", NULL, 0)
 
 
 cdef int v1e_arguments(Encoder* e, int64_t row) noexcept nogil:
@@ -45,7 +45,7 @@ cdef int v1e_arguments(Encoder* e, int64_t row) noexcept nogil:
         status = is_default_value(m.frame.foreign[k], row)
         if status == 0:
             v1e_place(e, m.frame.desc, -1, m.frame.foreign[k].name)
-            return refuse(&e.refusal, b"has no field %s", m.frame.foreign[k].name, 0)
+            return refuse(&e.fault, b"has no field %s", m.frame.foreign[k].name, 0)
         if status < 0:
             return status
     if s == NULL:
@@ -55,8 +55,8 @@ cdef int v1e_arguments(Encoder* e, int64_t row) noexcept nogil:
         return status
     v1e_place(e, m.frame.desc, -1, e.sources.arguments.name)
     if not (is_bytes(s) and s.text):
-        return refuse(&e.refusal, b"takes JSON text, not %s", s.type, 0)
-    status = json_begin(&j, s, i, &e.refusal)
+        return refuse(&e.fault, b"takes JSON text, not %s", s.type, 0)
+    status = json_begin(&j, s, i, &e.fault)
     if status == 0:
         status = json_first(&j, c'{', c'}', b"an object", &more)
     if status == 0 and more:
@@ -77,7 +77,7 @@ cdef int v1e_no_message(Encoder* e, int64_t row) noexcept nogil:
             return status
         if status == 0:
             v1e_place(e, m.frame.desc, -1, m.content[k].name)
-            return refuse(&e.refusal, b"carries no message", NULL, 0)
+            return refuse(&e.fault, b"carries no message", NULL, 0)
     return 0
 
 
@@ -103,8 +103,8 @@ cdef int v1e_limit(Encoder* e, uint64_t n) noexcept nogil:
     """A frame that cannot be split, of n bytes."""
     if n > MAX_U32 or (e.frame_max and n > e.frame_max):
         v1e_place(e, e.v1.frame.desc, -1, NULL)
-        e.refusal.field = b"frame_max"
-        return refuse(&e.refusal, b"the limit does not hold a frame of %llu bytes", NULL, n)
+        e.fault.at.field = b"frame_max"
+        return refuse(&e.fault, b"the limit does not hold a frame of %llu bytes", NULL, n)
     return 0
 
 
@@ -176,7 +176,7 @@ cdef int v1e_transfers(Encoder* e, int64_t row) noexcept nogil:
         if c.source == NULL:
             c = &m.frame.plain[TRANSFER_MESSAGE_FORMAT]
         v1e_place(e, m.frame.desc, TRANSFER_MESSAGE_FORMAT, c.column)
-        return refuse(&e.refusal, b"only 0 has sections: message takes the bytes of others", NULL, 0)
+        return refuse(&e.fault, b"only 0 has sections: message takes the bytes of others", NULL, 0)
     total = v1e_pieces(e)
     if total > <uint64_t>e.table.limit:
         e.table.full = 0
@@ -210,8 +210,8 @@ cdef int v1e_split(Encoder* e, int64_t row, size_t at, size_t n, uint64_t total,
         size = min(room, total - done)
         if size == 0 and done < total:
             v1e_place(e, f.desc, -1, NULL)
-            e.refusal.field = b"frame_max"
-            return refuse(&e.refusal, b"%llu bytes do not hold the performative", NULL, limit)
+            e.fault.at.field = b"frame_max"
+            return refuse(&e.fault, b"%llu bytes do not hold the performative", NULL, limit)
         v1e_pieces(e)
         status = v1e_frame(e, b.start + (more_at if more else at), more_n if more else n, done, size,
                            V1_FRAME_AMQP)
@@ -261,7 +261,7 @@ cdef int v1e_next_transfer(Encoder* e, int64_t row, bint more) noexcept nogil:
         if status != 0:
             return status
         count += 1
-    return v1e_close(b, at, V1_LIST, count, &e.refusal)
+    return v1e_close(b, at, V1_LIST, count, &e.fault)
 
 
 cdef int v1e_rows(Encoder* e, int64_t rows) noexcept nogil:

@@ -22,14 +22,14 @@ cdef int v1e_json_timestamp(Encoder* e, Json* j) noexcept nogil:
     return v1e_number(&e.scratch, V1_TIMESTAMP, u) if status == 0 else status
 
 
-cdef int v1e_decimal(Buffer* b, const uint8_t* p, size_t n, Refusal* r) noexcept nogil:
+cdef int v1e_decimal(Buffer* b, const uint8_t* p, size_t n, Fault* f) noexcept nogil:
     """Text as decimal128."""
     cdef uint8_t[16] raw
     cdef int status = v1e_bid_text(p, n, raw)
     if status == V1_DECIMAL_NO_TEXT:
-        return refuse(r, b"text that is no decimal", NULL, 0)
+        return refuse(f, b"text that is no decimal", NULL, 0)
     if status != V1_DECIMAL_FITS:
-        return refuse(r, b"a decimal128 holds 34 digits, and not every exponent", NULL, 0)
+        return refuse(f, b"a decimal128 holds 34 digits, and not every exponent", NULL, 0)
     return v1e_sixteen(b, CTOR_DECIMAL128, raw)
 
 

@@ -59,9 +59,8 @@ cdef struct V1Encode:
 
 cdef inline void v1e_place(Encoder* e, const V1Desc* d, int k, const char* column) noexcept nogil:
     """Say where it was. k: of a field, or -1."""
-    e.refusal.method = d.name if d != NULL else NULL
-    e.refusal.field = d.field[k] if d != NULL and k >= 0 else NULL
-    e.refusal.column = column
+    place_begin(&e.fault.at, d.name if d != NULL else NULL, d.field[k] if d != NULL and k >= 0 else NULL)
+    e.fault.column = column
 
 
 cdef inline bint v1e_is_null(const Buffer* b, size_t at) noexcept nogil:
@@ -78,7 +77,7 @@ cdef inline int v1e_part(Buffer* b, const V1Parts* parts, int k) noexcept nogil:
     return 0
 
 
-cdef int v1e_choice(const V1Op* op, const uint8_t* p, size_t n, Refusal* r) noexcept nogil:
+cdef int v1e_choice(const V1Op* op, const uint8_t* p, size_t n, Fault* f) noexcept nogil:
     """Whether a symbol is one of those that a field has."""
     cdef const char* s = op.symbols
     cdef size_t length
@@ -89,7 +88,7 @@ cdef int v1e_choice(const V1Op* op, const uint8_t* p, size_t n, Refusal* r) noex
         if length == n and memcmp(s, p, n) == 0:
             return 0
         s += length + 1
-    return refuse(r, b"is none of the field's choices", NULL, 0)
+    return refuse(f, b"is none of the field's choices", NULL, 0)
 
 
 cdef int v1e_number(Buffer* b, uint8_t wire_type, uint64_t u) noexcept nogil:
@@ -110,13 +109,13 @@ cdef int v1e_sixteen(Buffer* b, uint8_t code, const uint8_t* p) noexcept nogil:
     return 0
 
 
-cdef int v1e_moment(const Source* s, int64_t i, uint64_t* out, Refusal* r) noexcept nogil:
+cdef int v1e_moment(const Source* s, int64_t i, uint64_t* out, Fault* f) noexcept nogil:
     """Milliseconds of a timestamp, floored."""
     cdef int64_t v = (<const int64_t*>s.data)[s.at + i]
     cdef int64_t part, q
     if s.unit == 1:
         if v > <int64_t>HIGHEST_INT64 // 1000 or v < -(<int64_t>HIGHEST_INT64 // 1000):
-            return refuse(r, b"a timestamp must fit 64 bits of milliseconds, signed", NULL, 0)
+            return refuse(f, b"a timestamp must fit 64 bits of milliseconds, signed", NULL, 0)
         out[0] = <uint64_t>(v * 1000)
         return 0
     part = s.unit // 1000
@@ -127,20 +126,20 @@ cdef int v1e_moment(const Source* s, int64_t i, uint64_t* out, Refusal* r) noexc
 
 # ---- bytes ----
 
-cdef int v1e_check(uint8_t wire_type, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
+cdef int v1e_check(uint8_t wire_type, const uint8_t* p, uint64_t n, Fault* f) noexcept nogil:
     """Whether bytes are what a string or symbol takes."""
     if n > MAX_U32:
-        return refuse(r, b"takes at most 4294967295 bytes, not %llu", NULL, n)
+        return refuse(f, b"takes at most 4294967295 bytes, not %llu", NULL, n)
     if wire_type == V1_STRING and not is_utf8(p, <size_t>n):
-        return refuse(r, b"text that is not UTF-8", NULL, 0)
+        return refuse(f, b"text that is not UTF-8", NULL, 0)
     if wire_type == V1_SYMBOL and not is_ascii(p, <size_t>n):
-        return refuse(r, b"a symbol takes ASCII characters only", NULL, 0)
+        return refuse(f, b"a symbol takes ASCII characters only", NULL, 0)
     return 0
 
 
-cdef int v1e_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
+cdef int v1e_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, Fault* f) noexcept nogil:
     """A binary, string or symbol."""
-    cdef int status = v1e_check(wire_type, p, n, r)
+    cdef int status = v1e_check(wire_type, p, n, f)
     if status != 0:
         return status
     if buffer_ensure(b, V1_RUN_BYTES + <size_t>n) < 0:
@@ -149,13 +148,13 @@ cdef int v1e_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, Ref
     return 0
 
 
-cdef int v1e_end_run(Buffer* b, size_t at, uint8_t wire_type, Refusal* r) noexcept nogil:
+cdef int v1e_end_run(Buffer* b, size_t at, uint8_t wire_type, Fault* f) noexcept nogil:
     """Write the head of what was written after the two bytes left for it at `at`; text is UTF-8."""
     cdef uint8_t* p = b.start + at
     cdef uint64_t n = <uint64_t>(b.p - p) - 2
     cdef int status
     if AMQP_UNLIKELY(wire_type == V1_SYMBOL or n > MAX_U32):
-        status = v1e_check(wire_type, p + 2, n, r)
+        status = v1e_check(wire_type, p + 2, n, f)
         if status != 0:
             return status
     if AMQP_LIKELY(n <= 255):
@@ -179,9 +178,9 @@ cdef inline int v1e_open(Buffer* b, size_t* at) noexcept nogil:
     return buffer_leave(b, V1_HEAD_BYTES)
 
 
-cdef int v1e_close(Buffer* b, size_t at, uint8_t wire_type, uint64_t count, Refusal* r) noexcept nogil:
+cdef int v1e_close(Buffer* b, size_t at, uint8_t wire_type, uint64_t count, Fault* f) noexcept nogil:
     if AMQP_UNLIKELY(not v1_store_head(b, at, wire_type, count)):
-        return refuse(r, b"a %s takes at most 4294967295 bytes, not %llu", V1_NAMES[wire_type],
+        return refuse(f, b"a %s takes at most 4294967295 bytes, not %llu", V1_NAMES[wire_type],
                       buffer_size(b) - at - V1_HEAD_BYTES)
     return 0
 

@@ -14,7 +14,7 @@ cdef enum:
 cdef inline int enter_level(Encoder* e, int depth) noexcept nogil:
     """depth: levels that are open around it."""
     if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
-        return refuse(&e.refusal, b"tables nested deeper than %llu levels" if e.v1 == NULL
+        return refuse(&e.fault, b"tables nested deeper than %llu levels" if e.v1 == NULL
                       else b"values nested deeper than %llu levels", NULL, <uint64_t>DEPTH_LIMIT)
     return 0
 
@@ -30,7 +30,7 @@ cdef inline int open_compound(Encoder* e, uint8_t wire_type, size_t* at) noexcep
 cdef inline int close_compound(Encoder* e, size_t at, uint8_t wire_type, uint64_t count) noexcept nogil:
     """count: of items; of a map keys and values."""
     if e.v1 != NULL:
-        return v1e_close(&e.scratch, at, wire_type, count, &e.refusal)
+        return v1e_close(&e.scratch, at, wire_type, count, &e.fault)
     return close_length(e, at + 1, b"a table")
 
 
@@ -38,7 +38,7 @@ cdef int close_length(Encoder* e, size_t at, const char* what) noexcept nogil:
     """Store the length of what stands after the four bytes at `at`."""
     cdef uint64_t n = buffer_size(&e.scratch) - at - 4
     if n > MAX_U32:
-        return refuse(&e.refusal, b"%s takes at most 4294967295 bytes, not %llu", what, n)
+        return refuse(&e.fault, b"%s takes at most 4294967295 bytes, not %llu", what, n)
     store32(e.scratch.start + at, <uint32_t>n)
     return 0
 
@@ -62,7 +62,7 @@ cdef inline uint8_t text_tag(const Encoder* e, uint8_t wire_type) noexcept nogil
 cdef inline int end_text(Encoder* e, size_t at, uint8_t wire_type) noexcept nogil:
     """wire_type: string, symbol or binary; text is UTF-8."""
     if e.v1 != NULL:
-        return v1e_end_run(&e.scratch, at, wire_type, &e.refusal)
+        return v1e_end_run(&e.scratch, at, wire_type, &e.fault)
     e.scratch.start[at] = text_tag(e, wire_type)
     return close_length(e, at + 1, b"a table value")
 
@@ -72,13 +72,13 @@ cdef inline int put_text(Encoder* e, uint8_t wire_type, const uint8_t* p, uint64
     cdef Buffer* b = &e.scratch
     cdef uint8_t tag = c'S'
     if e.v1 != NULL:
-        return v1e_run(b, wire_type, p, n, &e.refusal)
+        return v1e_run(b, wire_type, p, n, &e.fault)
     if n > MAX_U32:
-        return refuse(&e.refusal, b"a table value takes at most 4294967295 bytes, not %llu", NULL, n)
+        return refuse(&e.fault, b"a table value takes at most 4294967295 bytes, not %llu", NULL, n)
     if wire_type == V1_BINARY:
         tag = text_tag(e, V1_BINARY)
     elif not is_utf8(p, <size_t>n):
-        return refuse(&e.refusal, b"text that is not UTF-8", NULL, 0)
+        return refuse(&e.fault, b"text that is not UTF-8", NULL, 0)
     if buffer_ensure(b, TABLE_HEAD + <size_t>n) < 0:
         return NO_MEMORY
     b.p[0] = tag
@@ -91,13 +91,13 @@ cdef inline int put_text(Encoder* e, uint8_t wire_type, const uint8_t* p, uint64
 cdef int put_name(Encoder* e, const uint8_t* p, uint64_t n, bint symbol) noexcept nogil:
     """The name of an entry of a map."""
     if e.v1 != NULL:
-        return v1e_run(&e.scratch, V1_SYMBOL if symbol else V1_STRING, p, n, &e.refusal)
-    return put_table_name(&e.scratch, p, n, &e.refusal)
+        return v1e_run(&e.scratch, V1_SYMBOL if symbol else V1_STRING, p, n, &e.fault)
+    return put_table_name(&e.scratch, p, n, &e.fault)
 
 
-cdef inline int put_table_name(Buffer* b, const uint8_t* p, uint64_t n, Refusal* r) noexcept nogil:
+cdef inline int put_table_name(Buffer* b, const uint8_t* p, uint64_t n, Fault* f) noexcept nogil:
     if n > 255:
-        return refuse(r, b"a table name takes at most 255 bytes, not %llu", NULL, n)
+        return refuse(f, b"a table name takes at most 255 bytes, not %llu", NULL, n)
     if buffer_ensure(b, 1 + <size_t>n) < 0:
         return NO_MEMORY
     b.p[0] = <uint8_t>n
@@ -146,7 +146,7 @@ cdef inline int put_number(Encoder* e, uint8_t wire_type, uint64_t u) noexcept n
 
 
 cdef int refuse_int(Encoder* e) noexcept nogil:
-    return refuse(&e.refusal, b"an int in a table of 0-8 or 0-9 must fit 32 bits, signed" if e.mode & MODE_OLD
+    return refuse(&e.fault, b"an int in a table of 0-8 or 0-9 must fit 32 bits, signed" if e.mode & MODE_OLD
                   else b"an int in a table must fit 64 bits, -2**63 to 2**64-1" if e.mode & MODE_LETTER
                   else b"an int in a table must fit 64 bits, signed", NULL, 0)
 
@@ -163,8 +163,8 @@ cdef int put_scaled(Encoder* e, uint8_t scale, uint32_t unscaled) noexcept nogil
     return 0
 
 
-cdef int refuse_seconds(Refusal* r) noexcept nogil:
-    return refuse(r, b"a timestamp must be from 1970 on and fit 64 bits, unsigned", NULL, 0)
+cdef int refuse_seconds(Fault* f) noexcept nogil:
+    return refuse(f, b"a timestamp must be from 1970 on and fit 64 bits, unsigned", NULL, 0)
 
 
 # ---- dialects ----
@@ -175,7 +175,7 @@ cdef int check_tag(Encoder* e, size_t at) noexcept nogil:
     if tag == c'S' or tag == c'I' or tag == c'D' or tag == c'T' or tag == c'F':
         return 0
     if e.mode & MODE_0_8:
-        return refuse(&e.refusal, b"tables of 0-8 hold S I D T F only", NULL, 0)
+        return refuse(&e.fault, b"tables of 0-8 hold S I D T F only", NULL, 0)
     if tag == c'V':
         return 0
-    return refuse(&e.refusal, b"tables of 0-9 hold S I D T F V only", NULL, 0)
+    return refuse(&e.fault, b"tables of 0-9 hold S I D T F V only", NULL, 0)

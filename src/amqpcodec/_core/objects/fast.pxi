@@ -30,7 +30,7 @@ cdef bint put_table_fast(Buffer* b, Desc* d, MessageObject* o, int i, int slot, 
         keep = <object>table
         if type(keep) is not dict:
             return False
-        place_begin(&at, <PyObject*>(<tuple>d.names)[0], <PyObject*>(<tuple>d.names)[i + 1])
+        place_begin(&at, d.name, d.field[i])
         if came == NULL:
             put_pairs(b, keep, mode, 1, &at)
         else:

@@ -33,7 +33,6 @@ cdef struct Desc:
     const char* name        # "basic.deliver", "basic.properties"
     const char** field      # Python names of the fields
     PyObject* cls           # the class that instances are made of
-    PyObject* names         # str of `name` and of each field, for errors
     Desc* properties        # of the method's class, or NULL
     fast_reader read_fast
     fast_writer write_fast

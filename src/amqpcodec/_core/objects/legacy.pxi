@@ -86,10 +86,9 @@ cdef int read_properties(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
 
 
 cdef int place_fault(const Desc* d, Cursor* c, int i) noexcept nogil:
-    c.fault.method = d.name
-    c.fault.field = NULL
+    place_begin(&c.fault.at, d.name, NULL)
     if i >= 0:
-        c.fault.field = d.field[i]
+        c.fault.at.field = d.field[i]
     return -1
 
 

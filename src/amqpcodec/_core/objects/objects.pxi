@@ -226,9 +226,9 @@ cdef int load_object(Loader* l, const Desc* d, object obj, bint properties, Amqp
     cdef MessageObject* o = <MessageObject*><PyObject*>obj
     cdef MessageClass* k = CLASS_OF(Py_TYPE(<PyObject*>obj))
     cdef int i
-    place_begin(&l.at, <PyObject*>(<tuple>d.names)[0], NULL)
+    place_begin(&l.at, d.name, NULL)
     for i in range(d.n):
-        l.at.field = (<PyObject*>(<tuple>d.names)[i + 1])
+        l.at.field = d.field[i]
         v[i].present = True
         if k.bytes_slot[i]:
             if properties and o.field[i] == Py_None:

@@ -52,9 +52,6 @@ cdef class DescTable:
             d.op[i].bit = <uint8_t>run
             run += 1
             d.op[first].run = <uint8_t>run
-        names = (name, *[field[0] for field in fields])
-        self.keep.append(names)
-        d.names = <PyObject*>names
         return 0
 
 # Letters of a signature, by wire type; spec/emitters/fast.py spells the same.

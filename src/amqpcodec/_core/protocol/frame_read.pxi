@@ -14,7 +14,7 @@ cdef inline object decode_at(ProtocolCore self, const uint8_t* p, Py_ssize_t siz
             self, &f, p + offset, <uint64_t>offset, mode, ONE_SHOT_CACHE, owner, p)))
     if found == SCAN_MORE:
         return None
-    fault.method = fault.field = NULL
+    place_begin(&fault.at, NULL, NULL)
     raise fault_error(&fault)
 
 

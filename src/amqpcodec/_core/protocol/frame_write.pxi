@@ -56,12 +56,13 @@ cdef uint64_t header_int(object frame, int i, uint8_t wire_type) except? 0xFFFF:
         return v.u
     value = class_get(frame, i)
     name = type(frame).FIELDS[i]
-    place_begin(&l.at, <PyObject*>HEADER_NAME, <PyObject*>name)
+    place_begin(&l.at, b"header", PyUnicode_AsUTF8AndSize(name, NULL))
     v.wire_type = wire_type
     load_int(&l, value, &v)
     return v.u
 
-cdef object HEADER_NAME = "header"
+cdef extern from "Python.h":
+    const char* PyUnicode_AsUTF8AndSize(object s, Py_ssize_t* n) except NULL
 
 
 cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uintptr_t mode,
@@ -167,7 +168,7 @@ cdef object encode_content(ProtocolCore self, int channel, object method, object
         encode_error(None, "method", f"takes a method of {self.module}, not {type(method).__name__}")
     d = <Desc*>k.desc
     if not d.has_content:
-        encode_error(<str>(<tuple>d.names)[0], None, "carries no content")
+        encode_error(d.name.decode(), None, "carries no content")
     if validate:
         method.validate()
         if properties is not None:
@@ -191,7 +192,7 @@ cdef object encode_content(ProtocolCore self, int channel, object method, object
                           or (raw.n and frame_max < 9)):
             n = max(method_bytes, head - method_bytes, <size_t>9)
             what = "a frame" if n == 9 else "the method" if n == method_bytes else "the header with the properties"
-            encode_error(<str>(<tuple>d.names)[0], "frame_max",
+            encode_error(d.name.decode(), "frame_max",
                          f"{frame_max} bytes do not hold {what}, which takes {n} and cannot be split: "
                          + ("shorten the headers, or raise frame_max" if n == head - method_bytes
                             else "raise frame_max"))

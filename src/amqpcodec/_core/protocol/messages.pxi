@@ -508,7 +508,7 @@ cdef class MessageDecoder(Stream):
             fault.class_id = load16(self.frame.payload)
             fault.offset += 7
         if method is not None:
-            fault.method = (<Desc*>CLASS_OF(Py_TYPE(<PyObject*>method)).desc).name
+            fault.at.method = (<Desc*>CLASS_OF(Py_TYPE(<PyObject*>method)).desc).name
         return fault_error(&fault)
 
 

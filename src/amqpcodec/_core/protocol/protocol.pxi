@@ -155,5 +155,5 @@ def fast_signatures(Protocol protocol not None):
     for i in range(protocol.descs.count):
         d = &protocol.descs.desc[i]
         if d.read_fast != NULL:
-            found[(<tuple>d.names)[0]] = <object>d.cls
+            found[d.name.decode()] = <object>d.cls
     return found

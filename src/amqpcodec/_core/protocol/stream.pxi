@@ -338,7 +338,7 @@ cdef class Stream:
     cdef object fault_or_raise(self, Fault* fault):
         """What scan found wrong: raised, or given as a BadFrame where the framing is intact."""
         cdef object error, item = None
-        fault.method = fault.field = NULL
+        place_begin(&fault.at, NULL, NULL)
         error = fault_error(fault)
         if fault.scope == SCOPE_CONNECTION:
             raise error

@@ -32,8 +32,7 @@ cdef str path_text(const Step* step):
 
 
 cdef int table_error(Place* at, str text) except -1:
-    return encode_error(None if at.method == NULL else <str>at.method,
-                        None if at.field == NULL else <str>at.field, text, path_text(at.step))
+    return encode_error(place_name(at.method), place_name(at.field), text, path_text(at.step))
 
 
 cdef int put_long(Buffer* b, uint8_t tag, const void* p, Py_ssize_t n, Place* at) except -1:

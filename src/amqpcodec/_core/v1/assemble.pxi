@@ -215,7 +215,7 @@ cdef class V1MessageDecoder(V1Decoder):
         fault.in_frame = True
         fault.frame_type = self.frame.type
         fault.channel = self.frame.channel
-        fault.method = b"transfer"
+        fault.at.method = b"transfer"
         return v1_fault_error(&fault)
 
     @cython.final

@@ -5,7 +5,7 @@ cdef inline void v1_begin(Cursor* c, Fault* fault, const uint8_t* p, const uint8
     """A cursor over bytes, and a fault that knows nothing yet."""
     # What fail() sets needs no value before; this runs for every value.
     fault.code = OK
-    fault.method = fault.field = NULL
+    place_begin(&fault.at, NULL, NULL)
     fault.in_frame = False
     c.p = p
     c.end = end

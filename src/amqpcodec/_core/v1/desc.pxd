@@ -43,7 +43,6 @@ cdef struct V1Desc:
     const char* name
     const char** field
     PyObject* cls
-    PyObject* names         # (name, field, ...) as str, for errors
     int payload             # slot of a frame's payload, or -1
 
 # All of them: by code, and by symbol in order.

@@ -125,8 +125,5 @@ cdef class V1DescTable:
             requires = fields[i][5]
             self.keep.append(requires)
             d.op[i].requires = <PyObject*>requires
-        names = (spec["name"], *[field[0] for field in fields])
-        self.keep.append(names)
-        d.names = <PyObject*>names
         self.types.by_code[d.code] = d
         return 0

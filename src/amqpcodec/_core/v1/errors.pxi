@@ -113,8 +113,8 @@ cdef object v1_fault_error(const Fault* f):
         offset=f.offset,
         frame_type=f.frame_type if f.in_frame else None,
         channel=f.channel if f.in_frame else None,
-        method=None if f.method == NULL else f.method.decode("utf-8"),
-        field=None if f.field == NULL else f.field.decode("utf-8"),
+        method=place_name(f.at.method),
+        field=place_name(f.at.field),
         scope=SCOPES[f.scope],
         condition=None if condition == NULL else condition.decode(),
     )

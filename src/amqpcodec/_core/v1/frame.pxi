@@ -62,7 +62,7 @@ cdef object v1_decode_frame(V1Core self, const WireFrame* f, const uint8_t* star
     if c.p == c.end:
         return made
     if AMQP_UNLIKELY(d.code != DESC_TRANSFER):
-        fault.method = d.name
+        fault.at.method = d.name
         v1_fail(&c, BAD_TRAILING, NULL, 0, 0)
     n = c.end - c.p
     if owner is None:
@@ -107,7 +107,7 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
             payload = frame.payload
     if payload is not None and len(payload):
         if d == NULL or d.code != DESC_TRANSFER:
-            encode_error("heartbeat" if d == NULL else <str>(<tuple>d.names)[0], "payload",
+            encode_error("heartbeat" if d == NULL else d.name.decode(), "payload",
                          "only a transfer carries one")
         parse_bytes(payload, &raw, "transfer", "payload")
         try:
@@ -133,17 +133,17 @@ cdef uint32_t v1_put_extended(Buffer* b, object frame, MessageClass* k) except? 
     return n
 
 
+cdef const char** V1_HEADER_FIELDS = [b"protocol_id", b"major", b"minor", b"revision"]
+
+
 cdef int v1_put_header(Buffer* b, MessageObject* o) except -1:
     cdef uint64_t u = 0
     cdef Place at
     cdef int i
     cdef uint8_t raw[8]
     memcpy(raw, <const char*>b"AMQP", 4)
-    method = "protocol_header"
-    place_begin(&at, <PyObject*>method, NULL)
     for i in range(4):
-        name = ("protocol_id", "major", "minor", "revision")[i]
-        at.field = <PyObject*>name
+        place_begin(&at, b"protocol_header", V1_HEADER_FIELDS[i])
         if o.field[i] == NULL:
             table_error(&at, "is not set")
         v1_parse_int(<object>o.field[i], V1_UBYTE, &u, &at)

@@ -506,7 +506,7 @@ cdef object v1_section_at(Message m, V1Reader* r, int i, Cursor* c):
 
 cdef object v1_section_part(Message m, V1Reader* r, const V1Desc* d, Cursor* c, int i):
     """The value of a section that is no composite; the cursor is after its descriptor."""
-    c.fault.method = d.name
+    c.fault.at.method = d.name
     if v1_check_restricted(d, c) < 0:
         v1_raise(c)
     return v1_data_view(m, c) if i == SEC_DATA and m.views else v1_value(r, c, 1)
@@ -563,7 +563,7 @@ cdef int v1_put_section_value(Buffer* b, int i, object value, int mode) except -
     cdef Place at
     cdef V1Desc* d = V1_FAMILY.descs.types.by_code[SEC_FIRST_CODE + i]
     cdef MessageClass* k
-    place_begin(&at, <PyObject*>(<tuple>d.names)[0], NULL)
+    place_begin(&at, d.name, NULL)
     if d.composite:
         k = class_of(value)
         if k == NULL or k.desc != d:

@@ -214,15 +214,13 @@ cdef PyObject* v1_known_type(V1Reader* r, const V1Desc* d, Cursor* c, const uint
     """A new instance of a described type's class; the cursor is after the descriptor. start: where
     the described value begins, of which the bytes are kept where encode would write others."""
     cdef MessageObject* o = class_new(<PyTypeObject*>d.cls)
-    cdef const char* method = c.fault.method
-    cdef const char* field = c.fault.field
+    cdef Place outer = c.fault.at
     cdef bint unusual = start[1] != CTOR_SMALLULONG
     cdef bint done = False
     if AMQP_UNLIKELY(o == NULL):
         raise MemoryError
     o.mode = <uint32_t>r.mode
-    c.fault.method = d.name
-    c.fault.field = NULL
+    place_begin(&c.fault.at, d.name, NULL)
     try:
         if d.composite:
             v1_fields(r, d, c, o, depth, &unusual)
@@ -235,8 +233,7 @@ cdef PyObject* v1_known_type(V1Reader* r, const V1Desc* d, Cursor* c, const uint
     finally:
         if not done:
             Py_DecRef(<PyObject*>o)
-    c.fault.method = method
-    c.fault.field = field
+    c.fault.at = outer
     return <PyObject*>o
 
 
@@ -281,8 +278,7 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o, in
         c.p = p
         if i == count:
             break
-        c.fault.method = d.name
-        c.fault.field = d.field[i]
+        place_begin(&c.fault.at, d.name, d.field[i])
         if AMQP_UNLIKELY(v1_read(c, &x) < 0):
             v1_raise(c)
         value = v1_field(r, &d.op[i], c, &x, p, depth + 1, unusual)
@@ -295,8 +291,7 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o, in
     if last != count or count < d.mandatory:
         unusual[0] = True
     if AMQP_UNLIKELY(c.p != c.end):
-        c.fault.method = d.name
-        c.fault.field = NULL
+        place_begin(&c.fault.at, d.name, NULL)
         v1_fail(c, V1_BAD_SIZE, b"list", 0, 0)
     c.end = end
     return 0

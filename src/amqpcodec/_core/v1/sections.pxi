@@ -31,7 +31,7 @@ cdef int v1_scan_sections(Cursor* c, const V1Types* types, uint32_t* offset, uin
         i = d.code - SEC_FIRST_CODE
         if AMQP_UNLIKELY(i <= last):
             c.p = start
-            c.fault.method = d.name
+            c.fault.at.method = d.name
             if i < last:
                 return fail(c, V1_BAD_SECTION, b"section out of order", 0, 0)
             if i != SEC_DATA and i != SEC_AMQP_SEQUENCE:
@@ -40,9 +40,9 @@ cdef int v1_scan_sections(Cursor* c, const V1Types* types, uint32_t* offset, uin
             v1_known(types, c)
         if AMQP_UNLIKELY(SEC_DATA <= last < i <= SEC_AMQP_VALUE):
             c.p = start
-            c.fault.method = d.name
+            c.fault.at.method = d.name
             return fail(c, V1_BAD_SECTION, b"body sections of several kinds", 0, 0)
-        c.fault.method = d.name
+        c.fault.at.method = d.name
         if AMQP_LIKELY(v1_is_short(c.p, c.end)):
             c.p += 2 + c.p[1]
         else:
@@ -55,5 +55,5 @@ cdef int v1_scan_sections(Cursor* c, const V1Types* types, uint32_t* offset, uin
         length[i] = <uint32_t>(c.p - base) - offset[i]
         have |= 1 << i
         last = i
-    c.fault.method = NULL
+    c.fault.at.method = NULL
     return have

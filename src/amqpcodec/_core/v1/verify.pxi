@@ -16,18 +16,15 @@ cdef void v1_verify_begin(V1Check* k, const V1Types* types) noexcept nogil:
 
 cdef int v1_verify_known(const V1Desc* d, Cursor* c, V1Check* k, int depth) noexcept nogil:
     """The value of a described type; the cursor is after the descriptor."""
-    cdef const char* method = c.fault.method
-    cdef const char* field = c.fault.field
-    c.fault.method = d.name
-    c.fault.field = NULL
+    cdef Place outer = c.fault.at
+    place_begin(&c.fault.at, d.name, NULL)
     if d.composite:
         if v1_verify_fields(d, c, k, depth, NULL, ~<uint32_t>0) < 0:
             return -1
     else:
         if v1_check_restricted(d, c) < 0 or v1_verify_value(c, k, depth) < 0:
             return -1
-    c.fault.method = method
-    c.fault.field = field
+    c.fault.at = outer
     return 0
 
 
@@ -187,11 +184,11 @@ cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1V
         start = f.p
         op = &d.op[i]
         if AMQP_UNLIKELY(v1_read(&f, x) < 0):
-            f.fault.field = d.field[i]
+            f.fault.at.field = d.field[i]
             return -1
         if x.wire_type == V1_NULL:
             continue
-        f.fault.field = d.field[i]
+        f.fault.at.field = d.field[i]
         inside = f.p
         if AMQP_LIKELY(mask >> i & 1):
             if AMQP_UNLIKELY(v1_verify_field(op, &f, x, start, k, depth + 1) < 0):
@@ -204,7 +201,7 @@ cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1V
     if out != NULL:
         for i in range(n, <uint32_t>d.n):
             out[i].wire_type = V1_NULL
-    f.fault.field = NULL
+    f.fault.at.field = NULL
     if AMQP_UNLIKELY(f.p != f.end) and n == v.count:
         return fail(&f, V1_BAD_SIZE, b"list", 0, 0)
     return 0

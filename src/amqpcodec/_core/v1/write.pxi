@@ -325,7 +325,7 @@ cdef int v1_put_instance(Buffer* b, object obj, int mode, int depth, Place* at) 
         extended = o.mode >> V1_EXTENDED
         return put_bytes(b, PyBytes_AS_STRING(<object>o.origin) + extended,
                          <size_t>PyBytes_GET_SIZE(<object>o.origin) - extended)
-    place_begin(&place, <PyObject*>(<tuple>d.names)[0], NULL)
+    place_begin(&place, d.name, NULL)
     if d.composite:
         return v1_put_composite(b, d, o, mode, depth + 1, &place)
     v1_put_small_descriptor(b, d.code)
@@ -336,7 +336,7 @@ cdef int v1_put_restricted(Buffer* b, const V1Desc* d, MessageObject* o, int mod
                            Place* at) except -1:
     cdef object v = None if o.field[0] == NULL else <object>o.field[0]
     cdef uint8_t wire_type = d.op[0].wire_type
-    at.field = <PyObject*>(<tuple>d.names)[1]
+    at.field = d.field[0]
     if wire_type == V1_BINARY:
         return v1_put_binary(b, b"" if v is None else v, at)
     if wire_type == V1_MAP:
@@ -365,7 +365,7 @@ cdef int v1_check_mandatory(const V1Desc* d, MessageObject* o, Place* at) except
     cdef int i
     for i in range(d.mandatory):
         if d.op[i].mandatory and v1_is_unset(&d.op[i], o.field[i]):
-            at.field = <PyObject*>(<tuple>d.names)[i + 1]
+            at.field = d.field[i]
             table_error(at, "is mandatory")
     return 0
 
@@ -399,7 +399,7 @@ cdef int v1_put_composite(Buffer* b, const V1Desc* d, MessageObject* o, int mode
             w += 1
             continue
         v = <object>o.field[i]
-        at.field = <PyObject*>(<tuple>d.names)[i + 1]
+        at.field = d.field[i]
         if op.fixed:
             w = v1_store_field(w, op, v, at)
             continue

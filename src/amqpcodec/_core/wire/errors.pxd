@@ -7,6 +7,7 @@ cdef tuple SCOPES
 cdef enum:
     FAULT_TEXT_SIZE = 512
 
+cdef str place_name(const char* name)
 cdef int place_text(const Fault* f, char* out, size_t room) noexcept nogil
 cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil
 cdef object fault_error(const Fault* f)

@@ -12,19 +12,25 @@ cdef tuple FAULT_CLASSES = (
     _errors.HeaderError, _errors.DecodeError, _errors.DecodeError, _errors.UnexpectedFrameError,
     _errors.ChannelError, _errors.ContentTooLargeError, _errors.IncompleteError,
     _errors.DecodeError, _errors.UnknownTagError, _errors.DecodeError, _errors.ResourceLimitError,
-    _errors.DecodeError)
+    _errors.DecodeError, _errors.EncodeError)
 cdef tuple SCOPES = ("frame", "channel", "connection")
 
 # Frame types 4 to 7: 0-8 and 0-9 number them, and no peer sends them.
 cdef const char** OLD_FRAME_TYPES = ["oob-method", "oob-header", "oob-body", "trace"]
 
 
+cdef str place_name(const char* name):
+    return None if name == NULL else name.decode("utf-8")
+
+
 cdef int place_text(const Fault* f, char* out, size_t room) noexcept nogil:
     """`basic.deliver.exchange: ` or as much of it as is known."""
-    if f.method != NULL and f.field != NULL:
-        return snprintf(out, room, b"%s.%s: ", f.method, f.field)
-    if f.method != NULL:
-        return snprintf(out, room, b"%s: ", f.method)
+    if f.at.method != NULL and f.at.field != NULL:
+        return snprintf(out, room, b"%s.%s: ", f.at.method, f.at.field)
+    if f.at.method != NULL:
+        return snprintf(out, room, b"%s: ", f.at.method)
+    if f.code == BAD_VALUE and f.column != NULL:
+        return snprintf(out, room, b"%s: ", f.column)
     return 0
 
 
@@ -33,10 +39,11 @@ cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
     but for the one that is wrong by itself (a tag, a frame end, a frame type)."""
     cdef int n = place_text(f, out, room)
     cdef unsigned long long need = f.need, have = f.have, offset = f.offset
-    if n < 0 or <size_t>n >= room:
-        return <int>strlen(out)
+    cdef char* start = out
+    cdef int last = <int>room - 1
+    n = max(0, min(n, last))
     out += n
-    room -= n
+    room -= <size_t>n
     if f.code == BAD_TRUNCATED:
         n += snprintf(out, room, b"%s needs %llu bytes, %llu remain (offset %llu)",
                       f.what, need, have, offset)
@@ -107,7 +114,15 @@ cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
                       f.what, have, offset)
     elif f.code == BAD_CAPTURE:
         n += snprintf(out, room, b"%llu bytes %s", have, f.what)
-    return min(n, <int>(FAULT_TEXT_SIZE - 1))
+    elif f.code == BAD_VALUE and f.what != NULL:
+        n += snprintf(out, room, f.text, f.what, need)
+    elif f.code == BAD_VALUE:
+        n += snprintf(out, room, f.text, need)
+    n = max(0, min(n, last))
+    while not is_utf8(<const uint8_t*>start, <size_t>n):    # a long name was cut inside of a letter
+        n -= 1
+        start[n] = 0
+    return n
 
 
 cdef object fault_error(const Fault* f):
@@ -119,8 +134,8 @@ cdef object fault_error(const Fault* f):
         offset=f.offset,
         frame_type=f.frame_type if f.in_frame else None,
         channel=f.channel if f.in_frame else None,
-        method=None if f.method == NULL else f.method.decode("utf-8"),
-        field=None if f.field == NULL else f.field.decode("utf-8"),
+        method=place_name(f.at.method),
+        field=place_name(f.at.field),
         scope=SCOPES[f.scope],
     )
 

@@ -66,6 +66,7 @@ cdef enum:
     BAD_COLUMN      # columns of captures only: a property of another version that has no column
     BAD_OPEN        # assembly: more contents or deliveries are open at once than are wanted
     BAD_DIGITS      # columns only: a number that a column of decimals cannot hold
+    BAD_VALUE       # encode from columns: a value that cannot be encoded; `text` says why
 
 cdef enum:
     SIGNED_RANGE = 1        # Fault.byte of BAD_RANGE: the number may be negative
@@ -75,7 +76,25 @@ cdef enum:
     SCOPE_CHANNEL
     SCOPE_CONNECTION
 
-# A fault and its place. Names are borrowed from the protocol's descriptors.
+# A level of the path to a value: the name of its entry, or its index where there is none.
+cdef struct Step:
+    const Step* outer
+    PyObject* name          # borrowed, or NULL
+    Py_ssize_t index        # -1: of no item, but of all that hold them
+
+# Where something is wrong: a method or type, a field of it (names of the protocol's descriptors, or NULL), and the
+# path of names and indexes inside of the field's value.
+cdef struct Place:
+    const char* method
+    const char* field
+    const Step* step        # the innermost, or NULL; it lives as long as what it is of is written
+
+cdef inline void place_begin(Place* at, const char* method, const char* field) noexcept nogil:
+    at.method = method
+    at.field = field
+    at.step = NULL
+
+# What is wrong, and where.
 cdef struct Fault:
     int code
     int scope
@@ -83,8 +102,9 @@ cdef struct Fault:
     uint64_t need
     uint64_t have
     const char* what
-    const char* method
-    const char* field
+    const char* text        # of BAD_VALUE: a format with `what` (if there is one) and then `need`
+    const char* column      # of BAD_VALUE: the input's column, or NULL
+    Place at
     bint in_frame           # frame_type and channel are known
     uint8_t byte
     uint8_t frame_type
