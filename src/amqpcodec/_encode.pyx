@@ -21,8 +21,8 @@ from amqpcodec._gen.v1_constants cimport (
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, atomic_add_, BAD_VALUE, Block, block_give, block_room, Buffer,
     buffer_bytes, buffer_commit, buffer_ensure, buffer_in_block, buffer_leave, buffer_put_byte, buffer_put_int,
-    buffer_size, buffer_truncate, copy_bytes, Cursor, DEPTH_LIMIT, Desc, double_to_bits, EncodeError, Fault,
-    fault_text, FAULT_TEXT_SIZE, float_to_bits, form_of, form_read, FRAME_BODY, FRAME_END, FRAME_HEADER,
+    buffer_size, buffer_truncate, coarser_time, copy_bytes, Cursor, DEPTH_LIMIT, Desc, double_to_bits, EncodeError,
+    Fault, fault_text, FAULT_TEXT_SIZE, float_to_bits, form_of, form_read, FRAME_BODY, FRAME_END, FRAME_HEADER,
     FRAME_METHOD, HIGHEST_INT64, is_ascii, is_utf8, KIND_BID128, KIND_BID32, KIND_BID64, KIND_BOOLEAN, KIND_BYTES,
     KIND_CHAR, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_LONGSTR, KIND_MILLISECONDS, KIND_SECONDS, KIND_SHORTSTR,
     KIND_SIGNED, KIND_STRING, KIND_SYMBOL, KIND_UNSIGNED, KIND_UUID, KIND_VOID, load16, MAX_FIELDS, MAX_U32,

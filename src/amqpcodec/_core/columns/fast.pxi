@@ -333,6 +333,7 @@ cdef inline int fast_properties(Sink* s, const uint8_t* p, const uint8_t* end, R
     cdef Column* c
     cdef size_t n
     cdef uint64_t v
+    cdef int64_t us = 0
     cdef int status
     while step < last:
         c = step.c
@@ -360,10 +361,9 @@ cdef inline int fast_properties(Sink* s, const uint8_t* p, const uint8_t* end, R
         elif step.wire_type == W_TIMESTAMP:
             if AMQP_UNLIKELY(end - p < 8):
                 return FALLS_BACK
-            v = load64(p)
-            if AMQP_UNLIKELY(v > HIGHEST_SECOND):
+            if AMQP_UNLIKELY(not us_from_seconds(load64(p), &us)):
                 return FALLS_BACK
-            if c != NULL and fast_i64(c, at, <int64_t>(v * 1000000)) < 0:
+            if c != NULL and fast_i64(c, at, us) < 0:
                 return NO_MEMORY
             p += 8
         elif step.wire_type == W_TABLE:

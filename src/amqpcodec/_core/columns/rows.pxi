@@ -211,6 +211,7 @@ cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* 
     or NULL: an argument."""
     cdef const AmqpValue* v = &s.v[i]
     cdef JsonText text
+    cdef int64_t us = 0
     cdef int status
     if v.wire_type == W_SHORTSTR:
         if c == NULL:
@@ -221,9 +222,9 @@ cdef int put_field(Sink* s, const Desc* d, int i, const uint8_t* start, Column* 
             return report_text(s, d, i)
         return status
     if v.wire_type == W_TIMESTAMP:
-        if AMQP_UNLIKELY(v.u > HIGHEST_SECOND):
+        if AMQP_UNLIKELY(not us_from_seconds(v.u, &us)):
             return report_range(s, d, i, start)
-        return 0 if c == NULL else append_i64(c, row, <int64_t>(v.u * 1000000))
+        return 0 if c == NULL else append_i64(c, row, us)
     if v.wire_type == W_LONGLONG and v.u > HIGHEST_INT64:
         return report_range(s, d, i, start)
     if c == NULL:

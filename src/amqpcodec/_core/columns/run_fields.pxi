@@ -47,14 +47,11 @@ cdef inline const uint8_t* run_longlong(uint8_t* out, int64_t row, const uint8_t
 
 
 cdef inline const uint8_t* run_timestamp(uint8_t* out, int64_t row, const uint8_t* at) noexcept nogil:
-    cdef uint64_t v
-    if AMQP_UNLIKELY(at == NULL):
-        return NULL
-    v = load64(at)
-    if AMQP_UNLIKELY(v > HIGHEST_SECOND):
+    cdef int64_t us = 0
+    if AMQP_UNLIKELY(at == NULL or not us_from_seconds(load64(at), &us)):
         return NULL
     if out != NULL:
-        (<int64_t*>out)[row] = <int64_t>(v * 1000000)
+        (<int64_t*>out)[row] = us
     return at + 8
 
 

@@ -23,11 +23,6 @@ cdef uint8_t* put_bid(uint8_t* w, const Scalar* v) noexcept nogil:
     return v1_put_bid(w, memory, 4)
 
 
-cdef inline bint v1_in_us(int64_t ms) noexcept nogil:
-    """Whether int64 holds the microseconds."""
-    return -<int64_t>HIGHEST_SECOND * 1000 <= ms <= <int64_t>HIGHEST_SECOND * 1000
-
-
 # ---- JSON text ----
 
 cdef int json_marked(JsonText* t, const char* name, const uint8_t* text, const uint8_t* end) noexcept nogil:
@@ -173,6 +168,7 @@ cdef int survey_scalar(Variants* v, uint32_t parent, const Scalar* x) noexcept n
     cdef size_t before = buffer_size(b)
     cdef ScalarKind kind = x.kind
     cdef uint8_t[SCALAR_TEXT] text
+    cdef int64_t us = 0
     cdef int status
     if kind == KIND_LONGSTR or kind == KIND_SHORTSTR:
         status = leaf_string(b, x.p, x.n, is_utf8(x.p, x.n))
@@ -193,13 +189,13 @@ cdef int survey_scalar(Variants* v, uint32_t parent, const Scalar* x) noexcept n
     elif kind == KIND_FLOAT:
         status = leaf_fixed(b, VARIANT_FLOAT, x.u, 4)
     elif kind == KIND_SECONDS:
-        if AMQP_UNLIKELY(x.u > HIGHEST_SECOND):
+        if AMQP_UNLIKELY(not us_from_seconds(x.u, &us)):
             return survey_number(v, parent, OUR_TIMESTAMP, x.u, False)
-        status = leaf_fixed(b, VARIANT_TIMESTAMP, x.u * 1000000, 8)
+        status = leaf_fixed(b, VARIANT_TIMESTAMP, <uint64_t>us, 8)
     elif kind == KIND_MILLISECONDS:
-        if AMQP_UNLIKELY(not v1_in_us(<int64_t>x.u)):
+        if AMQP_UNLIKELY(not us_from_ms(<int64_t>x.u, &us)):
             return survey_number(v, parent, OUR_TIMESTAMP_MS, x.u, True)
-        status = leaf_fixed(b, VARIANT_TIMESTAMP, x.u * 1000, 8)
+        status = leaf_fixed(b, VARIANT_TIMESTAMP, <uint64_t>us, 8)
     elif kind == KIND_DECIMAL:
         if AMQP_UNLIKELY(x.n > DECIMAL_PLACES):
             return survey_text(v, parent, OUR_DECIMAL, text, put_decimal(text, <int32_t>x.u, <uint8_t>x.n))
@@ -268,6 +264,7 @@ cdef int append_wanted_scalar(Table* t, Column* c, int64_t row, const Wanted* w,
     cdef ScalarKind kind = x.kind
     cdef uint8_t type_ = w.type
     cdef uint8_t[SCALAR_TEXT] text
+    cdef int64_t us = 0
     cdef int status
     if kind == KIND_LONGSTR or kind == KIND_SHORTSTR:
         if type_ == AS_WANTED_STRING:
@@ -292,10 +289,10 @@ cdef int append_wanted_scalar(Table* t, Column* c, int64_t row, const Wanted* w,
             return append_i64(c, row, <int64_t>double_to_bits(bits_to_float(<uint32_t>x.u)))
     elif kind == KIND_SECONDS:
         if type_ == AS_WANTED_TIMESTAMP:
-            return DOES_NOT_FIT if x.u > HIGHEST_SECOND else append_i64(c, row, <int64_t>(x.u * 1000000))
+            return append_i64(c, row, us) if us_from_seconds(x.u, &us) else DOES_NOT_FIT
     elif kind == KIND_MILLISECONDS:
         if type_ == AS_WANTED_TIMESTAMP:
-            return append_i64(c, row, <int64_t>x.u * 1000) if v1_in_us(<int64_t>x.u) else DOES_NOT_FIT
+            return append_i64(c, row, us) if us_from_ms(<int64_t>x.u, &us) else DOES_NOT_FIT
     elif kind == KIND_DECIMAL:
         if type_ == AS_WANTED_STRING:
             return append_bytes(t, c, row, text, <size_t>(put_decimal(text, <int32_t>x.u, <uint8_t>x.n) - text))

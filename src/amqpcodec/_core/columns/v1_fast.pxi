@@ -98,14 +98,11 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
 
 cdef inline int fast_v1_number(Column* to, RowPlace at, uint8_t write, uint64_t u) noexcept nogil:
     """The number of a field of fixed width into its column, as V1Step.write says it."""
-    if write == V1_TO_64 or write == V1_TO_TIME:
-        if write == V1_TO_TIME:
-            if AMQP_UNLIKELY(not v1_in_us(<int64_t>u)):
-                return FALLS_BACK
-            u *= 1000
-        elif AMQP_UNLIKELY(<int64_t>u < 0):
-            return FALLS_BACK
-        return fast_i64(to, at, <int64_t>u)
+    cdef int64_t us = 0
+    if write == V1_TO_TIME:
+        return fast_i64(to, at, us) if AMQP_LIKELY(us_from_ms(<int64_t>u, &us)) else FALLS_BACK
+    if write == V1_TO_64:
+        return FALLS_BACK if AMQP_UNLIKELY(<int64_t>u < 0) else fast_i64(to, at, <int64_t>u)
     if write == V1_TO_BOOL:
         if AMQP_UNLIKELY(at.row >= to.rows) and column_grow(to, at.row + 1) < 0:
             return NO_MEMORY

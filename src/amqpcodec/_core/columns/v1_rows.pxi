@@ -135,6 +135,7 @@ cdef int append_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, i
     cdef uint8_t[SCALAR_TEXT] text
     cdef ScalarKind kind
     cdef Scalar x
+    cdef int64_t us = 0
     if op.multiple or op.wire_type >= V1_LIST:
         return append_v1_json(s, op, v, c, row)
     v1_as_scalar(v, &x)
@@ -150,7 +151,7 @@ cdef int append_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, i
     elif kind == KIND_BOOLEAN:
         return append_bool(c, row, v.u != 0)
     elif kind == KIND_MILLISECONDS:
-        return append_i64(c, row, <int64_t>v.u * 1000) if v1_in_us(<int64_t>v.u) else BAD_FRAME
+        return append_i64(c, row, us) if us_from_ms(<int64_t>v.u, &us) else BAD_FRAME
     elif kind == KIND_DOUBLE:
         return append_i64(c, row, <int64_t>v.u)
     elif kind == KIND_FLOAT:

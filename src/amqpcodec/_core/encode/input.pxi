@@ -430,8 +430,7 @@ cdef int items_at(const Source* s, int64_t i, int64_t* first, int64_t* n) noexce
 cdef inline int seconds_at(const Source* s, int64_t i, int64_t* seconds) noexcept nogil:
     """Whole seconds of a timestamp, floored."""
     cdef int64_t v = (<const int64_t*>s.data)[s.at + i]
-    cdef int64_t q = v // s.unit        # C's division, towards zero
-    seconds[0] = q - 1 if v < 0 and q * s.unit != v else q
+    seconds[0] = coarser_time(v, s.unit)
     return 0
 
 

@@ -112,15 +112,12 @@ cdef int v1e_sixteen(Buffer* b, uint8_t code, const uint8_t* p) noexcept nogil:
 cdef int v1e_moment(const Source* s, int64_t i, uint64_t* out, Fault* f) noexcept nogil:
     """Milliseconds of a timestamp, floored."""
     cdef int64_t v = (<const int64_t*>s.data)[s.at + i]
-    cdef int64_t part, q
     if s.unit == 1:
         if v > <int64_t>HIGHEST_INT64 // 1000 or v < -(<int64_t>HIGHEST_INT64 // 1000):
             return refuse(f, b"a timestamp must fit 64 bits of milliseconds, signed", NULL, 0)
         out[0] = <uint64_t>(v * 1000)
         return 0
-    part = s.unit // 1000
-    q = v // part           # C's division, towards zero
-    out[0] = <uint64_t>(q - 1 if v < 0 and q * part != v else q)
+    out[0] = <uint64_t>coarser_time(v, s.unit // 1000)
     return 0
 
 

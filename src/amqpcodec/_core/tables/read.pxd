@@ -36,7 +36,7 @@ cdef inline PyObject* new_reference(object o) noexcept:
     return Py_NewRef(<PyObject*>o)
 
 cdef object make_timestamp(uint64_t seconds, TextCache* cache)
-cdef object moment_of_day(LastTime* last, uint64_t number, uint32_t second, int microsecond, bint keep)
+cdef object make_datetime(TextCache* cache, uint64_t number, uint32_t day, uint32_t second, int microsecond)
 
 cdef extern from "datetime.h":
     int PyDateTime_GET_YEAR(object o)

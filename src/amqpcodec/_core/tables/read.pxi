@@ -43,30 +43,31 @@ cdef extern from "tables/table.h":
 
 cdef object make_timestamp(uint64_t seconds, TextCache* cache):
     """An aware UTC datetime, or a Timestamp where Python's calendar does not reach."""
-    cdef LastTime none
-    cdef LastTime* last = &none
     cdef uint32_t day
     if seconds > LAST_SECOND:
         return TypedTimestamp(seconds)
+    day = <uint32_t>(seconds // 86400)
+    return make_datetime(cache, seconds, day + EPOCH_DAY, <uint32_t>(seconds - <uint64_t>day * 86400), 0)
+
+
+cdef object make_datetime(TextCache* cache, uint64_t number, uint32_t day, uint32_t second, int microsecond):
+    """An aware UTC datetime. The cache keeps the newest one under its number, and the date of its day."""
+    cdef LastTime none
+    cdef LastTime* last = &none
+    cdef PyObject* made
     if cache != NULL:
         last = &cache.last_time
-        if last.datetime != NULL and last.seconds == seconds:
+        if last.datetime != NULL and last.seconds == number:
             return <object>last.datetime
     else:
-        memset(last, 0, sizeof(LastTime))
-    day = <uint32_t>(seconds // 86400)
+        last.year = 0
     if last.day_number != day or last.year == 0:
-        date_from_day(day + EPOCH_DAY, &last.year, &last.month, &last.day)
+        date_from_day(day, &last.year, &last.month, &last.day)
         last.day_number = day
-    return moment_of_day(last, seconds, <uint32_t>(seconds - <uint64_t>day * 86400), 0, cache != NULL)
-
-
-cdef inline object moment_of_day(LastTime* last, uint64_t number, uint32_t second, int microsecond, bint keep):
-    """A datetime of the date in `last`; kept there under its number, for those that are the same."""
-    cdef PyObject* made = datetime_made(
+    made = datetime_made(
         last.year, last.month, last.day, <int>(second // 3600), <int>(second // 60 % 60), <int>(second % 60),
         microsecond, <PyObject*>UTC, DATETIME_TYPE)
-    if keep and made != NULL:
+    if cache != NULL and made != NULL:
         Py_XDecRef(last.datetime)
         last.datetime = Py_NewRef(made)
         last.seconds = number

@@ -157,15 +157,20 @@ cdef bint seconds_fast(PyObject* o, uint64_t* out) except -1:
     return True
 
 
+cdef object since_epoch(object v, Place* at):
+    """The timedelta from 1970 to a datetime, which must know its zone."""
+    if v.utcoffset() is None:
+        table_error(at, "a timestamp needs an aware datetime (or an int), not a naive one")
+    return v - EPOCH
+
+
 cdef int parse_seconds(object v, uint64_t* out, Place* at) except -1:
     """Seconds since 1970 UTC of a datetime (floored) or an int."""
     cdef object seconds
     if seconds_fast(<PyObject*>v, out):
         return 0
     if isinstance(v, Datetime):
-        if v.utcoffset() is None:
-            table_error(at, "a timestamp needs an aware datetime (or an int), not a naive one")
-        delta = v - EPOCH
+        delta = since_epoch(v, at)
         seconds = delta.days * 86400 + delta.seconds
     elif isinstance(v, int):
         seconds = v

@@ -106,23 +106,13 @@ cdef int64_t V1_LAST_MS = 253402300799999       # 9999-12-31T23:59:59.999
 
 cdef object v1_moment(V1Cache* cache, int64_t ms):
     """An aware UTC datetime; Timestamp where Python's calendar does not reach."""
-    cdef LastTime none
-    cdef LastTime* last = &none
     cdef uint32_t day, left
     if AMQP_UNLIKELY(ms < V1_FIRST_MS or ms > V1_LAST_MS):
         return v1_int_subclass(V1Timestamp, ms)
-    if cache != NULL:
-        last = &cache.text.last_time
-        if last.datetime != NULL and last.seconds == <uint64_t>ms:
-            return <object>last.datetime
-    else:
-        memset(last, 0, sizeof(LastTime))
     day = <uint32_t>((ms - V1_FIRST_MS) // 86400000)     # not negative: no question how division rounds
     left = <uint32_t>((ms - V1_FIRST_MS) - <int64_t>day * 86400000)
-    if last.day_number != day or last.year == 0:
-        date_from_day(day, &last.year, &last.month, &last.day)
-        last.day_number = day
-    return moment_of_day(last, <uint64_t>ms, left // 1000, <int>(left % 1000) * 1000, cache != NULL)
+    return make_datetime(cache.text if cache != NULL else NULL, <uint64_t>ms, day, left // 1000,
+                         <int>(left % 1000) * 1000)
 
 
 cdef object v1_read_uuid(const uint8_t* p):

@@ -103,9 +103,7 @@ cdef int v1_parse_moment(object v, uint64_t* out, Place* at) except -1:
         out[0] = <uint64_t>(seconds_of_datetime(v) * 1000 + PyDateTime_DATE_GET_MICROSECOND(v) // 1000)
         return 0
     if isinstance(v, Datetime):
-        if v.utcoffset() is None:
-            table_error(at, "a timestamp needs an aware datetime (or an int), not a naive one")
-        delta = v - EPOCH
+        delta = since_epoch(v, at)
         v = delta.days * 86400000 + delta.seconds * 1000 + delta.microseconds // 1000
     elif not isinstance(v, int):
         plain = from_numpy(v, V1_NUMPY_CLASSES)

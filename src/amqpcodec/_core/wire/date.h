@@ -1,4 +1,4 @@
-/* Days and dates of the Gregorian calendar, from the year 1 on. */
+/* Days and dates of the Gregorian calendar, from the year 1 on; times since 1970 in other units. */
 #ifndef AMQPCODEC_DATE_H
 #define AMQPCODEC_DATE_H
 
@@ -23,6 +23,23 @@ static inline void date_from_day(uint32_t day, int *year, int *month, int *day_o
     *month = (int)(m < 10 ? m + 3 : m - 9);
     *year = (int)(yoe + era * 400) + (*month <= 2);
     *day_of_month = (int)(doy - (153 * m + 2) / 5 + 1);
+}
+
+/* Whether int64 holds the microseconds of a time, which are stored. */
+static inline int us_from_seconds(uint64_t seconds, int64_t *us) {
+    *us = (int64_t)(seconds * 1000000);
+    return seconds <= INT64_MAX / 1000000;
+}
+
+static inline int us_from_ms(int64_t ms, int64_t *us) {
+    *us = (int64_t)((uint64_t)ms * 1000);
+    return -(INT64_MAX / 1000000) * 1000 <= ms && ms <= INT64_MAX / 1000000 * 1000;
+}
+
+/* A time in a coarser unit, floored: C divides towards zero. */
+static inline int64_t coarser_time(int64_t time, int64_t units) {
+    int64_t q = time / units;
+    return q - (q * units > time);
 }
 
 #endif

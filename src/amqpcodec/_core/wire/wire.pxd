@@ -3,8 +3,6 @@
 cdef extern from "wire/wire.h" nogil:
     uint64_t MAX_U32 "((uint64_t)UINT32_MAX)"      # a literal of this size would be a Python int
     uint64_t HIGHEST_INT64 "((uint64_t)INT64_MAX)"
-    # That int64 microseconds reach. No C enum: its constants are ints for some compilers.
-    uint64_t HIGHEST_SECOND "UINT64_C(9223372036854)"
     uint16_t load16(const uint8_t* p)
     uint32_t load32(const uint8_t* p)
     uint64_t load64(const uint8_t* p)
@@ -28,6 +26,9 @@ cdef extern from "wire/date.h" nogil:
     int EPOCH_DAY
     uint32_t day_from_date(int year, int month, int day_of_month)
     void date_from_day(uint32_t day, int* year, int* month, int* day_of_month)
+    bint us_from_seconds(uint64_t seconds, int64_t* us)
+    bint us_from_ms(int64_t ms, int64_t* us)
+    int64_t coarser_time(int64_t time, int64_t units)
 
 cdef extern from "wire/foreign.h" nogil:
     size_t FOREIGN_BYTES
