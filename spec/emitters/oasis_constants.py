@@ -55,6 +55,20 @@ KINDS = {
     "string": "STRING",
     "symbol": "SYMBOL",
 }
+#: Types that a plain Python value is written as.
+PLAIN = {
+    "null",
+    "boolean",
+    "long",
+    "double",
+    "timestamp",
+    "uuid",
+    "binary",
+    "string",
+    "symbol",
+    "list",
+    "map",
+}
 LAYOUTS = {"LAYOUT_WIDEST": 8, "LAYOUT_TEXT": 16, "LAYOUT_OTHER": 255}
 
 Values = dict[str, int]
@@ -184,11 +198,12 @@ def _tables(protocol: Protocol) -> list[tuple[str, str, list[str]]]:
         wire_type[encoding.code] = TYPE_NUMBERS[item.name]
         width[encoding.code] = encoding.width
         layout[encoding.code] = _layout(item, encoding)
-    wide, narrow = [], []
+    plain, wide, narrow = [], [], []
     scalars = [name for name, number in TYPE_NUMBERS.items() if number < TYPE_NUMBERS["list"]]
     for item in sorted(_primitives(protocol), key=lambda item: TYPE_NUMBERS[item.name]):
         widest = max(item.encodings, key=lambda encoding: encoding.width)
         byte = [e.code for e in item.encodings if e.width == 1 and e is not widest]
+        plain.append(str(int(item.name in PLAIN)))
         wide.append(names[widest.code])
         narrow.append(names[byte[0]] if byte else "0")
     return [
@@ -204,6 +219,11 @@ def _tables(protocol: Protocol) -> list[tuple[str, str, list[str]]]:
             list(map(str, layout)),
         ),
         ("Kind of each scalar type.", "V1_KIND", [f"KIND_{KINDS[name]}" for name in scalars]),
+        (
+            "Whether a plain Python value is written as this type.",
+            "V1_PLAIN",
+            plain,
+        ),
         ("Widest constructor of each type.", "CTOR_WIDE", wide),
         (
             "The constructor of each type whose number or size takes one byte, where there is a\n"

@@ -13,7 +13,7 @@ from amqpcodec._gen.v1_constants cimport (
     CTOR_FALSE, CTOR_LIST0, CTOR_LIST32, CTOR_LIST8, CTOR_SMALLULONG, CTOR_SYM32, CTOR_SYM8, CTOR_TRUE, CTOR_ULONG,
     CTOR_WIRE_TYPE, DESC_ATTACH, DESC_CLOSE, DESC_DETACH, DESC_OPEN, DESC_SASL_INIT, DESC_SASL_OUTCOME,
     DESC_TRANSFER, SEC_AMQP_VALUE, SEC_COUNT, SEC_DATA, SEC_FIRST_CODE, TRANSFER_ABORTED, TRANSFER_HANDLE,
-    TRANSFER_MORE, V1_ARRAY, V1_BINARY, V1_DESCRIBED, V1_LIST, V1_MAP, V1_MIN_MAX_FRAME, V1_NULL, V1_SYMBOL, V1_UNKNOWN,
+    TRANSFER_MORE, V1_ARRAY, V1_DESCRIBED, V1_LIST, V1_MAP, V1_MIN_MAX_FRAME, V1_NULL, V1_UNKNOWN,
 )
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, Block, block_give, block_room, CONNECTION_SECURE,
@@ -28,11 +28,10 @@ from amqpcodec._codec cimport (
 )
 from amqpcodec._v1 cimport (
     DELIVERY_ALONE, DELIVERY_COMPLETE, DELIVERY_DROPPED, delivery_event, delivery_fault, DELIVERY_IDLE,
-    DELIVERY_OPEN, delivery_step, DeliveryOutcome, DeliveryState, v1_is_silent, v1_is_unidentified,
-    v1_same_delivery, v1_true,
-    V1_AMQP_FRAME, v1_begin, v1_check, v1_check_begin, v1_content, V1_FRAME_AMQP, V1_FRAME_SASL, v1_inside, v1_known,
-    V1_MAX_FIELDS, v1_read, V1_SASL_FRAME, v1_verify_begin, v1_verify_fields, V1Check, V1Core, V1Desc, V1Types,
-    V1Value,
+    DELIVERY_OPEN, delivery_step, DeliveryOutcome, DeliveryState, v1_is_silent, v1_is_unidentified, v1_is_variable,
+    v1_same_delivery, v1_true, V1_AMQP_FRAME, v1_begin, v1_check, v1_check_begin, v1_content, V1_FRAME_AMQP,
+    V1_FRAME_SASL, v1_inside, v1_known, V1_MAX_FIELDS, v1_read, V1_SASL_FRAME, v1_verify_begin, v1_verify_fields,
+    V1Check, V1Core, V1Desc, V1Types, V1Value,
 )
 from amqpcodec._columns cimport (
     append_i64, append_bytes, ArrowArray, AS_INT32, AS_INT64, AS_TEXT, begin_array,

@@ -14,20 +14,15 @@ BLOCKS = "on the path of every row that becomes a message: a switch over kinds t
 CLIENT = "what the client does with the type, which is not what the specification says"
 
 #: How many there may be. It may only fall.
-MOST = 24
+MOST = 15
 
 DISPATCHERS = {
     ("v1/value.pxd", "v1_content"): "the one reader of what follows a constructor",
     ("v1/verify.pxi", "v1_verify_field"): "the one check of a field's type",
     ("tables/read.pxi", "read_value"): FALLS_BACK,
-    ("v1/check.pxi", "v1_is_plain"): OBJECTS,
     ("v1/read.pxi", "v1_field"): OBJECTS,
-    ("v1/value.pxi", "v1_minimal"): OBJECTS,
-    ("v1/write.pxi", "v1_put_field"): OBJECTS,
     ("v1/write.pxi", "v1_put_rare"): "what each class of Python stands for; refuses all others",
     ("v1/compact.pxi", "v1_compact_choice"): FALLS_BACK,
-    ("v1/desc.pxi", "fill"): FALLS_BACK,
-    ("columns/v1_plan.pxi", "v1_step"): FALLS_BACK,
     ("columns/v1_fast.pxi", "fast_v1_open"): FALLS_BACK,
     ("columns/v1_fast.pxi", "fast_v1_message"): FALLS_BACK,
     ("columns/v1_performative.pxi", "v1_json_fields"): FALLS_BACK,
@@ -36,15 +31,11 @@ DISPATCHERS = {
         "v1e_json_field",
     ): "what JSON text stands for a field; the type is compared after it is written",
     ("encode/v1_fields.pxi", "v1e_field"): BLOCKS,
-    ("encode/v1_fields.pxi", "v1e_refuse_type"): "the text of an error for each type",
     ("encode/values.pxi", "put_number"): BLOCKS,
-    ("encode/values.pxi", "check_tag"): "the tags of 0-8 and 0-9; refuses all others",
-    ("capture/tokens.pxi", "v1_hide_content"): "what it does not name is overwritten with zeros",
     (
         "capture/v1_look.pxi",
         "v1_plausible",
     ): "what a performative can begin with; refuses all others",
-    ("dropins_v1/azure_read.pxi", "azure_content"): CLIENT,
     ("dropins_v1/azure_read.pxi", "azure_scalar"): CLIENT,
     ("dropins_v1/azure_write.pxi", "azure_put_typed"): CLIENT,
 }

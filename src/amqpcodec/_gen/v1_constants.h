@@ -397,6 +397,16 @@ static const uint8_t V1_KIND[21] = {
     KIND_SYMBOL,
 };
 
+/* Whether a plain Python value is written as this type. */
+static const uint8_t V1_PLAIN[24] = {
+    1, 1, 0, 0,
+    0, 0, 0, 0,
+    0, 1, 0, 1,
+    0, 0, 0, 0,
+    1, 1, 1, 1,
+    1, 1, 1, 0,
+};
+
 /* Widest constructor of each type. */
 static const uint8_t CTOR_WIDE[24] = {
     CTOR_NULL, CTOR_BOOLEAN, CTOR_UBYTE, CTOR_USHORT,

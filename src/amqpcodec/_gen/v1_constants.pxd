@@ -312,6 +312,8 @@ cdef extern from "v1_constants.h" nogil:
     const uint8_t CTOR_LAYOUT[256]
     # Kind of each scalar type.
     const uint8_t V1_KIND[21]
+    # Whether a plain Python value is written as this type.
+    const uint8_t V1_PLAIN[24]
     # Widest constructor of each type.
     const uint8_t CTOR_WIDE[24]
     # The constructor of each type whose number or size takes one byte, where there is a

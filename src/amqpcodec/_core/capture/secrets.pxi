@@ -174,6 +174,6 @@ cdef void v1_hide(const V1Types* types, uint8_t* p, size_t n, bint framed) noexc
             hide(<uint8_t*>from_, <size_t>(p + n - from_))
             return
         if d.op[i].secret:
-            hide(<uint8_t*>v.p if V1_BINARY <= v.wire_type <= V1_SYMBOL else <uint8_t*>from_ + 1,
-                 v.n if V1_BINARY <= v.wire_type <= V1_SYMBOL else <size_t>(c.p - from_) - 1)
+            hide(<uint8_t*>v.p if v1_is_variable(v.wire_type) else <uint8_t*>from_ + 1,
+                 v.n if v1_is_variable(v.wire_type) else <size_t>(c.p - from_) - 1)
     hide(<uint8_t*>c.p, <size_t>(c.end - c.p))      # what is more than there may be

@@ -81,7 +81,7 @@ cdef void v1_hide_content(const Cursor* c, const V1Value* v, uint8_t* constructo
             v1_hide_items(&inner, v.wire_type == V1_MAP, secret, depth + 1)
     elif not secret:
         return
-    elif V1_BINARY <= v.wire_type <= V1_SYMBOL:
+    elif v1_is_variable(v.wire_type):
         hide(<uint8_t*>v.p, v.n)
     elif v.code == CTOR_TRUE:
         constructor[0] = CTOR_FALSE
@@ -96,7 +96,7 @@ cdef void v1_hide_items(Cursor* c, bint is_map, bint secret, int depth) noexcept
     while c.p < c.end:
         v1_hide_value(c, &v, secret, depth)
         if is_map and c.p < c.end:
-            hidden = secret or (V1_BINARY <= v.wire_type <= V1_SYMBOL and is_secret_name(v.p, v.n))
+            hidden = secret or (v1_is_variable(v.wire_type) and is_secret_name(v.p, v.n))
             v1_hide_value(c, &v, hidden, depth)
 
 

@@ -37,8 +37,7 @@ cdef V1Step v1_step(const V1Op* op, uint8_t arrow_type, int column) noexcept:
     """A field's way into a column of this kind."""
     cdef V1Step step
     step.wire_type = V1_UNKNOWN
-    if (op.wire_type <= V1_ULONG or V1_TIMESTAMP <= op.wire_type <= V1_SYMBOL
-            or op.wire_type == V1_ANY):
+    if v1_is_number(op.wire_type) or v1_is_variable(op.wire_type) or op.wire_type == V1_ANY:
         step.wire_type = op.wire_type
     # Choices: of a boolean both, of others only the slow path knows.
     if op.named != NULL or (op.choices and not (op.wire_type == V1_BOOLEAN and op.choices == 2
@@ -57,9 +56,9 @@ cdef V1Step v1_step(const V1Op* op, uint8_t arrow_type, int column) noexcept:
         step.write = V1_TO_32
     elif op.wire_type == V1_TIMESTAMP:
         step.write = V1_TO_TIME
-    elif op.wire_type <= V1_ULONG:
+    elif v1_is_number(op.wire_type):
         step.write = V1_TO_64
-    elif V1_BINARY <= op.wire_type <= V1_SYMBOL:
+    elif v1_is_variable(op.wire_type):
         step.write = V1_TO_TEXT
     return step
 
@@ -68,7 +67,7 @@ cdef uint8_t v1_compact_text(const V1Step* step, uint8_t arrow_type) noexcept:
     """V1Step.compact, for a column of this Arrow type."""
     if arrow_type == AS_TEXT and step.write == V1_TO_ID:
         return CTOR_STR8_UTF8
-    if arrow_type == AS_TEXT and step.write == V1_TO_TEXT and V1_BINARY <= step.wire_type <= V1_SYMBOL:
+    if arrow_type == AS_TEXT and step.write == V1_TO_TEXT and v1_is_variable(step.wire_type):
         return CTOR_NARROW[step.wire_type]
     return CTOR_NULL
 

@@ -176,7 +176,7 @@ cdef object azure_content(AzureReading d, AzureReader* r, uint8_t code, int dept
     cdef size_t left = <size_t>(r.end - p)
     cdef size_t n
     cdef uint8_t wire_type = CTOR_WIRE_TYPE[code]
-    if AMQP_LIKELY(V1_BINARY <= wire_type <= V1_SYMBOL):
+    if AMQP_LIKELY(v1_is_variable(wire_type)):
         if CTOR_WIDTH[code] == 1:
             if left < 1:
                 azure_ended()

@@ -60,7 +60,7 @@ cdef int azure_put_unknown(AzureWriting w, Buffer* b, object v, int flags) excep
 
 cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t wire_type, int flags) except -1:
     cdef uint64_t u = 0
-    if V1_BINARY <= wire_type <= V1_SYMBOL:
+    if v1_is_variable(wire_type):
         return azure_put_text(b, v, wire_type, flags)
     if wire_type >= V1_LIST:
         azure_deeper()

@@ -1,17 +1,5 @@
 # Fields of AMQP 1.0 by their declared type, from columns of any; and composites made of them.
 
-cdef int v1e_refuse_type(Encoder* e, const V1Op* op, const Source* s) noexcept nogil:
-    cdef uint8_t wire_type = op.wire_type
-    return refuse(&e.fault, (
-        b"a boolean takes bool, not %s" if wire_type == V1_BOOLEAN
-        else b"takes text, not %s" if wire_type == V1_STRING or wire_type == V1_SYMBOL
-        else b"takes binary or text, not %s" if wire_type == V1_BINARY
-        else b"a timestamp takes timestamp or integers, not %s" if wire_type == V1_TIMESTAMP
-        else b"takes text, binary or integers, not %s" if wire_type == V1_ANY
-        else b"takes JSON text, not %s" if wire_type == V1_COMPOSITE
-        else b"takes integers, not %s"), s.type, 0)
-
-
 # ---- values of any type ----
 
 cdef int v1e_map_column(Encoder* e, const Source* s, int64_t i, int depth, bint symbols) noexcept nogil:
@@ -114,7 +102,7 @@ cdef int v1e_id(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexcept
             return BAD_OFFSETS
         return v1e_id_text(e, p, n)
     if not is_integer(s) or s.input_type == IN_BOOL:
-        return v1e_refuse_type(e, op, s)
+        return refuse(&e.fault, b"takes text, binary or integers, not %s", s.type, 0)
     v = signed_at(s.input_type, s.data, s.at + i)
     return v1e_unsigned(&e.scratch, op, <uint64_t>v, v < 0 and s.input_type != IN_UINT64, &e.fault)
 
@@ -126,7 +114,7 @@ cdef int v1e_symbol(Encoder* e, const V1Op* op, const Source* s, int64_t i) noex
     cdef uint64_t n = 0
     cdef int status
     if not is_bytes(s):
-        return v1e_refuse_type(e, op, s)
+        return refuse(&e.fault, b"takes text, not %s", s.type, 0)
     if bytes_at(s, i, &p, &n) < 0:
         return BAD_OFFSETS
     status = v1e_choice(op, p, <size_t>n, &e.fault)
@@ -153,7 +141,7 @@ cdef int v1e_many(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexce
             status = v1e_json_symbols(e, op, &j)
         return json_end(&j) if status == 0 else status
     if not IN_LIST <= s.input_type <= IN_FIXED_LIST:
-        return v1e_refuse_type(e, op, s)
+        return refuse(&e.fault, b"takes text, not %s", s.type, 0)
     status = items_at(s, i, &first, &count)
     if status == 0:
         status = v1e_open(b, &at)
@@ -175,7 +163,7 @@ cdef int v1e_typed(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
     cdef Json j
     cdef int status
     if not (is_bytes(s) and s.text):
-        return v1e_refuse_type(e, op, s)
+        return refuse(&e.fault, b"takes JSON text, not %s", s.type, 0)
     status = json_begin(&j, s, i, &e.fault)
     if status == 0:
         status = v1e_json_field(e, op, &j, 1)
@@ -193,7 +181,8 @@ cdef int v1e_field(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
         return v1e_many(e, op, s, i)
     if wire_type == V1_STRING or wire_type == V1_BINARY:
         if not is_bytes(s):
-            return v1e_refuse_type(e, op, s)
+            return refuse(&e.fault, (b"takes text, not %s" if wire_type == V1_STRING
+                          else b"takes binary or text, not %s"), s.type, 0)
         return arrow_bytes(e, wire_type, s, i)
     if wire_type == V1_SYMBOL:
         return v1e_symbol(e, op, s, i)
@@ -207,7 +196,10 @@ cdef int v1e_field(Encoder* e, const V1Op* op, const Source* s, int64_t i) noexc
         status = v1e_moment(s, i, &u, &e.fault)
         return v1e_number(b, wire_type, u) if status == 0 else status
     if not is_integer(s):
-        return v1e_refuse_type(e, op, s)
+        return refuse(&e.fault, (
+            b"a boolean takes bool, not %s" if wire_type == V1_BOOLEAN
+            else b"a timestamp takes timestamp or integers, not %s" if wire_type == V1_TIMESTAMP
+            else b"takes integers, not %s"), s.type, 0)
     v = signed_at(s.input_type, s.data, s.at + i)
     if wire_type == V1_BOOLEAN:
         return v1e_number(b, wire_type, v != 0)

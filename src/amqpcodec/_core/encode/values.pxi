@@ -171,11 +171,7 @@ cdef int refuse_seconds(Fault* f) noexcept nogil:
 
 cdef int check_tag(Encoder* e, size_t at) noexcept nogil:
     """Refuse what the tables of 0-8 and 0-9 have no type for: the value that was written at `at`."""
-    cdef uint8_t tag = e.scratch.start[at]
-    if tag == c'S' or tag == c'I' or tag == c'D' or tag == c'T' or tag == c'F':
+    if is_old_tag(e.scratch.start[at], e.mode):
         return 0
-    if e.mode & MODE_0_8:
-        return refuse(&e.fault, b"tables of 0-8 hold S I D T F only", NULL, 0)
-    if tag == c'V':
-        return 0
-    return refuse(&e.fault, b"tables of 0-9 hold S I D T F V only", NULL, 0)
+    return refuse(&e.fault, b"tables of 0-8 hold S I D T F only" if e.mode & MODE_0_8
+                  else b"tables of 0-9 hold S I D T F V only", NULL, 0)

@@ -92,7 +92,7 @@ cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uint
     elif k.what == CLASS_BODY:
         frame_type = FRAME_BODY
         payload = class_get(frame, 0)
-        parse_bytes(payload, &raw, "body", "payload")
+        parse_bytes(payload, &raw, b"body", b"payload")
         try:
             put_bytes(b, raw.p, <size_t>raw.n)
         finally:
@@ -125,7 +125,7 @@ cdef bytes encode_body(int channel, MessageObject* o):
     cdef uint8_t* w
     if o.field[0] == NULL:
         encode_error("body", "payload", "is not set")
-    parse_bytes(<object>o.field[0], &raw, "body", "payload")
+    parse_bytes(<object>o.field[0], &raw, b"body", b"payload")
     try:
         if raw.n > MAX_U32:
             encode_error("body", "payload", f"a frame takes at most 4294967295 bytes, not {raw.n}")
@@ -173,7 +173,7 @@ cdef object encode_content(ProtocolCore self, int channel, object method, object
         method.validate()
         if properties is not None:
             properties.validate()
-    parse_bytes(body, &raw, "message", "body")
+    parse_bytes(body, &raw, b"message", b"body")
     buffer_init(&b, memory, sizeof(memory))
     try:
         buffer_extend(&b, 7)

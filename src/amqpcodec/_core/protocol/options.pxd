@@ -15,7 +15,7 @@ cdef struct ByteView:
     bint exported           # `view` is to be given back; bytes need no export, the caller holds them
     Py_buffer view
 
-cdef int parse_bytes(object o, ByteView* raw, str method, str field) except -1
+cdef int parse_bytes(object o, ByteView* raw, const char* method, const char* field) except -1
 
 cdef inline void drop_bytes(ByteView* raw) noexcept:
     if raw.exported:

@@ -5,7 +5,7 @@ cdef object PLAIN = "plain"
 cdef object ERROR = "error"
 cdef object view_of_copy = object()     # marks: bodies as views, but of a copy
 
-cdef int parse_bytes(object o, ByteView* raw, str method, str field) except -1:
+cdef int parse_bytes(object o, ByteView* raw, const char* method, const char* field) except -1:
     """Borrow the bytes of any C-contiguous buffer, until drop_bytes."""
     raw.exported = False
     if type(o) is bytes:
@@ -13,15 +13,15 @@ cdef int parse_bytes(object o, ByteView* raw, str method, str field) except -1:
         raw.n = <uint64_t>PyBytes_GET_SIZE(o)
         return 0
     if isinstance(o, str):
-        encode_error(method, field, "takes bytes, not str; encode the text first")
+        encode_error(place_name(method), place_name(field), "takes bytes, not str; encode the text first")
     try:
         PyObject_GetBuffer(o, &raw.view, PyBUF_SIMPLE)
         raw.exported = True
     except (TypeError, BufferError):
         pass
     if not raw.exported:
-        encode_error(method, field, f"takes bytes or another C-contiguous buffer, "
-                     f"not this {type(o).__name__}")
+        encode_error(place_name(method), place_name(field),
+                     f"takes bytes or another C-contiguous buffer, not this {type(o).__name__}")
     raw.p = <const uint8_t*>raw.view.buf
     raw.n = <uint64_t>raw.view.len
     return 0

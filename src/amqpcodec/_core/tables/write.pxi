@@ -185,10 +185,6 @@ cdef int parse_seconds(object v, uint64_t* out, Place* at) except -1:
     return 0
 
 
-# Tags that tables of 0-8 have; 0-9 adds V.
-cdef bytes OLD_TAGS = b"SIDTF"
-
-
 cdef int not_in_old(uintptr_t mode, str what, Place* at) except -1:
     version, types = ("0-8", "S I D T F") if mode & MODE_0_8 else ("0-9", "S I D T F V")
     return table_error(at, f"tables of {version} hold no {what} ({types} only); "
@@ -199,7 +195,7 @@ cdef int check_old(object v, type t, uintptr_t mode, Place* at) except -1:
     """Refuse what the tables of 0-8 and 0-9 have no type for; put_plain_int looks at ints."""
     tags = TYPED_TAGS.get(t)
     if tags is not None:
-        if tags[0] is None or not (tags[0] in OLD_TAGS or tags[0] == b"V" and mode & MODE_0_9):
+        if tags[0] is None or not is_old_tag((<bytes>tags[0])[0], mode):
             return not_in_old(mode, t.__name__, at)
     elif v is None:
         if mode & MODE_0_8:

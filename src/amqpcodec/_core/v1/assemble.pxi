@@ -271,7 +271,7 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
         transfer.validate()
     values.pop("more", None)
     place_begin(&at, NULL, NULL)
-    parse_bytes(payload, &raw, "transfer", "payload")
+    parse_bytes(payload, &raw, b"transfer", b"payload")
     buffer_init(&b, memory, STACK_ROOM)
     try:
         while True:

@@ -40,12 +40,6 @@ cdef int v1_check_scalar(Cursor* c, const V1Value* v) noexcept nogil:
     return 0
 
 
-cdef inline bint v1_is_plain(const V1Value* v) noexcept nogil:
-    """Whether a plain Python value of this type is encoded as this type."""
-    return (v.wire_type == V1_LONG or v.wire_type == V1_NULL or v.wire_type == V1_BOOLEAN or v.wire_type == V1_DOUBLE
-            or v.wire_type >= V1_TIMESTAMP) and v.wire_type != V1_ARRAY
-
-
 cdef int v1_check(Cursor* c, V1Check* k, int depth) noexcept nogil:
     """Step over one value; 0, or -1 with the fault noted. depth: levels that are open around it."""
     cdef V1Value v
@@ -83,7 +77,7 @@ cdef int v1_check_content(Cursor* c, const V1Value* v, V1Check* k, int depth) no
     """What stands inside of a value that was read."""
     cdef Cursor inner
     cdef uint32_t i
-    if not v1_minimal(v) or not v1_is_plain(v):
+    if not v1_minimal(v) or not V1_PLAIN[v.wire_type]:
         k.unusual = True
     if v.wire_type < V1_LIST:
         return v1_check_scalar(c, v)

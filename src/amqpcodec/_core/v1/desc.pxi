@@ -109,8 +109,7 @@ cdef class V1DescTable:
             if d.op[i].mandatory and d.composite:
                 d.mandatory = i + 1
             d.op[i].multiple = (flags & V1_FIELD_MULTIPLE) != 0
-            d.op[i].fixed = not d.op[i].multiple and (
-                V1_BOOLEAN <= wire_type <= V1_ULONG or wire_type == V1_TIMESTAMP)
+            d.op[i].fixed = not d.op[i].multiple and v1_is_number(wire_type)
             d.op[i].longest = V1_SHARED if flags & V1_FIELD_CACHED else 0
             d.op[i].secret = (flags & V1_FIELD_SECRET) != 0
             d.op[i].ulong = (flags & V1_FIELD_ULONG) != 0
@@ -118,9 +117,8 @@ cdef class V1DescTable:
             d.op[i].compact = V1_UNKNOWN
             if wire_type == V1_ANY:
                 d.op[i].compact = V1_STRING
-            elif not flags & V1_FIELD_MULTIPLE and fields[i][4] is None and (
-                    V1_BOOLEAN <= wire_type <= V1_ULONG
-                    or V1_TIMESTAMP <= wire_type <= V1_SYMBOL and wire_type != V1_UUID):
+            elif fields[i][4] is None and (
+                    d.op[i].fixed or not d.op[i].multiple and v1_is_variable(wire_type)):
                 d.op[i].compact = wire_type
             requires = fields[i][5]
             self.keep.append(requires)

@@ -109,7 +109,7 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
         if d == NULL or d.code != DESC_TRANSFER:
             encode_error("heartbeat" if d == NULL else d.name.decode(), "payload",
                          "only a transfer carries one")
-        parse_bytes(payload, &raw, "transfer", "payload")
+        parse_bytes(payload, &raw, b"transfer", b"payload")
         try:
             put_bytes(b, raw.p, raw.n)
         finally:

@@ -50,7 +50,7 @@ cdef object v1_list(V1Reader* r, Cursor* c, uint32_t count, int depth):
 cdef inline bint v1_hashable(uint8_t wire_type) noexcept:
     """Types whose values may be keys of a dict: text, bytes, integers and booleans. Floats, decimals
     and UUIDs hash to what a peer can choose, and others not at all."""
-    return (V1_BOOLEAN <= wire_type <= V1_LONG) or V1_BINARY <= wire_type <= V1_SYMBOL
+    return V1_BOOLEAN <= wire_type <= V1_LONG or v1_is_variable(wire_type)
 
 
 cdef enum:

@@ -6,6 +6,14 @@ cdef inline bint v1_narrow(uint8_t wire_type, uint64_t u) noexcept nogil:
         return u <= 255
     return (wire_type == V1_INT or wire_type == V1_LONG) and -128 <= <int64_t>u <= 127
 
+cdef inline bint v1_is_variable(uint8_t wire_type) noexcept nogil:
+    """Whether it is a type of variable width: a run of bytes."""
+    return V1_BINARY <= wire_type <= V1_SYMBOL
+
+cdef inline bint v1_is_number(uint8_t wire_type) noexcept nogil:
+    """Whether fields of this type are a boolean, a number without a sign or a timestamp."""
+    return V1_BOOLEAN <= wire_type <= V1_ULONG or wire_type == V1_TIMESTAMP
+
 # One value. Bytes are borrowed: from the input on decode.
 cdef struct V1Value:
     uint64_t u              # numbers (signed ones extended), boolean, char, timestamp

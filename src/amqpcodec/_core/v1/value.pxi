@@ -13,21 +13,17 @@ cdef inline bint v1_is_short(const uint8_t* p, const uint8_t* end) noexcept nogi
 cdef inline bint v1_minimal(const V1Value* v) noexcept nogil:
     """Whether the encoding is the one that the writer chooses for this value of this type."""
     cdef uint8_t code = v.code
-    if code == CTOR_BOOLEAN:
-        return False
-    if code == CTOR_SMALLUINT or code == CTOR_SMALLULONG:
-        return v.u != 0
-    if code == CTOR_UINT or code == CTOR_ULONG:
-        return v.u > 255
-    if code == CTOR_INT or code == CTOR_LONG:
-        return not -128 <= <int64_t>v.u <= 127
-    if code == CTOR_VBIN32 or code == CTOR_STR32_UTF8 or code == CTOR_SYM32:
-        return v.n > 255
+    cdef uint8_t wire_type = v.wire_type
+    if wire_type >= V1_DESCRIBED:
+        return True
+    if code == CTOR_WIDE[wire_type]:
+        if wire_type < V1_BINARY:
+            return code != CTOR_BOOLEAN and not v1_narrow(wire_type, v.u)
+        return v.n > 255 or wire_type >= V1_LIST and (v.n > 254 or v.count > 255)
+    # Zero and the empty list have a constructor of their own.
     if code == CTOR_LIST8:
         return v.count != 0
-    if code == CTOR_LIST32 or code == CTOR_MAP32 or code == CTOR_ARRAY32:
-        return v.n > 254 or v.count > 255
-    return True
+    return code != CTOR_NARROW[wire_type] or wire_type > V1_ULONG or v.u != 0
 
 # Elements without bytes that the arrays of one frame or section may have: a count of 2**32 - 1 of them takes
 # ten bytes. Over many frames they are bounded by the bytes of these as well (v1/stream.pxi, columns/v1_rows.pxi).

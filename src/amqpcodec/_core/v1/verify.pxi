@@ -94,7 +94,7 @@ cdef int v1_verify_field(const V1Op* op, Cursor* c, const V1Value* v, const uint
             if op.ulong and (v.wire_type == V1_ULONG or v.wire_type == V1_LONG):
                 unusual = v.wire_type == V1_LONG
             else:
-                unusual = not v1_is_plain(v)
+                unusual = not V1_PLAIN[v.wire_type]
             if unusual:
                 k.unusual = True
             return v1_verify_content(c, v, k, depth)

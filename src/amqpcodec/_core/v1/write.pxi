@@ -244,10 +244,8 @@ cdef int v1_put_item(Buffer* b, uint8_t wire_type, object item, int mode, int de
         v1_expect(item, V1Array, "an array of arrays takes Array", at)
         return v1_put_array(b, item, mode, depth + 1, at)
     kind = <ScalarKind>V1_KIND[wire_type]
-    if kind == KIND_STRING or kind == KIND_SYMBOL:
-        return v1_put_text(b, wire_type, item, at)
-    elif kind == KIND_BYTES:
-        return v1_put_binary(b, item, at)
+    if kind == KIND_STRING or kind == KIND_SYMBOL or kind == KIND_BYTES:
+        return v1_put_variable(b, wire_type, item, at)
     elif kind == KIND_VOID:
         v1_expect(item, type(None), "an array of null takes None", at)
         return put_byte(b, CTOR_NULL)
@@ -449,12 +447,10 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
     cdef uint64_t u = 0
     if op.multiple and not isinstance(v, str):
         return v1_put_multiple(b, op, v, mode, depth, at)
-    if wire_type == V1_STRING:
-        return v1_put_text(b, V1_STRING, v, at)
-    if wire_type == V1_SYMBOL:
+    if v1_is_variable(wire_type):
         if op.named != NULL and v not in <dict>op.named:
             table_error(at, f"has no choice {short_repr(v)}")
-        return v1_put_text(b, V1_SYMBOL, v, at)
+        return v1_put_variable(b, wire_type, v, at)
     if wire_type == V1_ANY:
         # What was read may be a number below zero: to compare it, it is written as any other.
         if op.ulong and v1_is_numpy_int(v):
@@ -463,13 +459,15 @@ cdef int v1_put_field(Buffer* b, const V1Op* op, object v, int mode, int depth, 
             v1_parse_int(v, V1_ULONG, &u, at)
             return v1_put_number(b, V1_ULONG, u)
         return v1_put(b, v, mode, depth, at)
-    if wire_type == V1_BINARY:
-        return v1_put_binary(b, v, at)
     if wire_type == V1_MAP:
         return v1_put_map_field(b, v, mode, depth, at)
     if class_of(v) == NULL or class_of(v).desc != op.desc:
         table_error(at, f"takes {(<object>op.desc.cls).__name__}, not {type(v).__name__}")
     return v1_put_instance(b, v, mode, depth, at)
+
+
+cdef inline int v1_put_variable(Buffer* b, uint8_t wire_type, object v, Place* at) except -1:
+    return v1_put_binary(b, v, at) if wire_type == V1_BINARY else v1_put_text(b, wire_type, v, at)
 
 
 cdef int v1_put_multiple(Buffer* b, const V1Op* op, object v, int mode, int depth, Place* at) except -1:

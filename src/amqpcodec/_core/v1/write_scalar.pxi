@@ -80,7 +80,7 @@ cdef int v1_put_binary(Buffer* b, object v, Place* at) except -1:
 
 cdef int v1_parse_binary(object v, ByteView* raw, Place* at) except -1:
     """Borrow the bytes of bytes or any contiguous buffer, until drop_bytes."""
-    return parse_bytes(v, raw, place_name(at.method), place_name(at.field))
+    return parse_bytes(v, raw, at.method, at.field)
 
 
 cdef int v1_parse_int(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
