@@ -20,8 +20,8 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("rich")
 
+from amqpcodec._facade.escaping import escaped, escaped_json  # noqa: E402
 from amqpcodec.cli.delimited import harmless  # noqa: E402
-from amqpcodec.cli.escaping import escaped, escaped_json  # noqa: E402
 
 #: ESC, CSI of C1, right-to-left override, isolates, separators, zero width, BOM, soft hyphen, tags.
 HOSTILE = "\x1b[31m\x9b31m\u202e\u2066\u2028\u2029\u200b\u200d\ufeff\xad\u061c\U000e0041\x7f"

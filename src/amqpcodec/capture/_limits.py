@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any, TypedDict
 
 from .._facade.scalars import as_int
@@ -84,10 +84,8 @@ class Unpacking:
         for limit_field in fields(self):
             limit = as_int(getattr(self, limit_field.name))
             object.__setattr__(self, limit_field.name, limit)
-            least, most = limit_field.metadata.values()
-            if limit < least or (most is not None and limit > most):
-                to = "on" if most is None else f"to {most}"
-                raise ValueError(f"{limit_field.name} is from {least} {to}, not {limit}")
+            if problem := _range_error(limit_field, limit):
+                raise ValueError(f"{limit_field.name} {problem}")
 
     @property
     def options(self) -> dict[str, Any]:
@@ -120,6 +118,20 @@ class Limits(Unpacking):
     fragment_bytes: int = _limit(1 << 23, 0, (1 << 31) - 1)
     websocket_bytes: int = _limit(1 << 24, 1, 1 << 25)
     websocket_ratio: int = _limit(128, 1, 1032)
+
+
+def range_error(name: str, limit: int) -> str | None:
+    """Which values a limit may have, where this one is none of them: "is from 1 to 9, not 0"."""
+    [limit_field] = (limit_field for limit_field in fields(Limits) if limit_field.name == name)
+    return _range_error(limit_field, limit)
+
+
+def _range_error(limit_field: Field[int], limit: int) -> str | None:
+    least, most = limit_field.metadata.values()
+    if limit >= least and (most is None or limit <= most):
+        return None
+    to = "on" if most is None else f"to {most}"
+    return f"is from {least} {to}, not {limit}"
 
 
 def limits_of(options: LimitOptions) -> Limits:

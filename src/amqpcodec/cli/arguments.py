@@ -6,11 +6,11 @@ import argparse
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from .._facade.arguments import Parser
 from .._facade.names import split_names
-from .errors import USAGE, need_extra, print_error
-from .escaping import escaped
+from .errors import need_extra, print_error
 from .options import (
     AnalysisOptions,
     CompletionOptions,
@@ -189,28 +189,24 @@ COMMANDS = {
 }
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line; they name files and values, and move no cursor."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the error and where the options are listed, and end."""
-        self.exit(USAGE, f"{self.prog}: error: {escaped(message)}; see {self.prog} --help\n")
+class CommandParser(Parser):
+    """The parser of a command, whose help has the defaults of limits."""
 
     def format_help(self) -> str:
-        """The help, with the defaults of limits: capture has them, and takes time to import."""
+        """The help; capture has the defaults, and takes time to import."""
         for action in self._actions:
             if isinstance(action, LimitOption):
                 action.help = action.help_with_default()
         return super().format_help()
 
 
-def _commands(top_level: argparse.ArgumentParser) -> argparse._SubParsersAction[Parser]:
+def _commands(top_level: argparse.ArgumentParser) -> argparse._SubParsersAction[CommandParser]:
     """The first word, whose choices are the parsers of the commands."""
     [action] = (a for a in top_level._actions if isinstance(a, argparse._SubParsersAction))
     return action
 
 
-class TopLevelParser(Parser):
+class TopLevelParser(CommandParser):
     """The parser of the first word, whose help has the commands in groups."""
 
     def format_help(self) -> str:
@@ -239,7 +235,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"amqpcodec {version()}")
     commands = top.add_subparsers(
-        required=True, metavar="COMMAND", dest="name", parser_class=Parser
+        required=True, metavar="COMMAND", dest="name", parser_class=CommandParser
     )
     _dissect(commands)
     _stats(commands)
@@ -255,7 +251,7 @@ def parser() -> argparse.ArgumentParser:
 if TYPE_CHECKING:
     from ..capture import KeyLog
 
-    Commands = argparse._SubParsersAction[Parser]
+    Commands = argparse._SubParsersAction[CommandParser]
 
 
 def _dissect(commands: Commands) -> None:
@@ -594,7 +590,15 @@ class LimitOption(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """Add one."""
+        """Add one.
+
+        Raises:
+            ArgumentError: it is out of its range.
+        """
+        from ..capture._limits import range_error
+
+        if problem := range_error(self.limit, values):
+            raise argparse.ArgumentError(self, f"the value {problem}")
         namespace.limits = {**namespace.limits, self.limit: values}
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from .escaping import escaped
+from .._facade.escaping import escaped
 from .jsonl import shown_value
 from .naming import JSON_VALUE
 from .times import Clock

@@ -14,7 +14,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.csv as pc_csv
 
-from .escaping import escaped
+from .._facade.escaping import escaped
 from .jsonl import shown_value, texts
 from .times import Clock
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from .escaping import escaped
+from .._facade.escaping import escaped
 
 __all__ = ["BAD_DATA", "INTERRUPTED", "OK", "USAGE", "UsageError", "need_extra", "print_error"]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from .escaping import escaped_json
+from .._facade.escaping import escaped_json
 from .naming import JSON_VALUE
 from .times import Clock
 

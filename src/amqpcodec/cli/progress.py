@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from .escaping import escaped
+from .._facade.escaping import escaped
 
 __all__ = ["Bar", "Progress"]
 

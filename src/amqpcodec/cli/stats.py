@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import capture
+from .._facade.escaping import escaped, escaped_json
 from .errors import BAD_DATA, OK, USAGE, UsageError, print_error
-from .escaping import escaped, escaped_json
 from .groups import Group, group_files, limits, one_by_one
 from .options import SourceOptions, StatsOptions
 from .progress import Progress

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import NoReturn
 
+from .._facade.arguments import Parser
 from . import CLIENTS, drop_in
 from ._dropin import CompatError, CompatWarning, DropIn
 from ._known import KNOWN
@@ -73,14 +72,6 @@ def sources(clients: Sequence[str]) -> int:
                 files[name] = None
         print(json.dumps({"client": client, "files": files, "functions": functions}))
     return 0
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the error and where the arguments are listed, and end."""
-        self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
