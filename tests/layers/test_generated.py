@@ -122,7 +122,7 @@ def test_the_files_are_known() -> None:
         "v1_0.pyi",
     }
     file_names = {path.name for path in (REPO / "src/amqpcodec/_gen").iterdir() if path.is_file()}
-    assert file_names - {path.name for path in GENERATED} == {"__init__.py"}
+    assert file_names - {path.name for path in GENERATED} == {"README.md", "__init__.py"}
 
 
 @each_file
