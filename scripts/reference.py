@@ -23,6 +23,9 @@ SHOWN = frozenset(
     }
 )
 
+#: Private classes that stand for a public one: modules import each other in no circle.
+PUBLIC_NAMES = {"Endpoint": "Connection", "SessionEndpoint": "Connection"}
+
 
 def is_shown(name: str, cls: griffe.Class) -> bool:
     """Whether a member of a class gets an entry, as far as its name says."""
@@ -36,12 +39,16 @@ def is_shown(name: str, cls: griffe.Class) -> bool:
 
 
 class Entries(griffe.Extension):
-    """Chooses the members of classes, and makes functions of overloads."""
+    """Chooses the members of classes, names their types, and makes functions of overloads."""
 
     def on_class_members(self, *, cls: griffe.Class, **_rest: Any) -> None:
-        """Drop special members that are no entries."""
+        """Drop special members that are no entries; name public types only."""
         for name in [name for name in cls.members if not is_shown(name, cls)]:
             cls.del_member(name)
+        for member in cls.members.values():
+            if not member.is_alias and isinstance(member, griffe.Attribute):
+                public = PUBLIC_NAMES.get(str(member.annotation))
+                member.annotation = public or member.annotation
 
     def on_module_members(self, *, mod: griffe.Module, **_rest: Any) -> None:
         """Make a function out of the overloads of a stub, with the docstring of the first."""
