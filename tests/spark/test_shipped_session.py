@@ -12,6 +12,7 @@ pytest.importorskip("pyspark.sql.streaming.datasource")
 from tests.spark.programs import printed
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("how", ["archives", "artifacts"])
 def test_workers_with_an_archive(tmp_path: Path, how: str) -> None:
     if how == "artifacts":

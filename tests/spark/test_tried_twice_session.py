@@ -16,6 +16,7 @@ from tests.spark.programs import printed
 ROWS = {"frame": 1000, "message": 533}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("master", "levels"),
     [("local[2,4]", ["frame", "message"]), ("local-cluster[1,2,1024]", ["frame"])],
