@@ -1,6 +1,6 @@
 """`python -m bench.session`: clients against a live broker, publishing with confirms and consuming.
 
-Ours is the asyncio client of examples/ on amqpcodec.session; beside it aio-pika, aiormq and pika's
+Ours is amqpcodec.aio; beside it aio-pika, aiormq and pika's
 SelectConnection, each as it is and with its drop-in. A message has a body of 256 bytes, 5 headers
 and 5 properties. Publishers keep 100 publications waiting for their confirms; consumers have a
 prefetch of 500 and acknowledge each message. CPU time of the client's process a message, each
@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib
-import importlib.util
 import json
 import os
 import statistics
@@ -24,7 +23,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from bench.live.clients import BODY, HEADERS, PROPERTIES, WARM_UP, Meter
@@ -35,17 +33,6 @@ PREFETCH = 500
 CLIENTS = ("ours", "aio-pika", "aiormq", "pika Select")
 DROPINS = {"aio-pika": "pamqp", "aiormq": "pamqp", "pika Select": "pika"}
 DIRECTIONS = ("publish", "consume")
-
-
-def our_client() -> Any:
-    """The module of the example."""
-    path = Path(__file__).resolve().parent.parent / "examples" / "client.py"
-    spec = importlib.util.spec_from_file_location("bench_session_client", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 async def windowed(publish: Callable[[], Any], meter: Meter) -> None:
@@ -62,28 +49,32 @@ async def windowed(publish: Callable[[], Any], meter: Meter) -> None:
 
 
 async def ours_publish(url: str, meter: Meter) -> None:
-    """By the asyncio example."""
-    from amqpcodec import v0_9_1 as amqp
+    """By Channel.publish."""
+    from amqpcodec import aio
 
-    async with await our_client().connect(url) as client:
-        channel = await client.channel(confirms=True)
+    async with aio.connect(url) as connection, connection.channel() as channel:
 
         def publish() -> Any:
-            properties = amqp.Basic.Properties(headers=HEADERS, **PROPERTIES)
-            return channel.publish("", QUEUE, BODY, properties)
+            return channel.publish(
+                BODY, routing_key=QUEUE, mandatory=False, headers=HEADERS, **PROPERTIES
+            )
 
         await windowed(publish, meter)
 
 
 async def ours_consume(url: str, meter: Meter) -> None:
-    """By the asyncio example."""
-    async with await our_client().connect(url) as client:
-        channel = await client.channel(prefetch=PREFETCH)
-        async with channel.consume(QUEUE) as messages:
-            async for message in messages:
-                channel.ack(message)
-                if meter.step():
-                    break
+    """By iteration."""
+    from amqpcodec import aio
+
+    async with (
+        aio.connect(url) as connection,
+        connection.channel() as channel,
+        channel.consume(QUEUE, prefetch=PREFETCH) as messages,
+    ):
+        async for message in messages:
+            await message.ack()
+            if meter.step():
+                break
 
 
 # ---- aio-pika, aiormq ----
@@ -230,18 +221,19 @@ def pika_consume(url: str, meter: Meter) -> None:
 
 def fill(url: str, count: int) -> None:
     """Empty the queue, and put so many messages into it."""
-    from amqpcodec import v0_9_1 as amqp
+    from amqpcodec import aio
 
     async def work() -> None:
-        async with await our_client().connect(url) as client:
-            channel = await client.channel(confirms=True)
+        async with aio.connect(url) as connection, connection.channel() as channel:
             await channel.declare_queue(QUEUE)
             await channel.purge_queue(QUEUE)
-            properties = amqp.Basic.Properties(headers=HEADERS, **PROPERTIES)
             remaining = count
             while remaining > 0:
                 burst = min(remaining, 1000)
-                sends = (channel.publish("", QUEUE, BODY, properties) for _ in range(burst))
+                sends = (
+                    channel.publish(BODY, routing_key=QUEUE, headers=HEADERS, **PROPERTIES)
+                    for _ in range(burst)
+                )
                 await asyncio.gather(*sends)
                 remaining -= burst
 

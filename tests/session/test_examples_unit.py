@@ -11,6 +11,7 @@ import pytest
 
 from amqpcodec.testing import Broker
 from tests.session.examples import example, serving
+from tests.support import asyncio_shell
 
 
 @pytest.fixture(scope="module")
@@ -151,10 +152,10 @@ def test_client_and_broker(port):
 
 
 def test_clean_cancel_gives_back_what_nobody_took(port):
-    client = example("client")
+    url = f"amqp://guest:guest@127.0.0.1:{port}/%2F"
 
     async def work():
-        async with await client.connect(f"amqp://guest:guest@127.0.0.1:{port}/%2F") as connection:
+        async with await asyncio_shell.connect(url) as connection:
             channel = await connection.channel(confirms=True)
             await channel.declare_queue("cancel", exclusive=True)
             for number in range(20):

@@ -1,4 +1,4 @@
-"""Live tests of sessions: by the asyncio client of examples/, and by a plain socket."""
+"""Live tests of sessions: by a thin asyncio client, and by a plain socket."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from tests import live_broker
 from tests.paths import REPO
-from tests.session.examples import example
+from tests.support import asyncio_shell
 
 BROKER = REPO / "scripts" / "broker.py"
 
@@ -43,7 +43,7 @@ def live(url: str) -> Callable[..., Any]:
 
     def run(work: Callable[[Any], Awaitable[Any]], seconds: float = 30, **options: Any) -> Any:
         async def connect_and_work() -> Any:
-            async with await example("client").connect(url, **options) as client:
+            async with await asyncio_shell.connect(url, **options) as client:
                 return await asyncio.wait_for(work(client), seconds)
 
         return asyncio.run(connect_and_work())

@@ -25,10 +25,10 @@ from amqpcodec.session import (
 )
 from amqpcodec.testing import Broker
 from tests.paths import REPO
-from tests.session.examples import example
 from tests.session.live.socket_client import SocketClient
+from tests.support import asyncio_shell
 
-AmqpError = example("client").AmqpError
+AmqpError = asyncio_shell.AmqpError
 
 
 @pytest.fixture
@@ -274,7 +274,7 @@ def test_broker_killed_in_the_middle(unique):
 
 
 async def publish_until_killed(address, folder, queue):
-    client = await example("client").connect(f"amqp://guest:guest@{address}/%2F")
+    client = await asyncio_shell.connect(f"amqp://guest:guest@{address}/%2F")
     channel = await client.channel(confirms=True)
     await channel.declare_queue(queue)
     confirmed, lost = [], []
@@ -320,7 +320,7 @@ def test_tls(tmp_path):
 
     async def work(port):
         url = f"amqps://guest:guest@localhost:{port}/%2F"
-        connect = example("client").connect
+        connect = asyncio_shell.connect
         with pytest.raises(ssl.SSLCertVerificationError):
             await connect(url)
         async with await connect(url, ssl=trusting) as client:

@@ -9,8 +9,9 @@ import pytest
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import LocalProtocolError
 from tests.session.examples import example
+from tests.support import asyncio_shell
 
-AmqpError = example("client").AmqpError
+AmqpError = asyncio_shell.AmqpError
 
 
 async def waits(channel, queue, count):
