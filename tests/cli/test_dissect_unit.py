@@ -231,7 +231,7 @@ def test_cut_gzip_shows_what_came_before(run, good):
 def test_what_a_packed_file_becomes_is_bounded(run, good):
     path = good.with_name("large.pcap.gz")
     path.write_bytes(gzip.compress(good.read_bytes()))
-    message = "larger than max_decompressed_bytes=700 allows, after byte"
+    message = "larger than --max-decompressed-bytes 700 allows, after byte"
     result = run("dissect", path, "--format", "json", "--max-decompressed-bytes", 700)
     assert result.status == 1
     assert kinds(objects(result)) == KINDS[: len(result.lines)]

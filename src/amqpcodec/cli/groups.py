@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections import Counter
@@ -88,7 +89,7 @@ class Group:
             self.status = max(self.status, BAD_DATA)
         for number, stats in enumerate(damaged, 1):
             more = f" ({note})" if note and number == len(damaged) else ""
-            print_error(f"{stats['file'] or self}: {stats['damaged']}{more}")
+            print_error(f"{stats['file'] or self}: {_with_options(stats['damaged'])}{more}")
             self.status = max(self.status, BAD_DATA)
         alone = reader.not_in_rotation
         for stats in files:
@@ -105,6 +106,11 @@ class Group:
                 f"{name}: begins before the file before it ends; if they are not of one rotation,"
                 " --files separate reads each by itself"
             )
+
+
+def _with_options(text: str) -> str:
+    """The text with ``max_decompressed_bytes=700`` as it is typed: --max-decompressed-bytes 700."""
+    return re.sub(r"\b(max_\w+)=(?=\d)", lambda name: f"--{name[1].replace('_', '-')} ", text)
 
 
 def _tls_hint(files: Iterable[Mapping[str, Any]]) -> str:
