@@ -17,7 +17,7 @@ ROOMS = {
     "_v1": ("v1",),
     "_columns": ("columns",),
     "_encode": ("encode",),
-    "_capture": ("capture",),
+    "_capture": ("events", "capture"),
     "_dropins": ("dropins",),
     "_dropins_v1": ("dropins_v1",),
 }

@@ -21,6 +21,7 @@ from emitters.fast import emit_fast  # noqa: E402
 from emitters.named_columns import (  # noqa: E402
     emit_capture_columns,
     emit_column_numbers,
+    emit_event_columns,
     emit_named_columns,
 )
 from emitters.oasis_compact import emit_oasis_compact  # noqa: E402
@@ -75,6 +76,7 @@ def outputs() -> dict[Path, str]:
     files[GEN / "fast.pxi"] = head + "\n" + emit_fast(list(protocols.values()))
     head = banner([HERE / "emitters" / "named_columns.py"])
     files[GEN / "capture_columns.pxi"] = head + "\n" + emit_capture_columns()
+    files[GEN / "event_columns.pxi"] = head + "\n" + emit_event_columns()
     files[GEN / "named_columns.pxd"] = head + "\n" + emit_column_numbers()
     files[GEN / "named_columns.pxi"] = head + "\n" + emit_named_columns()
     overlays = HERE / "overlays.xml"

@@ -86,6 +86,51 @@ CAPTURED = (
     Captured("packet", "l", False, False),
     Captured("file_index", "l", False, False),
     Captured("peer", "u", True, False),
+    Captured("time_us", "l", True, False),
+    Captured("client", "u", False, False),
+)
+
+
+class EventColumn(NamedTuple):
+    """A column of level "event", of captures alone."""
+
+    name: str
+    arrow: str
+    nullable: bool
+
+
+#: In the order in which they stand, after those of captures.
+EVENTS = (
+    EventColumn("event_id", "l", False),
+    EventColumn("answers", "l", True),
+    EventColumn("event", "u", False),
+    EventColumn("outcome", "u", True),
+    EventColumn("certainty", "u", False),
+    EventColumn("connection_name", "u", True),
+    EventColumn("user", "u", True),
+    EventColumn("virtual_host", "u", True),
+    EventColumn("channel", "i", True),
+    EventColumn("initiator", "u", True),
+    EventColumn("exchange", "u", True),
+    EventColumn("routing_key", "u", True),
+    EventColumn("queue", "u", True),
+    EventColumn("route", "+l", True),
+    EventColumn("consumer_tag", "u", True),
+    EventColumn("delivery_tag", "l", True),
+    EventColumn("redelivered", "b", True),
+    EventColumn("settles", "u", True),
+    EventColumn("message_id", "u", True),
+    EventColumn("correlation_id", "u", True),
+    EventColumn("body_size", "l", True),
+    EventColumn("content", "l", True),
+    EventColumn("message_count", "l", True),
+    EventColumn("elapsed_us", "l", True),
+    EventColumn("request", "u", True),
+    EventColumn("reply_code", "i", True),
+    EventColumn("reason", "u", True),
+    EventColumn("reply_text", "u", True),
+    EventColumn("heartbeat_s", "i", True),
+    EventColumn("details", "u", True),
 )
 
 
@@ -136,6 +181,15 @@ def emit_capture_columns() -> str:
     lines += ["cdef enum:", *(f"    CAP_{column.name.upper()}" for column in CAPTURED)]
     lines += ["    N_CAPTURE_COLUMNS", "", "cdef tuple CAPTURE_COLUMNS = ("]
     lines += [f"    {tuple(column)},".replace("'", '"') for column in CAPTURED]
+    return "\n".join([*lines, ")"]) + "\n"
+
+
+def emit_event_columns() -> str:
+    """Source of ``_gen/event_columns.pxi``."""
+    lines = ["# Columns of events, by number: name, format, nullable."]
+    lines += ["cdef enum:", *(f"    EVENT_COL_{column.name.upper()}" for column in EVENTS)]
+    lines += ["    N_EVENT_COLUMNS", "", "cdef tuple EVENT_COLUMNS = ("]
+    lines += [f"    {tuple(column)},".replace("'", '"') for column in EVENTS]
     return "\n".join([*lines, ")"]) + "\n"
 
 

@@ -66,6 +66,14 @@ def check_columns(columns: tuple[tuple[str, str, bool, bool], ...]) -> None:
 
     columns: as CAPTURE_COLUMNS. Raises ImportError."""
 
+def check_event_columns(columns: tuple[tuple[str, str, bool], ...]) -> None:
+    """Refuse columns of events that no code fills. The module does so when it is loaded.
+
+    columns: as EVENT_COLUMNS. Raises ImportError."""
+
+def event_values() -> dict[str, list[str]]:
+    """For tests: the values that columns of events may have, by the column."""
+
 def capture_schema(
     protocol: Protocol | V1Core,
     fields: Iterable[str] | None,
@@ -161,6 +169,7 @@ class _ReaderOptions(TypedDict, total=False):
     message_bytes: int
     fragment_bytes: int
     open_deliveries: int
+    max_tracked: int
 
 @final
 class CaptureReader:

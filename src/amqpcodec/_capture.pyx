@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False, binding=False, embedsignature=True, embedsignature.format=clinic
 # cython: freethreading_compatible=True, auto_pickle=False
-"""Capture files to Arrow columns: packets, TCP streams, frames and messages.
+"""Capture files to Arrow columns: packets, TCP streams, frames, messages and events.
 
 Root of the module: directives, what it uses of others, and its files in order; no logic.
 """
@@ -21,10 +21,10 @@ from amqpcodec._codec cimport (
     CONTENT_AWAITS_BODY, CONTENT_AWAITS_HEADER, CONTENT_BEGUN, CONTENT_COMPLETE, content_fault, content_frame,
     content_is_open, ContentMachine, ContentOutcome, Cursor,
     DEPTH_LIMIT, Desc, ERROR, Fault, FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, FRAME_BODY,
-    FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, is_known_type, load16, load32, load64,
+    FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, is_known_type, is_utf8, load16, load32, load64,
     MAX_FIELDS, MAX_U32, NO_MEMORY, OK, PLAIN, pool_use, Protocol, RABBITMQ, read_arguments,
     read_properties, reading_mode, SHAPE_LONG, SHAPE_TABLE, SHAPE_UNKNOWN, SHAPES, Slot, slot_index,
-    store16, store64, use_begin, use_end,
+    store16, store64, use_begin, use_end, W_CONTENT,
 )
 from amqpcodec._v1 cimport (
     DELIVERY_ALONE, DELIVERY_COMPLETE, DELIVERY_DROPPED, delivery_event, delivery_fault, DELIVERY_IDLE,
@@ -34,18 +34,25 @@ from amqpcodec._v1 cimport (
     V1Check, V1Core, V1Desc, V1Types, V1Value,
 )
 from amqpcodec._columns cimport (
-    append_i64, append_bytes, ArrowArray, AS_INT32, AS_INT64, AS_TEXT, begin_array,
-    COL_ERROR, COL_FRAME, Column, column_grow, COLUMN_KINDS, Columns, copy_16, data_grow, data_promise,
+    append_bool, append_bytes, append_i32, append_i64, ArrowArray, AS_BOOL, AS_INT32, AS_INT64, AS_TEXT, begin_array,
+    COL_ERROR, COL_FRAME, Column, column_fill, column_grow, COLUMN_KINDS, Columns, copy_16, data_grow, data_promise,
     export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan,
-    free_array_capsule, LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, PERMISSIVE,
-    Request, Schema, schema_capsule, shared_pool, stream_capsule, Table, table_drop, table_finish, table_new,
-    type_number, unknown_column, Values,
+    free_array_capsule, LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, now_present,
+    PERMISSIVE, Request, Schema, schema_capsule, shared_pool, stream_capsule, Table, table_drop, table_finish,
+    table_new, type_number, unknown_column, Values,
 )
 
 from amqpcodec._facade.scalars import as_ints, as_text
 
 pool_use(shared_pool())
 
+include "_core/events/record.pxi"
+include "_core/events/methods.pxi"
+include "_core/events/open.pxi"
+include "_core/events/tracker.pxi"
+include "_core/events/channel.pxi"
+include "_core/events/content.pxi"
+include "_core/events/connection.pxi"
 include "_core/capture/file.pxi"
 include "_core/capture/tunnel.pxi"
 include "_core/capture/link.pxi"
@@ -59,6 +66,8 @@ include "_core/capture/stream.pxi"
 include "_core/capture/reorder.pxi"
 include "_core/capture/leaps.pxi"
 include "_core/capture/versions.pxi"
+include "_core/capture/open.pxi"
+include "_core/capture/events.pxi"
 include "_core/capture/messages.pxi"
 include "_core/capture/v1.pxi"
 include "_core/capture/proxy.pxi"
@@ -69,8 +78,12 @@ include "_core/capture/fragments.pxi"
 include "_core/capture/ends.pxi"
 include "_core/capture/order.pxi"
 include "_core/capture/names.pxi"
+include "_core/capture/state_io.pxi"
+include "_core/capture/event_state.pxi"
 include "_core/capture/state.pxi"
 include "_gen/capture_columns.pxi"
+include "_gen/event_columns.pxi"
+include "_core/capture/event_batch.pxi"
 include "_core/capture/batch.pxi"
 include "_core/capture/packets.pxi"
 include "_core/capture/protocols.pxi"

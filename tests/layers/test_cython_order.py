@@ -32,6 +32,7 @@ USES: dict[str, set[str]] = {
 FOLDERS: dict[str, list[str]] = {
     "_codec": ["wire", "tables", "objects", "protocol"],
     **{module: [module[1:]] for module in USES if module != "_codec"},
+    "_capture": ["events", "capture"],
 }
 
 #: Declarations of the specifications, without a module: whoever needs them cimports them.

@@ -14,6 +14,7 @@ from amqpcodec import batch, limits, load_xml_spec
 from amqpcodec.capture import Reader, _limits, read
 from amqpcodec.capture._layers import _derived, _handshake, _keylog, _sessions, _tls, _websocket
 from amqpcodec.capture._limits import LIMITS
+from amqpcodec.capture._read import MAX_TRACKED
 from amqpcodec.session import Connection, v1
 from amqpcodec.session._v1 import scram
 from amqpcodec.spec import document, loader
@@ -74,7 +75,7 @@ def parameter(function: Any, name: str) -> Any:
 #: Constants of the core -> their sources.
 CORE_HOMES = {
     "RECORD_LIMIT": "_core/capture/file.pxi",
-    "MESSAGE_LIMIT": "_core/capture/messages.pxi",
+    "MESSAGE_LIMIT": "_core/capture/open.pxi",
     "HIGHEST_FRAME_MAX": "_core/capture/stream.pxi",
     "DELIVERIES_OPEN": "_core/capture/v1.pxi",
 }
@@ -143,11 +144,15 @@ FIGURES: list[tuple[str, list[int]]] = [
     ("bytes of a frame", [LIMITS.frame_bytes]),
     (
         "bytes of the frames of a message",
-        [LIMITS.message_bytes, constant("_core/capture/messages.pxi", "OPEN_LIMIT")],
+        [LIMITS.message_bytes, constant("_core/capture/open.pxi", "OPEN_LIMIT")],
     ),
     (
         "deliveries of a direction that are open at once, 1.0, at message level",
         [LIMITS.open_deliveries],
+    ),
+    (
+        "at event level, channels, consumers, publishes, deliveries, requests, each",
+        [MAX_TRACKED],
     ),
     (
         "rows that wait for one that comes before them",

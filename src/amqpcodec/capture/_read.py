@@ -57,6 +57,9 @@ SEARCH_BYTES = 1 << 23
 #: What connections may speak beside 0-9-1, in the order that the core knows them by.
 OTHERS = ("0-9", "0-8", "1.0")
 
+#: Channels, consumers, publishes, deliveries and requests that are followed at event level, each.
+MAX_TRACKED = 1 << 17
+
 #: Rows of a batch, at most; one of large frames has fewer.
 BATCH_ROWS = 32768
 
@@ -100,14 +103,17 @@ class Reader:
         keylog: KeyLog | KeyLogSource | None = None,
         workers: int = 1,
         on_progress: OnProgress | None = None,
+        max_tracked: int = MAX_TRACKED,
         **limits: Unpack[LimitOptions],
     ) -> None:
         """Nothing is opened before the first batch is asked for; a glob, a folder or a URI is
         looked up now."""
-        workers = as_int(workers)
+        workers, max_tracked = as_int(workers), as_int(max_tracked)
         level, field_tables = as_text(level), as_text(field_tables)
         if workers < 1:
             raise ValueError(f"workers is at least 1, not {workers}")
+        if not 1 <= max_tracked <= MAX_TRACKED:
+            raise ValueError(f"max_tracked is from 1 to {MAX_TRACKED}, not {max_tracked}")
         if order not in ("packets", "none"):
             raise ValueError(f'order is "packets" or "none", not {order!r}')
         #: What a recording may make it do.
@@ -154,6 +160,7 @@ class Reader:
                 fragment_bytes=self.limits.fragment_bytes,
                 frame_bytes=self.limits.frame_bytes,
                 open_deliveries=self.limits.open_deliveries,
+                max_tracked=max_tracked,
             )
             if self._filter is not None:
                 reader.choose(*self._filter)
@@ -538,6 +545,10 @@ class Reader:
     def stats(self) -> dict[str, Any]:
         """What was read so far; see the function stats(). Of one file, what "files" has of it.
 
+        At event level also unmatched_answers (events whose question was not seen, or not surely),
+        negative_durations (answers before their question, by the packets' times) and forgotten (see
+        max_tracked).
+
         Of a rotation that was resumed, the sums count from its beginning, "files" since then.
         """
         if self._single:
@@ -570,9 +581,10 @@ def read(
     keylog: KeyLog | KeyLogSource | None = None,
     workers: int = 1,
     on_progress: OnProgress | None = None,
+    max_tracked: int = MAX_TRACKED,
     **limits: Unpack[LimitOptions],
 ) -> Reader:
-    """Iterates over the frames or messages of a capture, as Arrow batches (``__arrow_c_array__``).
+    """Iterates over what a capture holds, as Arrow batches (``__arrow_c_array__``).
 
     Columns: those of batch.decode at that level but ``row``, and before them file (utf8),
     connection (utf8: the same in every run), connection_index (int32, from 0 within this read),
@@ -583,9 +595,9 @@ def read(
     packet_offset unique and the order of a direction, within a file) and flags (list of utf8). On
     request: timestamp_ns (int64; ns since 1970), packet (int64; its number in the file, from 1) and
     file_index (int64; number of the file in its rotation, from 0: with packet_offset and position
-    unique, and the order, within a rotation) and peer (utf8: "addr:port" of whom a proxy speaks
-    for, by its PROXY header, version 1 or 2; null where there is none. src and dst are those of
-    TCP).
+    unique, and the order, within a rotation), peer (utf8: "addr:port" of whom a proxy speaks for,
+    by its PROXY header, version 1 or 2; null where there is none. src and dst are those of TCP),
+    time_us (int64; timestamp as a number) and client (utf8: "addr:port" of the client).
 
     Flags: "gap": bytes before this row, or all of it, were not captured (the record of a gap has
     an empty frame, and an error that says how many); "resync": the first frame that was found by
@@ -605,6 +617,10 @@ def read(
     and a connection whose beginning was not captured, is read as 0-9-1 or 1.0 as its frames can
     be. The columns are the same for all; a property that 0-9-1 does not have gives its row an
     error, and a column with protocol="0-9" or "0-8".
+
+    At event level a row says what happened: a delivery, its settlement, the end of a connection.
+    docs/guide/events.md has the columns and their values, and what each event is on the wire. Of
+    AMQP 1.0 there are the events of connections alone.
 
     TLS, from the first byte on or after AMQP 1.0's header for it, is read with the secrets of
     keylog; without them it is skipped and counted: see stats(). WebSocket, with or without TLS, is
@@ -626,7 +642,7 @@ def read(
             pcap or pcapng, plain or compressed (gzip; zstd and lz4 with pyarrow). One of 0 bytes
             has no rows. Or several of them, in any order (open files must be seekable then). See
             files.
-        level: "frame" or "message".
+        level: "frame", "message" or "event".
         fields: names of columns, which chooses and orders them, as batch.decode takes them; None
             for all but those on request.
         ports: the servers' ports, or the only one, which tell the client of a connection from the
@@ -676,6 +692,10 @@ def read(
         on_progress: called after each piece of a file (256 KiB, or 64 KiB packed) with the bytes of
             all files that were read, as they lie there, and how many there are: None where a pipe
             or a file of a store is among them. What it raises ends the reading.
+        max_tracked: at event level, how many channels are followed at once, in all connections, and
+            how many consumers and exclusive queues, publishes, deliveries, and requests that wait
+            for an answer. Beyond it the channel's oldest publish or delivery is forgotten, and of
+            the others the new one is not followed; stats() counts them by kind, under forgotten.
         limits: what a recording may make this do, such as open_connections: see LimitOptions.
 
     Raises:
@@ -722,6 +742,7 @@ def read(
         keylog=keylog,
         workers=workers,
         on_progress=on_progress,
+        max_tracked=max_tracked,
         **limits,
     )
 

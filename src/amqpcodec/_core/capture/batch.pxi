@@ -4,17 +4,6 @@ cdef enum:
     TEXT_PAD = 32           # bytes after each text that may be copied with it
     ROWS_AT_ONCE = 256
 
-cdef struct CapText:
-    const char* p
-    size_t n
-
-
-cdef inline int64_t to_us(int64_t ns) noexcept nogil:
-    """Rounded down."""
-    cdef int64_t us = ns // 1000
-    return us - 1 if ns < us * 1000 else us
-
-
 # What rows refer to by number.
 cdef struct CapNames:
     const CapInfo* info
@@ -81,7 +70,9 @@ cdef int fill_texts(Table* t, Table* items, int k, const CapRow* row, int64_t at
         by_side = 1
     else:
         by_info = 4
-        if k != CAP_CONNECTION:
+        if k == CAP_CLIENT:
+            first += 1
+        elif k != CAP_CONNECTION:
             first += 1 if k == CAP_SRC else 2
             by_side = 1 if k == CAP_SRC else -1
     if c.used + room >= c.full_at:
@@ -199,11 +190,8 @@ fills_rows(CAP_TIMESTAMP_NS, AS_INT64, fill_times)
 fills_rows(CAP_PACKET, AS_INT64, fill_packets)
 fills_rows(CAP_FILE_INDEX, AS_INT64, fill_file_indexes)
 fills_rows(CAP_PEER, AS_TEXT, fill_peers)
-
-
-cdef int capture_type(str format_) except -1:
-    """How a column lies in memory: the offsets of a list are those of a text."""
-    return AS_TEXT if format_ == "+l" else COLUMN_KINDS[format_]
+fills_rows(CAP_TIME_US, AS_INT64, fill_times)
+fills_rows(CAP_CLIENT, AS_TEXT, fill_texts)
 
 
 def check_columns(tuple columns):
@@ -242,14 +230,6 @@ cdef const char* CLIENT_SIDE = b"client\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
 cdef const char* SERVER_SIDE = b"server\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
 
 
-cdef bytes end_text(const Endpoint* end, uint8_t family):
-    import ipaddress
-    if family == 4:
-        address = ipaddress.IPv4Address(end.address[:4])
-        return f"{address}:{end.port}".encode()
-    return f"[{ipaddress.IPv6Address(end.address[:16])}]:{end.port}".encode()
-
-
 cdef bytes peer_text(const Peer* peer):
     """Empty where there is none, or no address of the family that the proxy names."""
     import ipaddress
@@ -275,6 +255,7 @@ cdef class CaptureBatch:
     cdef Columns frames
     cdef Table* table
     cdef Table* items           # of the lists of flags
+    cdef Table* routes          # at event level: of the lists of queues; else NULL
     cdef tuple columns
     cdef list order             # number of a column of captures, or -1 for the next one of frames
 
@@ -284,6 +265,7 @@ cdef class CaptureBatch:
     def __dealloc__(self):
         table_drop(self.table)
         table_drop(self.items)
+        table_drop(self.routes)
 
     def __len__(self):
         return 0 if self.frames is None else self.frames.table.rows
@@ -304,7 +286,7 @@ cdef class CaptureBatch:
     @property
     def errors(self):
         """Rows with an error, as far as the column error was asked for."""
-        return 0 if self.frames is None else self.frames.table.column[COL_ERROR].present
+        return 0 if self.frames is None or self.routes != NULL else self.frames.table.column[COL_ERROR].present
 
     def to_numpy(self, column):
         """A column as an array of NumPy, as batch.Columns.to_numpy gives it. It needs pyarrow.
@@ -344,12 +326,15 @@ cdef class CaptureBatch:
             a.n_buffers = 1
             for i in range(<int>len(self.order)):
                 k = self.order[i]
-                if k < 0:
+                if k < 0 and self.routes != NULL and self.frames.order[next_frame] == EVENT_COL_ROUTE:
+                    status = export_lists(self.frames.table, EVENT_COL_ROUTE, self.routes, a.children[i])
+                    next_frame += 1
+                elif k < 0:
                     status = export_column(self.frames.table, self.frames.order[next_frame],
                                            a.children[i])
                     next_frame += 1
                 elif k == CAP_FLAGS:
-                    status = export_flags(self.table, self.items, a.children[i])
+                    status = export_lists(self.table, CAP_FLAGS, self.items, a.children[i])
                 else:
                     status = export_column(self.table, k, a.children[i])
                 if status < 0:
@@ -367,14 +352,17 @@ cdef class CaptureBatch:
         return stream_capsule(schema, array)
 
 
-cdef int export_flags(Table* t, Table* items, ArrowArray* a) noexcept nogil:
-    cdef Column* c = &t.column[CAP_FLAGS]
+cdef int export_lists(Table* t, int k, Table* items, ArrowArray* a) noexcept nogil:
+    """A column of lists of text."""
+    cdef Column* c = &t.column[k]
     cdef Node* node
     if begin_array(t, a, 1) < 0:
         return NO_MEMORY
     node = <Node*>a.private_data
-    a.null_count = 0
+    a.null_count = t.rows - c.present if c.nullable else 0
     a.n_buffers = 2
+    if a.null_count:
+        node.buffers[0] = t.zeros if c.present == 0 else c.valid.p
     node.buffers[1] = t.zeros if c.present == 0 else c.fixed.p
     if export_column(items, 0, a.children[0]) < 0:
         a.release(a)
@@ -388,7 +376,9 @@ cdef bint _is_unknown(FramePlan plan, str name):
 
 
 cdef tuple choose_capture_columns(FramePlan plan, str level, object fields):
-    """(names of columns of frames, the order of all as CaptureBatch has it)."""
+    """(names of columns of frames or events, the order of all as CaptureBatch has it)."""
+    if level == "event":
+        return choose_event_columns(fields)
     own = {column[0]: i for i, column in enumerate(CAPTURE_COLUMNS)}
     if fields is None:
         columns = plan.message_columns if level == "message" else plan.columns
@@ -433,7 +423,8 @@ cdef class BatchColumns:
 
     cdef object protocol
     cdef tuple others           # from number 1 on
-    cdef Request request        # of columns of frames
+    cdef Request request        # of columns of frames; None at event level
+    cdef list events            # names of columns of events; None at other levels
     cdef list order             # of all, as CaptureBatch has it
 
 
@@ -522,13 +513,20 @@ cdef CaptureBatch make_batch(BatchColumns columns, CapRows* o, int64_t first, in
     """n of the rows that wait. lend: see fill_frames."""
     cdef CaptureBatch out = CaptureBatch.__new__(CaptureBatch)
     cdef const CapRow* row = <const CapRow*>o.row.p + first
+    cdef tuple chosen
     cdef int k
-    out.frames = new_columns(columns.request, 0x7FFFFFFF)
     out.table = table_new(N_CAPTURE_COLUMNS, 0x7FFFFFFF)
     out.items = table_new(1, 0x7FFFFFFF)
     if out.table == NULL or out.items == NULL:
         raise MemoryError
-    fill_frames(out, columns, o, first, n, lend)
+    if columns.events is not None:
+        out.routes = table_new(1, 0x7FFFFFFF)
+        out.frames = fill_events(columns.events, out.routes, o, first, n, infos)
+        chosen = out.frames.columns
+    else:
+        out.frames = new_columns(columns.request, 0x7FFFFFFF)
+        chosen = columns.request.schema
+        fill_frames(out, columns, o, first, n, lend)
     for k in range(N_CAPTURE_COLUMNS):
         out.table.column[k].nullable = CAPTURE_COLUMNS[k][2]
         out.table.column[k].asked = k in columns.order
@@ -538,7 +536,7 @@ cdef CaptureBatch make_batch(BatchColumns columns, CapRows* o, int64_t first, in
     out.items.column[0].asked = True
     fill_captured(out, row, n, infos, files)
     out.order = columns.order
-    out.columns = capture_columns(columns.request.schema, columns.order)
+    out.columns = capture_columns(chosen, columns.order)
     return out
 
 
@@ -666,6 +664,9 @@ def capture_schema(protocol, fields, str level not None="frame",
     cdef Schema schema = Schema.__new__(Schema)
     cdef FramePlan plan = frame_plan(protocol)
     frames, order = choose_capture_columns(plan, level, fields)
-    schema.columns = capture_columns(find_request(protocol, level, frames, "plain", field_tables).schema,
-                                     order)
+    if level == "event":
+        chosen = tuple([EVENT_SCHEMA[name] for name in frames])
+    else:
+        chosen = find_request(protocol, level, frames, "plain", field_tables).schema
+    schema.columns = capture_columns(chosen, order)
     return schema

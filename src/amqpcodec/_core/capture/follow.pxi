@@ -182,7 +182,7 @@ cdef int follow_all(StateIO* io, Reading* r, const Outline* base, size_t n, size
             status = follow_begin(r, &ends) if one.kind == LEAP_BEGINS else follow_end(r, base, &ends)
         if status != 1:
             return status
-        if r.messages and r.open_bytes + open_bytes > OPEN_LIMIT - HIGHEST_FRAME_MAX - 8:
+        if r.level.messages and r.level.open_bytes + open_bytes > OPEN_LIMIT - HIGHEST_FRAME_MAX - 8:
             return 0        # together they might not be kept
     return 1
 

@@ -206,7 +206,7 @@ cdef int64_t sync_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
             h.broken = 0
             h.input.scan = 1
             break
-        if r.messages:
+        if r.level.messages:
             size = whole_message(r, c, h, q, n - i)
             if size:
                 if emit_whole(r, c, h, q, size, at + <int64_t>i) < 0:

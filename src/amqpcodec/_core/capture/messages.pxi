@@ -1,32 +1,13 @@
 # Message level of captures: the frames of a method and its content are kept, by channel, until they are
 # one row. Frames that make no message are rows by themselves: decoding says why.
 
-cdef enum:
-    MESSAGE_LIMIT = 1 << 26         # bytes of a message that is put together, at most
-    OPEN_LIMIT = 1 << 27            # bytes of all that are open
-
-
-cdef void drop_open(Reading* r, Half* h, Open* o) noexcept nogil:
-    cdef Open** at = &h.open
-    while at[0] != o:
-        at = &at[0].next
-    at[0] = o.next
-    h.n_open -= 1
-    r.open_bytes -= o.n
-    block_give(&o.data)
-    free(o)
-
-
-cdef inline Open* find_open(Half* h, uint16_t channel) noexcept nogil:
-    cdef Open* o = h.open
-    while o != NULL and o.channel != channel:
-        o = o.next
-    return o
-
-
 cdef int close_open(Reading* r, Conn* c, Half* h, Open* o, uint8_t flags) noexcept nogil:
     """Make it a row, whole or not."""
-    cdef int status = store_row(r, c, h, o.data.p, o.n, 0, o.flags | flags, &o.row)
+    cdef int status
+    if r.level.events:
+        o.flags |= flags
+        return close_tracked(r, c, h, o, False, NULL)
+    status = store_row(r, c, h, o.data.p, o.n, 0, o.flags | flags, &o.row)
     drop_open(r, h, o)
     return status
 
@@ -41,36 +22,6 @@ cdef int end_messages(Reading* r, Conn* c, Half* h) noexcept nogil:
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
     return 0
-
-
-cdef void free_messages(Reading* r, Half* h) noexcept nogil:
-    while h.open != NULL:
-        drop_open(r, h, h.open)
-
-
-cdef int extend_open(Reading* r, Open* o, const uint8_t* p, size_t n, const CapRow* place,
-                     uint8_t flags) noexcept nogil:
-    if o.data.room < o.n + n and block_room(&o.data, o.n, o.n + n + (o.n >> 2)) < 0:
-        return NO_MEMORY
-    memcpy(o.data.p + o.n, p, n)
-    o.n += n
-    o.flags |= flags
-    o.row.last_time = place.last_time
-    r.open_bytes += n
-    return 0
-
-
-cdef int open_message(Reading* r, Half* h, const uint8_t* p, size_t n, const CapRow* place,
-                      uint8_t flags) noexcept nogil:
-    cdef Open* o = <Open*>calloc(1, sizeof(Open))
-    if o == NULL:
-        return NO_MEMORY
-    o.channel = load16(p + 1)
-    o.row = place[0]
-    o.next = h.open
-    h.open = o
-    h.n_open += 1
-    return extend_open(r, o, p, n, place, flags)
 
 
 cdef inline bint in_login(const Conn* c, const Half* h) noexcept nogil:
@@ -133,7 +84,7 @@ cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
     memset(&none, 0, sizeof(none))
     outcome = content_frame(&o.grammar if o != NULL else &none, p, n, opening)
     if o != NULL and (content_fault(outcome) != NULL or o.n + n > r.limits.message
-                      or r.open_bytes + n > OPEN_LIMIT):
+                      or r.level.open_bytes + n > OPEN_LIMIT):
         # It does not belong there; or there is too much to keep.
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
@@ -189,7 +140,8 @@ cdef int emit_whole(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, in
     cdef CapRow row, place
     cdef size_t i = 0, total
     cdef uint8_t flags = h.flags
-    h.flags = 0
+    if not r.level.events:
+        h.flags = 0
     while i < n:
         total = <size_t>load32(p + i + 3) + 8
         count_frame(r, c, h, p + i, total)
@@ -199,6 +151,8 @@ cdef int emit_whole(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, in
             row.version = c.now
         i += total
     row.last_time = place.last_time
+    if r.level.events:
+        return track_complete(r, c, h, p, n, at, &row, &place)
     return store_row(r, c, h, p, n, 0, flags, &row)
 
 
@@ -208,7 +162,9 @@ cdef inline int emit_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
     cdef uint8_t flags
     cdef size_t used
     count_frame(r, c, h, p, n)
-    if r.messages:
+    if r.level.events:
+        return track_frame(r, c, h, p, n, at)
+    if r.level.messages:
         return add_message_frame(r, c, h, p, n, at)
     flags = h.flags
     h.flags = 0
@@ -231,6 +187,8 @@ cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int6
         return 0
     if end_messages(r, c, h) < 0:
         return NO_MEMORY
+    if r.level.events:
+        return track_bytes(r, c, h, n, at, reason)
     size = o.used
     if put_row(r, c, h, p, n, at, lost, h.flags & (CAPTURED_GAP | CAPTURED_MIDSTREAM)
                | (CAPTURED_TRUNCATED if reason else 0)) < 0:
@@ -265,6 +223,8 @@ cdef int put_gap(Reading* r, Conn* c, Half* h, int64_t at, uint64_t n) noexcept 
     r.count.lost += n
     if end_messages(r, c, h) < 0:
         return NO_MEMORY
+    if r.level.events:
+        return track_gap(r, c, h, n, at)
     if n >= <uint64_t>1 << 56:
         n = (<uint64_t>1 << 56) - 1
     return put_row(r, c, h, NULL, 0, at, <uint64_t>LOST_GAP << 56 | n, CAPTURED_GAP)

@@ -74,9 +74,11 @@ cdef void order_known_to(Reading* r, Place* low) noexcept nogil:
     low.position = 0
     while c != NULL:
         after = c.holder
-        if half_holds(&c.half[0]) or half_holds(&c.half[1]):
+        if half_holds(&c.half[0]) or half_holds(&c.half[1]) or c.end.pending:
             order_of_half(r, &c.half[0], low)
             order_of_half(r, &c.half[1], low)
+            if c.end.pending:
+                lower_place_to_mark(r, &c.half[c.end.side], &c.end.mark, low)
         else:
             unlink_holder(r, c)
         c = after

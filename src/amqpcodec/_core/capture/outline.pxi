@@ -86,7 +86,7 @@ cdef int outline_packet(Reading* r, const CapPacket* packet, const uint8_t* p, s
     o.gone = False
     if read_packet(r, packet) < 0:
         return NO_MEMORY
-    o.open_bytes = max(o.open_bytes, r.open_bytes + packet.have)
+    o.open_bytes = max(o.open_bytes, r.level.open_bytes + packet.have)
     if count.fragments or r.conns.n >= r.limits.conns:
         o.whole = True
     if o.conn == NULL:

@@ -14,6 +14,8 @@ cdef int add_known_protocol(Reading* r, object core) except -1:
     s.methods = <uint64_t*>calloc(<size_t>max(protocol.descs.count, 1), sizeof(uint64_t))
     if s.methods == NULL:
         raise MemoryError
+    if r.level.events:
+        s.events = new_event_methods(protocol.descs.desc, protocol.descs.count)
     s.descs = protocol.descs.desc
     s.n_descs = protocol.descs.count
     s.slot = protocol.slot

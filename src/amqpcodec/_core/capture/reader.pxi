@@ -13,7 +13,7 @@ cdef dict READER_OPTIONS = {
     "others": (), "field_tables": "json", "ordered": False, "layers": None, "detect_ports": False,
     "reorder_bytes": 1 << 22, "reorder_total": 1 << 25, "reorder_pieces": 1 << 16, "open_connections": 1 << 16,
     "record_bytes": RECORD_LIMIT, "frame_bytes": HIGHEST_FRAME_MAX, "message_bytes": MESSAGE_LIMIT,
-    "fragment_bytes": 1 << 23, "open_deliveries": DELIVERIES_OPEN,
+    "fragment_bytes": 1 << 23, "open_deliveries": DELIVERIES_OPEN, "max_tracked": TRACKED_LIMIT,
 }
 
 
@@ -40,6 +40,9 @@ cdef void reading_free(Reading* r) noexcept nogil:
     free(r.conns.bucket)
     for k in range(MAX_PROTOCOLS):
         free(r.protocol[k].methods)
+        free(r.protocol[k].events)
+    block_give(&r.level.tracking.output.data)
+    block_give(&r.level.tracking.output.end)
     free(r.alike)
     free(r)
 
@@ -107,6 +110,9 @@ cdef class CaptureReader:
         if unknown:
             raise TypeError(f"a capture reader has no option {', '.join(sorted(unknown))}")
         options = READER_OPTIONS | options
+        self.level = level
+        r.level.events = level == "event"
+        r.level.messages = level != "frame"
         self.protocol = protocol
         self.others = options["others"]
         self.protocols = (protocol, *self.others)
@@ -117,11 +123,9 @@ cdef class CaptureReader:
             raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
         self.layers = options["layers"]
         r.layers = <PyObject*>self.layers if self.layers is not None else NULL
-        self.level = level
         self.field_tables = options["field_tables"]
-        r.messages = level == "message"
         self.frame_names, self.order = choose_capture_columns(frame_plan(protocol), level, fields)
-        find_request(protocol, level, self.frame_names, "plain", self.field_tables)
+        self.columns(self.frame_names, self.order)      # what is wrong with them is told now
         self.batch_rows = batch_rows
         self.files = FileNames()
         r.files.between = True
@@ -135,6 +139,7 @@ cdef class CaptureReader:
         next_look(r, False)
         r.forced = forced
         r.dialect = reading_mode(RABBITMQ, PLAIN, ERROR)
+        r.level.tracking.dialect = r.dialect
         self.set_limits(options)
         r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF
 
@@ -156,6 +161,8 @@ cdef class CaptureReader:
         limits.hold = options["reorder_bytes"]
         limits.hold_total = options["reorder_total"]
         limits.hold_pieces = options["reorder_pieces"]
+        for kind in range(N_TRACKED):
+            self.r.level.tracking.limit[kind] = options["max_tracked"]
         return 0
 
     def __dealloc__(self):
@@ -457,7 +464,10 @@ cdef class CaptureReader:
         cdef BatchColumns out = BatchColumns.__new__(BatchColumns)
         out.protocol = self.protocol
         out.others = self.others
-        out.request = find_request(self.protocol, self.level, frame_names, "plain", self.field_tables)
+        if self.level == "event":
+            out.events = frame_names
+        else:
+            out.request = find_request(self.protocol, self.level, frame_names, "plain", self.field_tables)
         out.order = order
         return out
 
@@ -562,6 +572,7 @@ cdef class CaptureReader:
         cdef InUse held = self.use()
         cdef StateIO io
         cdef int i, status = 0
+        cdef int64_t[N_TRACKED] limits
         if self.r.files.begun:
             raise ValueError("this reader has begun already")
         made_for, at = state_part(state, 0)
@@ -578,8 +589,13 @@ cdef class CaptureReader:
         io.p = <const uint8_t*>PyBytes_AS_STRING(state) + <Py_ssize_t>at
         io.end = <const uint8_t*>PyBytes_AS_STRING(state) + len(state)
         self.make_buckets()
+        memcpy(limits, self.r.level.tracking.limit, sizeof(limits))
+        for i in range(N_TRACKED):      # limits may be others: they hold for what is read from here on
+            self.r.level.tracking.limit[i] = TRACKED_LIMIT
         if not io.bad:
             status = io_reading(&io, self.r)
+        for i in range(N_TRACKED):
+            self.r.level.tracking.limit[i] = limits[i]
         if status < 0 or io.bad:
             self.begin_again()
             if self.layers is not None:
@@ -605,6 +621,9 @@ cdef class CaptureReader:
         memset(&r.file, 0, sizeof(CapFile))
         memset(&r.count, 0, sizeof(CaptureCounts))
         memset(r.v1_counts, 0, sizeof(r.v1_counts))
+        memset(&r.level.tracking.counts, 0, sizeof(TrackerCounts))
+        r.level.end_turn = 0
+        r.level.end_rows = 0
         memset(&r.last, 0, sizeof(Mark))
         for k in range(r.n_protocols):
             memset(r.protocol[k].methods, 0, <size_t>r.protocol[k].n_descs * sizeof(uint64_t))
@@ -735,4 +754,5 @@ cdef class CaptureReader:
             "unread_link_types": links,
             "detected_ports": detected if r.servers.detects else {},
             "unread_header_ports": {} if r.servers.detects else detected,
+            **(event_counts(&r.level.tracking.counts) if r.level.events else {}),
         }

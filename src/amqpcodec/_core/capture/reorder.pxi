@@ -86,13 +86,14 @@ cdef void pop_piece(Reading* r, Half* h) noexcept nogil:
     heap[i] = last
 
 
-cdef int hold_back(Reading* r, Half* h, const uint8_t* p, uint32_t n, int64_t at,
-                   const Mark* mark) noexcept nogil:
+cdef int hold_back(Reading* r, Half* h, const uint8_t* p, uint32_t n, int64_t at, const Mark* mark,
+                   uint32_t ack) noexcept nogil:
     cdef Piece* piece = <Piece*>malloc(sizeof(Piece) + n)
     if piece == NULL:
         return NO_MEMORY
     piece.at = at
     piece.n = n
+    piece.ack = ack
     piece.mark = mark[0]
     memcpy(piece + 1, p, n)
     return push_piece(r, h, piece)

@@ -1,123 +1,12 @@
 # The state of a reader between two records, as bytes: what resume() needs to go on as if it never stopped.
 #
-# Each struct is visited by one function, which writes or reads: so that both agree. Numbers are written
-# with 7 bits a byte, the lowest first, the sign in the lowest bit. Whoever made the state, nothing that is
-# read from it is believed: every number has its range, and what numbers say of each other is checked, so that
+# Each struct is visited by one function, which writes or reads: see state_io.pxi. Whoever made the state, nothing that
+# is read from it is believed: every number has its range, and what numbers say of each other is checked, so that
 # a state that somebody made up gives wrong rows at worst. Checksum, key and encryption: capture/_seal.py.
 
 cdef enum:
     OPEN_CHANNELS = 1 << 16         # of a direction that may have a message open
     NEEDED_LIMIT = 1 << 27          # bytes that a direction may wait for
-
-cdef int64_t NUMBER_LIMIT = <int64_t>1 << 60
-cdef int64_t LOWEST_POSITION = <int64_t>1 << 39     # FIRST_POSITION, less what sequence numbers may go back
-
-# Bytes that may be missing after the place where a direction is: both it and the end that was told of are within
-# what sequence numbers can tell (2³¹) of its first segment, before or after.
-cdef int64_t FAR_AHEAD = <int64_t>1 << 33
-
-cdef struct StateIO:
-    bint writing
-    bint bad
-    int64_t files           # names that packets may tell of
-    bint noting             # where each number begins
-    Block starts            # int64
-    size_t n_starts
-    Block out
-    size_t n
-    const uint8_t* p
-    const uint8_t* end
-
-
-cdef void io_bytes(StateIO* io, uint8_t* p, size_t n) noexcept nogil:
-    if io.writing:
-        if io.out.room < io.n + n and block_room(&io.out, io.n, 2 * (io.n + n) + 4096) < 0:
-            io.bad = True
-        if n and not io.bad:
-            memcpy(io.out.p + io.n, p, n)
-            io.n += n
-    elif io.bad or <size_t>(io.end - io.p) < n:
-        io.bad = True
-    elif n:
-        memcpy(p, io.p, n)
-        io.p += n
-
-
-cdef void add_start(StateIO* io) noexcept nogil:
-    if io.starts.room < 8 * (io.n_starts + 1) and block_room(&io.starts, 8 * io.n_starts, 16 * io.n_starts + 8192) < 0:
-        io.bad = True
-    else:
-        (<int64_t*>io.starts.p)[io.n_starts] = <int64_t>io.n
-        io.n_starts += 1
-
-
-cdef int64_t io_number(StateIO* io, int64_t v) noexcept nogil:
-    """Write v, or else read a number; what it is."""
-    cdef uint64_t x = 0
-    cdef int shift = 0
-    cdef uint8_t part
-    if io.writing:
-        if io.noting:
-            add_start(io)
-        x = <uint64_t>v << 1 ^ <uint64_t>(v >> 63)
-        while x >= 128:
-            part = <uint8_t>(x & 127 | 128)
-            io_bytes(io, &part, 1)
-            x >>= 7
-        part = <uint8_t>x
-        io_bytes(io, &part, 1)
-        return v
-    while True:
-        part = 0
-        io_bytes(io, &part, 1)
-        if io.bad or shift > 63:
-            io.bad = True
-            return 0
-        x |= <uint64_t>(part & 127) << shift
-        shift += 7
-        if part < 128:
-            return <int64_t>(x >> 1) ^ -<int64_t>(x & 1)
-
-
-cdef uint64_t io_count(StateIO* io, uint64_t v) noexcept nogil:
-    return <uint64_t>io_number(io, <int64_t>v)
-
-
-cdef size_t io_size(StateIO* io, size_t v, size_t limit) noexcept nogil:
-    """A number of bytes or items that follow: each takes a byte at least."""
-    cdef uint64_t n = io_count(io, v)
-    if not io.writing and (n > limit or n > <uint64_t>(io.end - io.p)):
-        io.bad = True
-        return 0
-    return <size_t>n
-
-
-cdef int64_t io_ranged(StateIO* io, int64_t v, int64_t low, int64_t high) noexcept nogil:
-    """A number from low to high; another one is read as low, and the state is bad."""
-    v = io_number(io, v)
-    if not io.writing and not low <= v <= high:
-        io.bad = True
-        return low
-    return v
-
-
-cdef inline bint io_flag(StateIO* io, bint v) noexcept nogil:
-    return io_ranged(io, v, 0, 1) != 0
-
-
-cdef int32_t io_slot(StateIO* io, int32_t slot) noexcept nogil:
-    return <int32_t>io_ranged(io, slot, 0, max(io.files - 1, <int64_t>0))
-
-
-cdef void io_mark(StateIO* io, Mark* m) noexcept nogil:
-    m.at = io_ranged(io, m.at, 0, NUMBER_LIMIT)
-    m.time = io_number(io, m.time)
-    m.number = <uint64_t>io_ranged(io, <int64_t>m.number, 0, NUMBER_LIMIT)
-    m.file_at = <uint64_t>io_ranged(io, <int64_t>m.file_at, 0, NUMBER_LIMIT)
-    m.turn = <uint64_t>io_ranged(io, <int64_t>m.turn, 0, NUMBER_LIMIT)
-    m.rows = <int32_t>io_ranged(io, m.rows, 0, 1 << 30)
-    m.file = io_slot(io, m.file)
-
 
 cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
     """Segments that wait, in order."""
@@ -125,7 +14,7 @@ cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
     cdef Piece* before = NULL
     cdef Mark mark
     cdef size_t i, size, n = io_size(io, <size_t>h.waiting.n, 1 << 30)
-    cdef int64_t at
+    cdef int64_t at, ack
     memset(&mark, 0, sizeof(Mark))
     if io.writing:
         sort_pieces(h)
@@ -134,11 +23,14 @@ cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
             piece = (<Piece**>h.waiting.heap.p)[i]
             io_mark(io, &piece.mark)
             io_number(io, piece.at)
+            if r.level.events:
+                io_number(io, piece.ack)
             io_size(io, piece.n, RECORD_LIMIT)
             io_bytes(io, <uint8_t*>(piece + 1), piece.n)
             continue
         io_mark(io, &mark)
         at = io_ranged(io, 0, LOWEST_POSITION, NUMBER_LIMIT)
+        ack = io_ranged(io, 0, 0, MAX_U32) if r.level.events else 0
         size = io_size(io, 0, RECORD_LIMIT)
         if io.bad or (before != NULL and at < before.at):
             io.bad = True
@@ -148,6 +40,7 @@ cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
             return NO_MEMORY
         before.at = at
         before.n = <uint32_t>size
+        before.ack = <uint32_t>ack
         before.mark = mark
         io_bytes(io, <uint8_t*>(before + 1), size)
         if push_piece(r, h, before) < 0:
@@ -197,6 +90,10 @@ cdef bint is_open_message(Reading* r, const Open* o) noexcept nogil:
                 return False
         at += <size_t>total
         count += 1
+    if r.level.events:      # its bodies are not kept
+        return (count > 0 and grammar.state == o.grammar.state and grammar.size == o.grammar.size and grammar.have == 0
+                and (o.grammar.have == 0 if grammar.state == CONTENT_AWAITS_HEADER else o.grammar.have < grammar.size)
+                and o.body.n == o.grammar.have and o.row.version != r.v1_number)
     return count > 0 and grammar.state == o.grammar.state and grammar.size == o.grammar.size \
         and grammar.have == o.grammar.have
 
@@ -207,6 +104,8 @@ cdef int io_open(StateIO* io, Reading* r, Open* o) noexcept nogil:
     o.handle = <uint32_t>io_ranged(io, o.handle, 0, MAX_U32)
     o.flags = <uint8_t>io_ranged(io, o.flags, 0, (1 << N_CAPTURED_FLAGS) - 1)
     header = io_flag(io, o.grammar.state == CONTENT_AWAITS_BODY)
+    if r.level.events:
+        io_content(io, o)
     o.grammar.size = io_count(io, o.grammar.size)
     o.grammar.have = io_count(io, o.grammar.have)
     o.row.position = <int32_t>io_ranged(io, o.row.position, 0, 1 << 30)
@@ -229,14 +128,14 @@ cdef int io_open(StateIO* io, Reading* r, Open* o) noexcept nogil:
         io_bytes(io, o.data.p, o.n)
         return 0
     o.n = io_size(io, 0, MESSAGE_LIMIT)
-    if io.bad or r.open_bytes + o.n > OPEN_LIMIT:
+    if io.bad or r.level.open_bytes + o.n > OPEN_LIMIT:
         io.bad = True
         o.n = 0
         return 0
     if block_room(&o.data, 0, o.n) < 0:
         o.n = 0
         return NO_MEMORY
-    r.open_bytes += o.n
+    r.level.open_bytes += o.n
     io_bytes(io, o.data.p, o.n)
     if not io.bad and not is_open_message(r, o):
         io.bad = True
@@ -251,7 +150,7 @@ cdef int io_messages(StateIO* io, Reading* r, Half* h) noexcept nogil:
     while o != NULL:
         n += 1
         o = o.next
-    n = io_size(io, n, OPEN_CHANNELS if r.messages else 0)
+    n = io_size(io, n, OPEN_CHANNELS if r.level.messages else 0)
     for i in range(n):
         if not io.writing:
             if io.bad:
@@ -318,6 +217,8 @@ cdef int io_half(StateIO* io, Reading* r, const Conn* c, Half* h) noexcept nogil
     h.layer.covered = <uint64_t>io_ranged(io, <int64_t>h.layer.covered, 0, NUMBER_LIMIT)
     h.known_end = io_ranged(io, h.known_end, 0, NUMBER_LIMIT)
     h.acked = io_ranged(io, h.acked, 0, NUMBER_LIMIT)
+    if r.level.events:
+        h.unordered_to = io_ranged(io, h.unordered_to, 0, NUMBER_LIMIT)
     if io_pieces(io, r, h) < 0:
         return NO_MEMORY
     h.state = <uint8_t>io_ranged(io, h.state, AT_START, EXPECTING)
@@ -396,6 +297,8 @@ cdef int io_conn(StateIO* io, Reading* r, Conn* c) noexcept nogil:
     c.resolved = io_flag(io, c.resolved)
     c.spoke = io_flag(io, c.spoke)
     c.frame_max = io_ranged(io, c.frame_max, -1, MAX_U32)
+    if r.level.events and io_events(io, r, c) < 0:
+        return NO_MEMORY
     if not io.writing and not is_conn_sound(r, c):
         io.bad = True
     if io_half(io, r, c, &c.half[0]) < 0:
@@ -419,6 +322,7 @@ cdef int io_conns(StateIO* io, Reading* r) noexcept nogil:
             if io_conn(io, r, c) < 0 or io.bad:
                 free_half(r, &c.half[0])
                 free_half(r, &c.half[1])
+                free_tracker(&r.level.tracking, c.tracker)
                 free(c)
                 if io.bad:
                     return 0
@@ -611,6 +515,8 @@ cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
     if r.files.begun != (io.files > 0) or not (r.files.begun or r.files.between):
         io.bad = True
     status = io_file(io, &r.file)
+    if r.level.events:
+        io_event_counts(io, r)
     r.conns.seed = io_count(io, r.conns.seed)
     r.files.slot = io_slot(io, r.files.slot)
     r.files.number = io_ranged(io, r.files.number, 0, NUMBER_LIMIT)

@@ -51,6 +51,7 @@ cdef struct Piece:
     int64_t at
     uint64_t turn           # of those that came for the direction
     uint32_t n              # bytes, which stand after the struct
+    uint32_t ack            # at event level: what its sender had of the peer, a sequence number; 0: not known
     Mark mark
 
 # A method whose content has not come yet, or not all of it; in 1.0 a delivery that more is to come of.
@@ -62,8 +63,18 @@ cdef struct Open:
     ContentMachine grammar  # of 0-x
     DeliveryState delivery  # of 1.0
     CapRow row              # where it began, and when its newest byte was sent
+    uint64_t number         # at event level: of a publish
+    BodyHash body           # and the body, of which no byte is kept
     size_t n
     Block data
+
+# At event level: the end of TCP that was seen, and not said yet.
+cdef struct TcpEnd:
+    bint pending
+    bint reset
+    bint silent             # it does not say what its sender had of the other side's
+    uint8_t side
+    Mark mark
 
 cdef struct Leap
 cdef struct Outline
@@ -107,6 +118,7 @@ cdef struct Half:
     HalfLayer layer
     int64_t known_end       # highest position that headers tell of
     int64_t acked           # highest position that the peer has
+    int64_t unordered_to    # at event level: bytes before it were read ahead of the peer's, to find frames
     Waiting waiting
     uint64_t turn
     uint8_t state
@@ -150,6 +162,8 @@ cdef struct Conn:
     bint spoke              # there was a frame
     uint8_t[MAX_PROTOCOLS] fails     # frames that another one explains, and this one does not
     int64_t frame_max       # bytes, 0 for no limit, -1 while it is not known
+    Tracker* tracker        # at event level, or NULL
+    TcpEnd end
     uint64_t batch
     int32_t info_at
     Half[2] half            # client, server
@@ -187,6 +201,7 @@ cdef struct KnownProtocol:
     uint64_t* methods       # frames by descriptor
     const Desc* descs
     int n_descs
+    EventMethod* events     # of each descriptor, at event level
     const Slot* slot
     uint32_t slot_mask
     Desc** contents
@@ -285,6 +300,15 @@ cdef struct RowsOut:
     int64_t full_rows       # when it is time to look at the rows that wait
     size_t full_bytes
 
+# What a row is.
+cdef struct RowLevel:
+    bint messages           # messages are put together: at message level and at event level
+    bint events
+    size_t open_bytes       # of messages
+    Tracking tracking       # at event level
+    uint64_t end_turn       # the packet in which connections ended without a word, and how many rows say so
+    int32_t end_rows
+
 # Which file is read.
 cdef struct ReadingFiles:
     int32_t slot            # see FileNames
@@ -312,8 +336,7 @@ cdef struct Reading:
     Mark last               # the newest packet
     Partials partials       # see fragments.pxi
     bint redact
-    bint messages           # the level of rows
-    size_t open_bytes       # of messages
+    RowLevel level
     ReadingLimits limits
     ServerPorts servers
     Conns conns
@@ -336,6 +359,10 @@ cdef inline uint64_t sync_limit(const Reading* r, const Conn* c) noexcept nogil:
 
 cdef inline int64_t position_of(const Half* h, uint32_t sequence) noexcept nogil:
     return h.offset + <int64_t>(<int32_t>(sequence - h.next))
+
+
+cdef inline Half* other_half(Conn* c, const Half* h) noexcept nogil:
+    return &c.half[h == &c.half[0]]
 
 
 cdef inline Mark* half_mark(Half* h) noexcept nogil:
@@ -413,11 +440,8 @@ cdef void find_place(Half* h, size_t n, int64_t at, CapRow* row) noexcept nogil:
     put_in_turn(h, row)
 
 
-cdef int end_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint64_t lost, uint8_t flags,
-                 CapRow* row) noexcept nogil:
-    """The next row, of n bytes, is said where it stands. lost: 0 for a frame."""
-    cdef CapRows* o = &r.rows
-    cdef uint8_t* out = o.data.p + o.used
+cdef inline int begin_row(Reading* r, Conn* c, Half* h, uint8_t flags, CapRow* row) noexcept nogil:
+    """The next row, which is said where it stands, is one of this direction."""
     if c.batch != r.infos.batch:
         c.info_at = add_info(&r.infos, &c.info)
         if c.info_at < 0:
@@ -426,9 +450,26 @@ cdef int end_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint6
     row.info = c.info_at
     row.server = h == &c.half[1]
     row.flags = flags
-    o.versions |= row.version
-    if o.n and is_row_before(row, row - 1):
-        o.disordered = True
+    r.rows.versions |= row.version
+    if r.rows.n and is_row_before(row, row - 1):
+        r.rows.disordered = True
+    return 0
+
+
+cdef inline void close_row(CapRows* o, size_t n, uint64_t lost) noexcept nogil:
+    """Its n bytes stand where the next ones are to. lost: 0 for a frame."""
+    (<uint64_t*>o.lost.p)[o.n] = lost
+    o.used += n
+    o.n += 1
+    (<int64_t*>o.end.p)[o.n] = <int64_t>o.used
+
+
+cdef int end_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint64_t lost, uint8_t flags,
+                 CapRow* row) noexcept nogil:
+    """The next row, of n bytes, is said where it stands. lost: 0 for a frame."""
+    cdef uint8_t* out = r.rows.data.p + r.rows.used
+    if begin_row(r, c, h, flags, row) < 0:
+        return NO_MEMORY
     if n:
         memcpy(out, p, n)
     if r.redact:
@@ -437,10 +478,7 @@ cdef int end_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint6
             v1_hide_tokens(r.v1, out, n, &h.tokens, h.syn)
         elif has_secret(p, n):
             hide_secret(out, n)
-    (<uint64_t*>o.lost.p)[o.n] = lost
-    o.used += n
-    o.n += 1
-    (<int64_t*>o.end.p)[o.n] = <int64_t>o.used
+    close_row(&r.rows, n, lost)
     return 0
 
 

@@ -59,7 +59,7 @@ cdef int drain(Reading* r, Conn* c, Half* h) noexcept nogil:
     cdef Piece* before = NULL       # the newest one that was taken: those after it may begin within it
     cdef int64_t old, end
     cdef int status = 0
-    while status == 0 and piece != NULL and piece.at <= h.offset:
+    while status == 0 and piece != NULL and piece.at <= h.offset and not waits_for_peer(r, c, h, piece.ack):
         old = h.offset - piece.at
         r.count.repeated += <uint64_t>min(old, <int64_t>piece.n)
         if old > 0:
@@ -73,6 +73,8 @@ cdef int drain(Reading* r, Conn* c, Half* h) noexcept nogil:
                         <size_t>(end - piece.at))
         pop_piece(r, h)
         if old < <int64_t>piece.n:
+            if AMQP_UNLIKELY(r.level.events):
+                mark_ahead(c, h, piece.ack, h.offset + <int64_t>piece.n - old)
             status = deliver(r, c, h, <uint8_t*>(piece + 1) + old, piece.n - <size_t>old, &piece.mark)
             free(before)
             before = piece
@@ -129,6 +131,69 @@ cdef void free_half(Reading* r, Half* h) noexcept nogil:
     free_messages(r, h)
     block_give(&h.input.block)
     block_give(&h.marks.block)
+
+
+cdef int drain_both(Reading* r, Conn* c) noexcept nogil:
+    """At event level: what each direction has, as far as the other one has come."""
+    cdef int64_t before = -1
+    while before != c.half[0].offset + c.half[1].offset:
+        before = c.half[0].offset + c.half[1].offset
+        if c.half[0].started and drain(r, c, &c.half[0]) < 0:
+            return NO_MEMORY
+        if c.half[1].started and drain(r, c, &c.half[1]) < 0:
+            return NO_MEMORY
+    return 0
+
+
+cdef int finish_both(Reading* r, Conn* c) noexcept nogil:
+    """At event level: what waits in both directions, in the order in which it was sent, as far as that is known."""
+    cdef Piece* first
+    cdef Half* h
+    cdef Half* later
+    cdef int k
+    for k in range(2):
+        if not c.half[k].started and c.half[k].waiting.n and start_midstream(r, c, &c.half[k]) < 0:
+            return NO_MEMORY
+    while True:
+        if drain_both(r, c) < 0:
+            return NO_MEMORY
+        h = &c.half[0]
+        later = &c.half[1]
+        if h.waiting.n == 0 and later.waiting.n == 0:
+            return 0
+        # A direction with a hole is what the other one waits for; of two, the one that was captured first.
+        if h.waiting.n == 0 or (later.waiting.n and is_further(later, h)):
+            h = later
+        first = first_waiting(h)
+        later = other_half(c, h)
+        if first.at > h.offset:
+            if skip_to(r, c, h, first.at) < 0:
+                return NO_MEMORY
+        elif later.waiting.n == 0 and later.state == SEARCHING and later.input.n:
+            if flush_bytes(r, c, later) < 0:
+                return NO_MEMORY
+        elif later.waiting.n == 0 and later.started and later.state != SEARCHING:
+            if skip_to(r, c, later, acknowledged_to(later, first.ack)) < 0:     # what it had was not captured
+                return NO_MEMORY
+            first.ack = 0
+        else:
+            mark_ahead(c, h, first.ack, first.at + <int64_t>first.n)
+            first.ack = 0
+
+
+cdef int64_t acknowledged_to(const Half* h, uint32_t ack) noexcept nogil:
+    """Up to where the peer has the bytes of a direction. A FIN takes a number, too."""
+    cdef int64_t to = position_of(h, ack)
+    return min(to, h.known_end) if h.fin else to
+
+
+cdef bint is_further(const Half* a, const Half* b) noexcept nogil:
+    """Whether what waits in a goes on before what waits in b."""
+    cdef const Piece* x = first_waiting(a)
+    cdef const Piece* y = first_waiting(b)
+    if (x.at > a.offset) != (y.at > b.offset):
+        return x.at > a.offset
+    return x.mark.turn < y.mark.turn
 
 
 # ---- connections ----
@@ -272,18 +337,23 @@ cdef void remove_conn(Reading* r, Conn* c) noexcept nogil:
     end_leaps(r, c)
     free_half(r, &c.half[0])
     free_half(r, &c.half[1])
+    free_tracker(&r.level.tracking, c.tracker)
     free(c)
 
 
 cdef int finish_conn(Reading* r, Conn* c) noexcept nogil:
     """The connection is over: its last rows."""
-    cdef int status = finish_half(r, c, &c.half[0])
+    cdef int status = finish_both(r, c) if r.level.events else 0
+    if status == 0:
+        status = finish_half(r, c, &c.half[0])
     if status == 0:
         status = end_messages(r, c, &c.half[0])
     if status == 0:
         status = finish_half(r, c, &c.half[1])
     if status == 0:
         status = end_messages(r, c, &c.half[1])
+    if status == 0 and r.level.events:
+        status = end_tracking(r, c)
     if c.over and r.layers != NULL:
         end_layers(r, c)
     if c.spoke and not c.left_out and (c.read or not c.over):
@@ -408,12 +478,32 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
             update_acked(&c.half[1 - side], s.ack)
         if add_payload(r, c, &c.half[side], s, &r.last) < 0:
             return NO_MEMORY
-        if not c.holds and (half_holds(&c.half[side]) or (c.over and half_holds(&c.half[1 - side]))):
+        if AMQP_UNLIKELY(r.level.events) and add_events(r, c, side, s) < 0:
+            return NO_MEMORY
+        if not c.holds and (half_holds(&c.half[side]) or (c.over and half_holds(&c.half[1 - side])) or c.end.pending):
             link_holder(r, c)
         if not (c.half[0].fin and c.half[1].fin):
             return 0
+    elif r.level.events:
+        if s.flags & TCP_ACK:
+            update_acked(&c.half[1 - side], s.ack)
+        update_acked(&c.half[side], s.sequence)
+        if add_events(r, c, side, s) < 0:
+            return NO_MEMORY
+        if not c.holds and c.end.pending:
+            link_holder(r, c)
     # What a reset carries is text about the reset.
     return close_conn(r, c)
+
+
+cdef int add_events(Reading* r, Conn* c, int side, const Segment* s) noexcept nogil:
+    """At event level, after a segment of one side: what waited for it, and whether it ends the connection."""
+    if c.half[0].waiting.n or c.half[1].waiting.n:
+        if drain_both(r, c) < 0:
+            return NO_MEMORY
+    if s.flags & (TCP_RST | TCP_FIN):
+        see_tcp_end(r, c, side, s)
+    return check_tcp_end(r, c) if c.end.pending else 0
 
 
 cdef bint begins_anew(const Half* h, uint32_t first) noexcept nogil:
@@ -454,6 +544,7 @@ cdef void update_acked(Half* h, uint32_t ack) noexcept nogil:
 
 cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, const Mark* mark) noexcept nogil:
     cdef uint32_t sequence = s.sequence + (s.flags & TCP_SYN != 0)
+    cdef uint32_t ack = s.ack if s.flags & TCP_ACK else 0
     cdef Piece* first
     cdef int64_t at, old
     if not h.seen:
@@ -494,10 +585,12 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, const Mark*
         if old >= <int64_t>s.have:
             r.count.repeated += s.have
             return 0        # a retransmission or a keep-alive
-        if old >= 0 and h.waiting.n == 0:
+        if old >= 0 and h.waiting.n == 0 and not waits_for_peer(r, c, h, ack):
             r.count.repeated += <uint64_t>old
+            if AMQP_UNLIKELY(r.level.events):
+                mark_ahead(c, h, ack, at + <int64_t>s.have)
             return deliver(r, c, h, s.data + old, s.have - <size_t>old, mark)
-    if hold_back(r, h, s.data, s.have, at, mark) < 0:
+    if hold_back(r, h, s.data, s.have, at, mark, ack) < 0:
         return NO_MEMORY
     if not h.started:
         if h.waiting.n >= START_PIECES or h.waiting.held >= START_BYTES:
@@ -507,6 +600,14 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, const Mark*
         return NO_MEMORY
     while h.waiting.n:
         first = first_waiting(h)
+        if first.at <= h.offset:        # it waits for the peer, at event level
+            if not is_too_much(r, h):
+                break
+            mark_ahead(c, h, first.ack, first.at + <int64_t>first.n)
+            first.ack = 0
+            if drain(r, c, h) < 0:
+                return NO_MEMORY
+            continue
         if is_too_much(r, h):
             r.count.overflows += 1
         elif not (h.waiting.held > ACKED_HOLD and h.acked >= first.at):

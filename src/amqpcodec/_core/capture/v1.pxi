@@ -10,10 +10,6 @@ cdef inline uint64_t v1_search_limit(const Half* h) noexcept nogil:
     return DEFAULT_FRAME_MAX
 
 
-cdef inline Half* peer_of(Conn* c, Half* h) noexcept nogil:
-    return &c.half[0] if h == &c.half[1] else &c.half[1]
-
-
 cdef void v1_count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
     """Count a whole frame or protocol header, and learn from it."""
     cdef Fault fault
@@ -45,7 +41,7 @@ cdef void v1_count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t 
         if d.code == DESC_OPEN:
             limit = V1_MIN_MAX_FRAME
             if v1_look(r.v1, p, n, &look, 1 << 2):
-                peer_of(c, h).takes = MAX_U32 if look.v[2].wire_type == V1_NULL \
+                other_half(c, h).takes = MAX_U32 if look.v[2].wire_type == V1_NULL \
                     else max(<uint64_t>V1_MIN_MAX_FRAME, look.v[2].u)
     if limit and n > limit:
         h.flags |= CAPTURED_OVERSIZE
@@ -108,7 +104,9 @@ cdef int v1_emit(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     cdef uint8_t flags
     c.spoke = True
     v1_count_frame(r, c, h, p, n)
-    if r.messages:
+    if r.level.events:
+        return track_v1_frame(r, c, h, p, n, at)
+    if r.level.messages:
         return v1_take(r, c, h, p, n, at)
     flags = h.flags
     h.flags = 0
@@ -204,7 +202,7 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
         h.open.channel = channel
         h.open.handle = <uint32_t>look.v[TRANSFER_HANDLE].u
         return 0
-    if o.n + n > r.limits.message or r.open_bytes + n > OPEN_LIMIT:
+    if o.n + n > r.limits.message or r.level.open_bytes + n > OPEN_LIMIT:
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
         return store_row(r, c, h, p, n, 0, flags, &place)

@@ -152,19 +152,6 @@ cdef inline int text_at(Column* c, int64_t row) noexcept nogil:
     return 0
 
 
-cdef inline int append_i32(Column* c, int64_t row, int32_t v) noexcept nogil:
-    if AMQP_UNLIKELY(row >= c.rows):
-        if column_grow(c, row + 1) < 0:
-            return NO_MEMORY
-    if AMQP_LIKELY(row - c.filled <= 4):
-        memset(<int32_t*>c.fixed.p + c.filled, 0, 16)
-    else:
-        column_fill(c, row)
-    now_present(c, row)
-    (<int32_t*>c.fixed.p)[row] = v
-    return 0
-
-
 cdef int append_bool(Column* c, int64_t row, bint v) noexcept nogil:
     if column_at(c, row) < 0:
         return NO_MEMORY

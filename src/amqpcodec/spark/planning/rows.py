@@ -59,7 +59,13 @@ _PLACE = ("file", "packet", "packet_offset", "position")
 
 
 def capture_columns(level: str, protocol: str | None) -> Any:
-    """What plan() asks for the schema of capture.read's columns."""
+    """What plan() asks for the schema of capture.read's columns.
+
+    Raises:
+        ValueError: Spark does not read this level.
+    """
+    if level == "event":
+        raise ValueError("option level is frame or message: events are read by capture.read")
 
     def schema_of_names(names: list[str] | None, field_tables: str) -> pa.Schema:
         try:

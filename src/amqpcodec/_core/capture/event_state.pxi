@@ -1,0 +1,273 @@
+# The part of a reader's state that event level has: trackers, and what is open of contents.
+
+cdef void io_text(StateIO* io, EventText* text, size_t limit) noexcept nogil:
+    """A text of its own memory."""
+    cdef size_t n
+    cdef uint8_t* own
+    if not io_flag(io, text.p != NULL):
+        return
+    n = io_size(io, text.n, limit)
+    if io.writing:
+        io_bytes(io, <uint8_t*>text.p, n)
+        return
+    if io.bad:
+        return
+    own = <uint8_t*>malloc(n + 1)
+    if own == NULL:
+        io.bad = True
+        return
+    io_bytes(io, own, n)
+    text.p = own
+    text.n = <uint32_t>n
+
+
+cdef void io_content(StateIO* io, Open* o) noexcept nogil:
+    o.number = <uint64_t>io_ranged(io, <int64_t>o.number, 0, NUMBER_LIMIT)
+    o.body.state = io_count(io, o.body.state)
+    o.body.word = io_count(io, o.body.word)
+    o.body.n = io_count(io, o.body.n)
+
+
+cdef size_t io_head(StateIO* io, EventHead* head) noexcept nogil:
+    """Bytes of the texts that follow."""
+    cdef size_t n = 0
+    cdef int k
+    head.event_id = io_number(io, head.event_id)
+    head.answers = io_number(io, head.answers)
+    head.delivery_tag = io_number(io, head.delivery_tag)
+    head.body_size = io_number(io, head.body_size)
+    head.content = io_number(io, head.content)
+    head.message_count = io_number(io, head.message_count)
+    head.elapsed_us = io_number(io, head.elapsed_us)
+    head.channel = <int32_t>io_ranged(io, head.channel, -1, 0xFFFF)
+    head.reply_code = <int32_t>io_ranged(io, head.reply_code, -1, 0xFFFF)
+    head.heartbeat_s = <int32_t>io_ranged(io, head.heartbeat_s, -1, 0xFFFF)
+    head.event = <uint8_t>io_ranged(io, head.event, 0, EVENT_NONE)
+    head.outcome = <uint8_t>io_ranged(io, head.outcome, 0, N_OUTCOMES - 1)
+    head.certainty = <uint8_t>io_ranged(io, head.certainty, 0, N_CERTAINTIES - 1)
+    head.initiator = <uint8_t>io_ranged(io, head.initiator, 0, N_INITIATORS - 1)
+    head.settles = <uint8_t>io_ranged(io, head.settles, 0, N_SETTLES - 1)
+    head.redelivered = <uint8_t>io_ranged(io, head.redelivered, 0, 2)
+    head.routed = <uint8_t>io_ranged(io, head.routed, 0, 1)
+    if EVENT_NONE > head.event >= N_EVENTS:
+        io.bad = True
+    for k in range(N_EVENT_TEXTS):
+        head.sizes[k] = <uint32_t>(io_ranged(io, -1 if head.sizes[k] == NO_TEXT else <int64_t>head.sizes[k], -1,
+                                             TEXT_LIMIT))
+        if head.sizes[k] != NO_TEXT:
+            n += head.sizes[k]
+    return n
+
+
+cdef Question* io_question(StateIO* io, Tracking* g, int kind, Question* q) noexcept nogil:
+    """One that is there or, where states are read, a new one; NULL where the state is bad, or memory is missing."""
+    cdef EventHead head
+    cdef uint64_t number = io_count(io, q.number if q != NULL else 0)
+    cdef int64_t time = io_number(io, q.time if q != NULL else 0)
+    cdef int64_t on = io_ranged(io, q.on if q != NULL else 0, 0, N_EVENT_METHODS - 1)
+    cdef size_t n
+    memset(&head, 0, sizeof(head))
+    if io.writing:
+        memcpy(&head, question_bytes(q), sizeof(head))
+    n = io_head(io, &head)
+    if not io.writing:
+        if io.bad or g.n[kind] >= TRACKED_LIMIT or n > <size_t>(io.end - io.p):
+            io.bad = True
+            return NULL
+        q = <Question*>malloc(sizeof(Question) + sizeof(EventHead) + n)
+        if q == NULL:
+            io.bad = True
+            return NULL
+        memset(q, 0, sizeof(Question))
+        q.number = number
+        q.time = time
+        q.on = <uint8_t>on
+        q.n = <uint32_t>(sizeof(EventHead) + n)
+        memcpy(question_bytes(q), &head, sizeof(head))
+        g.n[kind] += 1
+    io_bytes(io, question_bytes(q) + sizeof(EventHead), n)
+    return q
+
+
+cdef void io_questions(StateIO* io, Tracking* g, int kind, Questions* o) noexcept nogil:
+    """Those that are open; what is answered leaves no trace but for their order."""
+    cdef size_t i, n
+    cdef Question* q
+    cdef uint64_t before = 0
+    if io.writing:
+        compact_questions(o)
+    n = io_size(io, o.n_open, TRACKED_LIMIT)
+    o.newest = io_count(io, o.newest)
+    for i in range(n):
+        q = io_question(io, g, kind, question_slot(o, i).question if io.writing else NULL)
+        if q == NULL:
+            return
+        if not io.writing:
+            if (i and q.number <= before) or q.number > o.newest:
+                io.bad = True
+                drop_question(g, kind, q)
+                return
+            before = q.number
+            if add_question(o, q) < 0:
+                io.bad = True
+                g.n[kind] -= 1
+                return
+
+
+cdef void io_requests(StateIO* io, Tracking* g, TrackedChannel* ch) noexcept nogil:
+    cdef Question* q = ch.request
+    cdef size_t i, n = 0
+    while q != NULL:
+        n += 1
+        q = q.next
+    n = io_size(io, n, TRACKED_LIMIT)
+    q = ch.request
+    for i in range(n):
+        q = io_question(io, g, TRACKED_REQUESTS, q if io.writing else NULL)
+        if q == NULL:
+            return
+        if io.writing:
+            q = q.next
+        elif ch.last_request == NULL:
+            ch.request = ch.last_request = q
+        else:
+            ch.last_request.next = q
+            ch.last_request = q
+
+
+cdef void io_consumers(StateIO* io, Tracking* g, Consumers* o) noexcept nogil:
+    cdef Consumer* x = o.first
+    cdef EventText tag, queue
+    cdef uint8_t[256] tag_bytes
+    cdef uint8_t[256] queue_bytes
+    cdef int settles = 0, certainty = 0
+    cdef bint leaving = False
+    cdef size_t i, n = io_size(io, o.n, TRACKED_LIMIT)
+    for i in range(n):
+        if io.writing:
+            tag.n = x.n_tag
+            queue.n = x.n_queue
+            memcpy(tag_bytes, consumer_tag(x), tag.n)
+            memcpy(queue_bytes, consumer_queue(x), queue.n)
+            settles = x.settles
+            certainty = x.certainty
+            leaving = x.leaving
+            x = x.after
+        tag.n = <uint32_t>io_ranged(io, tag.n if io.writing else 0, 0, 255)
+        queue.n = <uint32_t>io_ranged(io, queue.n if io.writing else 0, 0, 255)
+        io_bytes(io, tag_bytes, tag.n)
+        io_bytes(io, queue_bytes, queue.n)
+        settles = <int>io_ranged(io, settles, 0, N_SETTLES - 1)
+        certainty = <int>io_ranged(io, certainty, 0, N_CERTAINTIES - 1)
+        leaving = io_flag(io, leaving)
+        if io.writing:
+            continue
+        tag.p = tag_bytes
+        queue.p = queue_bytes if certainty != IS_UNKNOWN else NULL
+        if io.bad or find_consumer(o, tag.p, tag.n) != NULL or g.n[TRACKED_CONSUMERS] >= g.limit[TRACKED_CONSUMERS] \
+                or add_consumer(g, o, &tag, &queue, settles, certainty) < 0:
+            io.bad = True
+            return
+        o.last.leaving = leaving
+
+
+cdef void io_channel(StateIO* io, Tracking* g, TrackedChannel* ch) noexcept nogil:
+    ch.closing = io_flag(io, ch.closing)
+    ch.confirms = <uint8_t>io_ranged(io, ch.confirms, CONFIRMS_UNKNOWN, CONFIRMS)
+    ch.counts = io_flag(io, ch.counts)
+    ch.asks = io_flag(io, ch.asks)
+    ch.unordered = io_flag(io, ch.unordered)
+    ch.gaps = <uint8_t>io_ranged(io, ch.gaps, 0, 3)
+    ch.doubtful_publishes = io_count(io, ch.doubtful_publishes)
+    ch.doubtful_deliveries = io_count(io, ch.doubtful_deliveries)
+    ch.names_queue = io_flag(io, ch.names_queue)
+    ch.n_queue = <uint8_t>io_ranged(io, ch.n_queue, 0, 255)
+    io_bytes(io, ch.queue, ch.n_queue)
+    io_questions(io, g, TRACKED_PUBLISHES, &ch.publishes)
+    if not io.bad:
+        io_questions(io, g, TRACKED_DELIVERIES, &ch.deliveries)
+    if not io.bad:
+        io_requests(io, g, ch)
+    if not io.bad:
+        io_consumers(io, g, &ch.consumers)
+
+
+cdef void io_hearing(StateIO* io, Hearing* x) noexcept nogil:
+    x.last = io_number(io, x.last)
+    x.since = io_ranged(io, x.since, 0, NUMBER_LIMIT)
+    x.pause = io_number(io, x.pause)
+    x.beat = io_number(io, x.beat)
+    x.spacing = io_number(io, x.spacing)
+
+
+cdef int io_channels(StateIO* io, Tracking* g, Tracker* t) noexcept nogil:
+    cdef TrackedChannel* ch = t.first
+    cdef size_t i, n = 0
+    cdef uint16_t number
+    while ch != NULL:
+        n += 1
+        ch = ch.after
+    n = io_size(io, n, 1 << 16)
+    ch = t.first
+    for i in range(n):
+        number = <uint16_t>io_ranged(io, ch.number if io.writing else 0, 0, 0xFFFF)
+        if not io.writing:
+            if io.bad or find_channel(t, number) != NULL:
+                io.bad = True
+                return 0
+            if add_channel(g, t, number, False, &ch) < 0:
+                return NO_MEMORY
+            if ch == NULL:
+                io.bad = True
+                return 0
+        io_channel(io, g, ch)
+        if io.bad:
+            return 0
+        ch = ch.after
+    return 0
+
+
+cdef int io_tracker(StateIO* io, Tracking* g, Tracker* t) noexcept nogil:
+    cdef int k
+    t.phase = <uint8_t>io_ranged(io, t.phase, PHASE_UNKNOWN, PHASE_OVER)
+    t.gaps = <uint8_t>io_ranged(io, t.gaps, 0, 3)
+    t.loose = <uint8_t>io_ranged(io, t.loose, 0, 3)
+    t.last_id = io_ranged(io, t.last_id, 0, NUMBER_LIMIT)
+    t.began = io_number(io, t.began)
+    t.heartbeat = <int32_t>io_ranged(io, t.heartbeat, -1, 0xFFFF)
+    for k in range(2):
+        io_hearing(io, &t.hearing[k])
+    io_text(io, &t.name, NAME_LIMIT)
+    io_text(io, &t.user, NAME_LIMIT)
+    io_text(io, &t.virtual_host, NAME_LIMIT)
+    io_consumers(io, g, &t.exclusive)
+    return 0 if io.bad else io_channels(io, g, t)
+
+
+cdef int io_events(StateIO* io, Reading* r, Conn* c) noexcept nogil:
+    c.end.pending = io_flag(io, c.end.pending)
+    if c.end.pending:
+        c.end.reset = io_flag(io, c.end.reset)
+        c.end.silent = io_flag(io, c.end.silent)
+        c.end.side = <uint8_t>io_ranged(io, c.end.side, 0, 1)
+        io_mark(io, &c.end.mark)
+    if not io_flag(io, c.tracker != NULL):
+        return 0
+    if not io.writing:
+        if io.bad:
+            return 0
+        c.tracker = new_tracker(&r.level.tracking)
+        if c.tracker == NULL:
+            return NO_MEMORY
+    return io_tracker(io, &r.level.tracking, c.tracker)
+
+
+cdef void io_event_counts(StateIO* io, Reading* r) noexcept nogil:
+    cdef TrackerCounts* counts = &r.level.tracking.counts
+    cdef int k
+    for k in range(N_TRACKED):
+        counts.forgotten[k] = <uint64_t>io_ranged(io, <int64_t>counts.forgotten[k], 0, NUMBER_LIMIT)
+    counts.unmatched = <uint64_t>io_ranged(io, <int64_t>counts.unmatched, 0, NUMBER_LIMIT)
+    counts.negative = <uint64_t>io_ranged(io, <int64_t>counts.negative, 0, NUMBER_LIMIT)
+    r.level.end_turn = <uint64_t>io_ranged(io, <int64_t>r.level.end_turn, 0, NUMBER_LIMIT)
+    r.level.end_rows = <int32_t>io_ranged(io, r.level.end_rows, 0, 1 << 30)

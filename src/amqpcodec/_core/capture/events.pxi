@@ -1,0 +1,397 @@
+# Event level of captures: frames of both directions go to their connection's tracker (_core/events), and each event
+# that it makes becomes a row, whose bytes are the event.
+
+cdef enum:
+    END_POSITION = 1 << 24          # from here on count the rows of a packet that ended a connection
+    UNSAID_POSITION = 1 << 25       # and those of connections that nothing more is read of
+    ACK_AHEAD = 1 << 26             # bytes that a peer may be behind what was acknowledged
+
+
+cdef void begin_tracking(Reading* r, const Half* h, const Conn* c, int64_t time) noexcept nogil:
+    """What follows was sent by this direction, at this time (ns)."""
+    cdef Tracking* g = &r.level.tracking
+    g.side = h == &c.half[1]
+    g.unordered = False
+    g.now = NO_NUMBER if time == NO_TIME else to_us(time)
+    g.output.n = 0
+    g.output.used = 0
+
+
+cdef int add_event_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const CapRow* place) noexcept nogil:
+    cdef CapRow* row = next_row(&r.rows, n)
+    if row == NULL:
+        return NO_MEMORY
+    row[0] = place[0]
+    if begin_row(r, c, h, place.flags, row) < 0:
+        return NO_MEMORY
+    memcpy(r.rows.data.p + r.rows.used, p, n)
+    close_row(&r.rows, n, 0)
+    return 0
+
+
+cdef int put_events(Reading* r, Conn* c, Half* h, const CapRow* first, CapRow* others, int32_t* rows) noexcept nogil:
+    """Rows of the events that the tracker made. first: place of the first one, or NULL: then `others` is its place too.
+    rows: number of the next row of the packet of `others`, of which one is taken already."""
+    cdef EventOutput* o = &r.level.tracking.output
+    cdef const size_t* end = <const size_t*>o.end.p
+    cdef size_t at = 0
+    cdef bint taken = True
+    cdef int i
+    for i in range(o.n):
+        if i == 0 and first != NULL:
+            if add_event_row(r, c, h, o.data.p, end[0], first) < 0:
+                return NO_MEMORY
+        else:
+            if not taken:
+                others.position = rows[0]
+                rows[0] += 1
+                others.order_turn = max(others.order_turn, h.last_turn)
+                others.order_position = others.position
+                put_in_turn(h, others)
+            if add_event_row(r, c, h, o.data.p + at, end[i] - at, others) < 0:
+                return NO_MEMORY
+            taken = False
+            others.flags = 0
+        at = end[i]
+    o.n = 0
+    o.used = 0
+    return 0
+
+
+cdef int put_frame_events(Reading* r, Conn* c, Half* h, CapRow* place) noexcept nogil:
+    """Of the frame at hand."""
+    if r.level.tracking.output.n:
+        place.flags = h.flags
+        h.flags = 0
+        return put_events(r, c, h, NULL, place, &half_mark(h).rows)
+    return 0
+
+
+cdef Tracker* tracker_of(Reading* r, Conn* c) noexcept nogil:
+    if c.tracker == NULL:
+        c.tracker = new_tracker(&r.level.tracking)
+    return c.tracker
+
+
+cdef void frame_of(Reading* r, const Conn* c, int version, const uint8_t* p, size_t n, TrackedFrame* f) noexcept nogil:
+    """A method's frame as the tracker takes it."""
+    cdef const KnownProtocol* known = &r.protocol[version]
+    f.p = p
+    f.n = n
+    f.channel = load16(p + 1)
+    f.desc = method_of(known, load32(p + 7)) if n >= 12 else NULL
+    f.method = &known.events[f.desc - known.descs] if f.desc != NULL else NULL
+    f.about = NULL
+
+
+cdef void name_subject(Reading* r, const Conn* c, TrackedFrame* f) noexcept nogil:
+    """Of a close: which method it answers. Its arguments end with the ids of that."""
+    cdef const Desc* d
+    if f.method == NULL or (f.method.on != ON_CONNECTION_CLOSE and f.method.on != ON_CHANNEL_CLOSE) or f.n < 16:
+        return
+    d = method_of(&r.protocol[c.now], load32(f.p + f.n - 5))
+    if d != NULL and load32(f.p + f.n - 5) != 0:
+        f.about = d.name
+
+
+cdef int close_tracked(Reading* r, Conn* c, Half* h, Open* o, bint complete, CapRow* place) noexcept nogil:
+    """Make events of a content, whole or not. place: of the frame at hand, or NULL."""
+    cdef TrackedFrame f
+    cdef Content x
+    cdef CapRow own
+    cdef int32_t rows = END_POSITION
+    cdef int status
+    begin_tracking(r, h, c, o.row.first_time)
+    frame_of(r, c, o.row.version, o.data.p, <size_t>load32(o.data.p + 3) + 8, &f)
+    x.desc = f.desc
+    x.method = f.p
+    x.n_method = f.n
+    x.n_header = o.n - f.n
+    x.header = o.data.p + f.n if x.n_header else NULL
+    x.number = o.number
+    x.body = o.body
+    x.complete = complete
+    status = track_content(&r.level.tracking, c.tracker, &f, &x)
+    if status == 0:
+        o.row.flags = o.flags
+        if place == NULL:
+            own = o.row
+            own.flags = 0
+            own.position = END_POSITION - 1
+            status = put_events(r, c, h, &o.row, &own, &rows)
+        else:
+            status = put_events(r, c, h, &o.row, place, &half_mark(h).rows)
+    drop_open(r, h, o)
+    return status
+
+
+cdef int open_tracked(Reading* r, Conn* c, Half* h, const TrackedFrame* f, CapRow* place) noexcept nogil:
+    """A method that has a content."""
+    cdef uint64_t number = 0
+    if track_opening(&r.level.tracking, c.tracker, f, &number) < 0 or put_frame_events(r, c, h, place) < 0:
+        return NO_MEMORY
+    if open_message(r, h, f.p, f.n, place, h.flags) < 0:
+        return NO_MEMORY
+    h.flags = 0
+    h.open.number = number
+    return 0
+
+
+cdef int track_content_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, CapRow* place) noexcept nogil:
+    """A method, header or body frame."""
+    cdef Tracking* g = &r.level.tracking
+    cdef Open* o = find_open(h, load16(p + 1))
+    cdef ContentMachine none
+    cdef ContentOutcome outcome
+    cdef TrackedFrame f
+    cdef bint opening = False, unordered = g.unordered
+    memset(&f, 0, sizeof(f))
+    if p[0] == FRAME_METHOD:
+        frame_of(r, c, c.now, p, n, &f)
+        opening = f.desc != NULL and f.desc.has_content and f.channel != 0
+    memset(&none, 0, sizeof(none))
+    outcome = content_frame(&o.grammar if o != NULL else &none, p, n, opening)
+    if o != NULL and (content_fault(outcome) != NULL or o.n + n > r.limits.message
+                      or r.level.open_bytes + n > OPEN_LIMIT):
+        if close_tracked(r, c, h, o, False, place) < 0:
+            return NO_MEMORY
+        begin_tracking(r, h, c, place.first_time)
+        g.unordered = unordered
+        o = NULL
+        outcome = content_frame(&none, p, n, opening)
+    if outcome == CONTENT_BEGUN:
+        if open_tracked(r, c, h, &f, place) < 0:
+            return NO_MEMORY
+        h.open.grammar = none
+        return 0
+    if o == NULL and p[0] == FRAME_METHOD:
+        name_subject(r, c, &f)
+        return track_method(g, c.tracker, &f)
+    if o == NULL:       # of a content whose beginning is missing
+        return 0 if c.tracker.gaps >> g.side & 1 or not h.syn else track_loss(g, c.tracker, 0)
+    if p[0] == FRAME_HEADER:
+        if extend_open(r, o, p, n, place, h.flags) < 0:
+            return NO_MEMORY
+    else:
+        hash_bytes(&o.body, p + 7, n - 8)
+        o.row.last_time = place.last_time
+        o.flags |= h.flags
+    h.flags = 0
+    return close_tracked(r, c, h, o, True, place) if outcome == CONTENT_COMPLETE else 0
+
+
+cdef int track_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    """One frame of 0-x, or a protocol header."""
+    cdef Tracker* t = tracker_of(r, c)
+    cdef Tracking* g = &r.level.tracking
+    cdef CapRow place
+    cdef int status
+    if t == NULL:
+        return NO_MEMORY
+    find_place(h, n, at, &place)
+    place.version = c.now
+    begin_tracking(r, h, c, place.first_time)
+    g.unordered = at < h.unordered_to
+    if p[0] == c'A':
+        status = track_v1_header(g, t) if v1_is_header(p, n) else track_protocol_header(g, t)
+    elif p[0] == FRAME_HEARTBEAT:
+        status = track_heartbeat(g, t)
+    elif is_known_type(p[0]):
+        status = track_content_frame(r, c, h, p, n, &place)
+    else:
+        status = track_loss(g, t, 0)
+    return status if status < 0 else put_frame_events(r, c, h, &place)
+
+
+cdef int track_v1_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    """One frame of 1.0, of whose connection alone events are made."""
+    cdef Tracker* t = tracker_of(r, c)
+    cdef Tracking* g = &r.level.tracking
+    cdef CapRow place
+    cdef V1Look look
+    cdef int code = -1, status
+    if t == NULL:
+        return NO_MEMORY
+    find_place(h, n, at, &place)
+    place.version = c.now
+    begin_tracking(r, h, c, place.first_time)
+    if p[0] == c'A':
+        status = track_v1_header(g, t)
+    elif n == 4 * <size_t>p[4]:
+        status = track_heartbeat(g, t)
+    else:
+        if p[5] == V1_FRAME_AMQP and v1_look(r.v1, p, n, &look, 0):
+            code = look.desc.code
+        status = track_v1(g, t, p[5] == V1_FRAME_AMQP, code == DESC_OPEN, code == DESC_CLOSE)
+    return status if status < 0 else put_frame_events(r, c, h, &place)
+
+
+cdef int track_complete(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at, CapRow* row,
+                        CapRow* place) noexcept nogil:
+    """A method with its whole content, which stand one after the other. row: place of the method; place: of the last
+    frame."""
+    cdef Tracker* t = tracker_of(r, c)
+    cdef TrackedFrame f
+    cdef Content x
+    cdef CapRow* others
+    cdef size_t i, total
+    if t == NULL:
+        return NO_MEMORY
+    begin_tracking(r, h, c, row.first_time)
+    r.level.tracking.unordered = at < h.unordered_to
+    memset(&x, 0, sizeof(x))
+    frame_of(r, c, c.now, p, <size_t>load32(p + 3) + 8, &f)
+    x.desc = f.desc
+    x.method = p
+    x.n_method = f.n
+    x.header = p + f.n
+    x.n_header = <size_t>load32(x.header + 3) + 8
+    x.complete = True
+    i = x.n_method + x.n_header
+    while i < n:
+        total = <size_t>load32(p + i + 3) + 8
+        hash_bytes(&x.body, p + i + 7, total - 8)
+        i += total
+    if track_opening(&r.level.tracking, t, &f, &x.number) < 0 or track_content(&r.level.tracking, t, &f, &x) < 0:
+        return NO_MEMORY
+    place.version = row.version
+    row.flags = h.flags
+    h.flags = 0
+    place.flags = 0
+    others = place
+    return put_events(r, c, h, row, others, &half_mark(h).rows)
+
+
+cdef int track_bytes(Reading* r, Conn* c, Half* h, size_t n, int64_t at, uint64_t reason) noexcept nogil:
+    """n bytes that are no frame. Those around a gap are no event of their own."""
+    cdef CapRow place
+    if reason == LOST_CUT or c.v1:
+        return 0
+    if tracker_of(r, c) == NULL:
+        return NO_MEMORY
+    find_place(h, n, at, &place)
+    place.version = c.now
+    begin_tracking(r, h, c, place.first_time)
+    if track_loss(&r.level.tracking, c.tracker, 0) < 0:
+        return NO_MEMORY
+    return put_frame_events(r, c, h, &place)
+
+
+cdef int track_gap(Reading* r, Conn* c, Half* h, uint64_t n, int64_t at) noexcept nogil:
+    """n bytes that were not captured."""
+    cdef CapRow place
+    if tracker_of(r, c) == NULL:
+        return NO_MEMORY
+    find_place(h, 0, at, &place)
+    place.version = c.now
+    begin_tracking(r, h, c, place.first_time)
+    h.flags |= CAPTURED_GAP
+    if track_loss(&r.level.tracking, c.tracker, n) < 0:
+        return NO_MEMORY
+    return put_frame_events(r, c, h, &place)
+
+
+# ---- the end of TCP, and of reading ----
+
+cdef void place_at_mark(const Conn* c, const Mark* mark, int32_t position, CapRow* place) noexcept nogil:
+    memset(place, 0, sizeof(CapRow))
+    place.version = c.now
+    place.position = place.order_position = position
+    place.file = mark.file
+    place.order_turn = mark.turn
+    place.first_time = place.last_time = mark.time
+    place.packet_at = mark.file_at
+    place.packet = mark.number
+
+
+cdef void see_tcp_end(Reading* r, Conn* c, int side, const Segment* s) noexcept nogil:
+    """The newest packet ends one direction: of the first one an event is made once nothing before it is missing."""
+    if not c.end.pending and (c.tracker == NULL or c.tracker.phase != PHASE_OVER):
+        c.end.pending = True
+        c.end.reset = s.flags & TCP_RST != 0
+        c.end.silent = not s.flags & TCP_ACK
+        c.end.side = <uint8_t>side
+        c.end.mark = r.last
+
+
+cdef bint is_read_to_end(const Half* h) noexcept nogil:
+    """Whether nothing that is known to have been sent is missing, or waits."""
+    return h.waiting.n == 0 and h.offset >= h.known_end and h.acked <= h.offset + 1
+
+
+cdef int put_tcp_end(Reading* r, Conn* c, bint complete) noexcept nogil:
+    cdef Half* h = &c.half[c.end.side]
+    cdef CapRow place
+    cdef int32_t rows = END_POSITION + 1
+    c.end.pending = False
+    if c.tracker == NULL:
+        return 0
+    begin_tracking(r, h, c, c.end.mark.time)
+    r.level.tracking.unordered = c.end.silent
+    if track_tcp_end(&r.level.tracking, c.tracker, c.end.reset, complete) < 0:
+        return NO_MEMORY
+    place_at_mark(c, &c.end.mark, END_POSITION, &place)
+    put_in_turn(h, &place)
+    return put_events(r, c, h, NULL, &place, &rows)
+
+
+cdef int check_tcp_end(Reading* r, Conn* c) noexcept nogil:
+    if c.end.pending and is_read_to_end(&c.half[0]) and is_read_to_end(&c.half[1]):
+        return put_tcp_end(r, c, True)
+    return 0
+
+
+cdef int end_tracking(Reading* r, Conn* c) noexcept nogil:
+    """All of the connection was read that ever will be."""
+    cdef Half* h = &c.half[0]
+    cdef CapRow place
+    cdef int32_t rows
+    if c.tracker == NULL:
+        return 0
+    if c.end.pending:
+        return put_tcp_end(r, c, c.tracker.loose == 0)
+    if c.tracker.phase == PHASE_OVER:
+        return 0
+    begin_tracking(r, h, c, r.last.time)
+    if track_recording_end(&r.level.tracking, c.tracker, c.tracker.loose == 0) < 0:
+        return NO_MEMORY
+    if r.level.end_turn != r.last.turn:
+        r.level.end_turn = r.last.turn
+        r.level.end_rows = UNSAID_POSITION
+    rows = r.level.end_rows + 1
+    place_at_mark(c, &r.last, r.level.end_rows, &place)
+    put_in_turn(h, &place)
+    if put_events(r, c, h, NULL, &place, &rows) < 0:
+        return NO_MEMORY
+    r.level.end_rows = rows
+    return 0
+
+
+# ---- which direction goes first ----
+
+cdef bint is_ahead(Conn* c, const Half* h, uint32_t ack) noexcept nogil:
+    """Whether bytes were sent by one who had more of the peer's than was read.
+
+    ack: the sequence number of what it had; 0: not known. One more may be a FIN's."""
+    cdef const Half* peer = other_half(c, h)
+    cdef int64_t ahead
+    if ack == 0 or not peer.seen:
+        return False
+    ahead = position_of(peer, ack) - peer.offset
+    if peer.state == SEARCHING:
+        ahead += <int64_t>peer.input.n
+    return 1 < ahead < ACK_AHEAD
+
+
+cdef void mark_ahead(Conn* c, Half* h, uint32_t ack, int64_t to) noexcept nogil:
+    """Bytes up to `to` are read; if those of the peer's that their sender had are not, no one knows their order."""
+    cdef Half* peer = other_half(c, h)
+    if is_ahead(c, h, ack):
+        h.unordered_to = max(h.unordered_to, to)
+        peer.unordered_to = max(peer.unordered_to, position_of(peer, ack))
+
+
+cdef inline bint waits_for_peer(const Reading* r, Conn* c, const Half* h, uint32_t ack) noexcept nogil:
+    """At event level, whether what the peer sent before these bytes comes first. Where no one knows yet where a frame
+    begins, frames are found by those that follow: they are read ahead."""
+    return r.level.events and h.state != SEARCHING and is_ahead(c, h, ack)

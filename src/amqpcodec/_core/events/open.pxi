@@ -1,0 +1,361 @@
+# What is open on a connection: questions without an answer, consumers, channels. All of it is counted and bounded.
+
+# What is counted. The order is that of TRACKED_NAMES.
+cdef enum:
+    TRACKED_CHANNELS
+    TRACKED_CONSUMERS
+    TRACKED_PUBLISHES
+    TRACKED_DELIVERIES
+    TRACKED_REQUESTS
+    N_TRACKED
+
+cdef tuple TRACKED_NAMES = ("channels", "consumers", "publishes", "deliveries", "requests")
+
+cdef enum:
+    TRACKED_LIMIT = 1 << 17         # of each kind, in all connections
+
+cdef struct TrackerCounts:
+    uint64_t[N_TRACKED] forgotten   # that were beyond a limit
+    uint64_t unmatched              # answers without their question
+    uint64_t negative               # answers before their question, by the packets' times
+
+# Of all connections of a reader, and the frame at hand.
+cdef struct Tracking:
+    int64_t[N_TRACKED] limit
+    int64_t[N_TRACKED] n
+    TrackerCounts counts
+    EventOutput output
+    uintptr_t dialect
+    int side                # the sender of the frame: 0 for the client
+    bint unordered          # it may come before what the other side sent before it
+    int64_t now             # its time, µs since 1970, or NO_NUMBER
+    const EventMethod* method       # that `v` are the arguments of
+    AmqpValue[MAX_FIELDS] v
+    AmqpValue[MAX_FIELDS] properties
+
+# An event that may be answered, or a request that no event is made of; its bytes follow.
+cdef struct Question:
+    Question* next          # of requests: the one after it
+    uint64_t number         # delivery tag; of a publish, its number on the channel
+    int64_t time
+    uint8_t on              # of requests: the method
+    uint32_t n
+
+cdef struct QuestionSlot:
+    uint64_t number
+    Question* question      # NULL: it is answered
+
+# Questions with rising numbers.
+cdef struct Questions:
+    Block slots
+    size_t first            # slots before it are not used any more
+    size_t n
+    size_t n_open
+    uint64_t newest         # number of the newest one, also of one that is not followed
+
+cdef struct Consumer:
+    Consumer* chain         # the next one with the same hash
+    Consumer* before        # in the order in which they began
+    Consumer* after
+    uint32_t hash
+    uint8_t settles
+    uint8_t certainty       # of its queue
+    bint leaving            # its end was asked for
+    uint16_t n_tag
+    uint16_t n_queue
+
+cdef struct Consumers:
+    Consumer** bucket
+    uint32_t n_buckets
+    uint32_t n
+    Consumer* first
+    Consumer* last
+
+# Whether publishes are confirmed.
+cdef enum:
+    CONFIRMS_UNKNOWN
+    CONFIRMS_NOT
+    CONFIRMS
+
+cdef struct TrackedChannel:
+    TrackedChannel* before  # in the order in which they began
+    TrackedChannel* after
+    uint16_t number
+    bint closing            # it was closed, and the other side has not agreed yet
+    uint8_t confirms
+    bint counts             # `publishes.newest` is how many publishes there were
+    bint asks               # `request` holds all requests without a reply
+    uint8_t gaps            # bits of the sides that lost something since it began
+    bint unordered          # a frame of it came before what the other side sent before: nothing of it is exact
+    uint64_t doubtful_publishes     # up to this number: their confirm may have been lost
+    uint64_t doubtful_deliveries
+    Questions publishes
+    Questions deliveries
+    Question* request
+    Question* last_request
+    Consumers consumers
+    bint names_queue        # `queue` is the one that was declared last
+    uint8_t n_queue
+    uint8_t[256] queue
+
+
+cdef inline uint8_t* question_bytes(Question* q) noexcept nogil:
+    return <uint8_t*>(q + 1)
+
+
+cdef Question* new_question(Tracking* g, int kind, Event* e, uint64_t number) noexcept nogil:
+    """Keep an event without what its connection's events share; NULL: no memory."""
+    cdef Question* q
+    cdef int k
+    cdef size_t n
+    for k in range(N_CONNECTION_TEXTS):
+        e.text[k].p = NULL
+    n = event_size(e)
+    q = <Question*>malloc(sizeof(Question) + n)
+    if q == NULL:
+        return NULL
+    memset(q, 0, sizeof(Question))
+    q.number = number
+    q.time = g.now
+    q.n = <uint32_t>n
+    store_event(e, question_bytes(q))
+    g.n[kind] += 1
+    return q
+
+
+cdef void drop_question(Tracking* g, int kind, Question* q) noexcept nogil:
+    g.n[kind] -= 1
+    free(q)
+
+
+# ---- questions with numbers ----
+
+cdef inline QuestionSlot* question_slot(const Questions* o, size_t i) noexcept nogil:
+    return <QuestionSlot*>o.slots.p + i
+
+
+cdef void trim_questions(Questions* o) noexcept nogil:
+    """Skip slots at the beginning that are answered."""
+    while o.first < o.n and question_slot(o, o.first).question == NULL:
+        o.first += 1
+    if o.first == o.n:
+        o.first = o.n = 0
+
+
+cdef void compact_questions(Questions* o) noexcept nogil:
+    """Leave out the slots that are answered."""
+    cdef size_t i, to = 0
+    for i in range(o.first, o.n):
+        if question_slot(o, i).question != NULL:
+            question_slot(o, to)[0] = question_slot(o, i)[0]
+            to += 1
+    o.first = 0
+    o.n = to
+
+
+cdef int add_question(Questions* o, Question* q) noexcept nogil:
+    """Takes it over. Its number is higher than those before."""
+    if o.n > 64 and 2 * o.n_open < o.n:
+        compact_questions(o)
+    if o.slots.room < (o.n + 1) * sizeof(QuestionSlot) and block_room(
+            &o.slots, o.n * sizeof(QuestionSlot), (2 * o.n + 8) * sizeof(QuestionSlot)) < 0:
+        free(q)
+        return NO_MEMORY
+    question_slot(o, o.n).number = q.number
+    question_slot(o, o.n).question = q
+    o.n += 1
+    o.n_open += 1
+    return 0
+
+
+cdef Question* remove_question(Questions* o, size_t i) noexcept nogil:
+    """The caller has it then. trim_questions() follows."""
+    cdef Question* q = question_slot(o, i).question
+    question_slot(o, i).question = NULL
+    o.n_open -= 1
+    return q
+
+
+cdef size_t find_question(const Questions* o, uint64_t number) noexcept nogil:
+    """The slot with this number, or the first one with a higher one."""
+    cdef size_t from_ = o.first, to = o.n, i
+    while from_ < to:
+        i = (from_ + to) >> 1
+        if question_slot(o, i).number < number:
+            from_ = i + 1
+        else:
+            to = i
+    return from_
+
+
+cdef void forget_questions(Tracking* g, int kind, Questions* o) noexcept nogil:
+    cdef size_t i
+    for i in range(o.first, o.n):
+        if question_slot(o, i).question != NULL:
+            drop_question(g, kind, remove_question(o, i))
+    o.first = o.n = 0
+
+
+cdef int keep_question(Tracking* g, int kind, Questions* o, Event* e, uint64_t number) noexcept nogil:
+    """Follow an event until it is answered. Where too many are, the channel's oldest is forgotten."""
+    cdef Question* q
+    o.newest = number
+    if g.n[kind] >= g.limit[kind]:
+        g.counts.forgotten[kind] += 1
+        trim_questions(o)
+        if o.n_open == 0:
+            return 0
+        drop_question(g, kind, remove_question(o, o.first))
+        trim_questions(o)
+    q = new_question(g, kind, e, number)
+    if q == NULL or add_question(o, q) < 0:
+        return NO_MEMORY
+    return 0
+
+
+# ---- requests, which are replied to in order ----
+
+cdef void forget_requests(Tracking* g, TrackedChannel* ch) noexcept nogil:
+    cdef Question* q
+    while ch.request != NULL:
+        q = ch.request
+        ch.request = q.next
+        drop_question(g, TRACKED_REQUESTS, q)
+    ch.last_request = NULL
+
+
+cdef int keep_request(Tracking* g, TrackedChannel* ch, Event* e, int on) noexcept nogil:
+    cdef Question* q
+    if g.n[TRACKED_REQUESTS] >= g.limit[TRACKED_REQUESTS]:
+        g.counts.forgotten[TRACKED_REQUESTS] += 1
+        forget_requests(g, ch)
+        ch.asks = False
+        return 0
+    q = new_question(g, TRACKED_REQUESTS, e, 0)
+    if q == NULL:
+        return NO_MEMORY
+    q.on = <uint8_t>on
+    if ch.last_request != NULL:
+        ch.last_request.next = q
+    else:
+        ch.request = q
+    ch.last_request = q
+    return 0
+
+
+cdef Question* remove_request(TrackedChannel* ch) noexcept nogil:
+    """The oldest one; the caller has it then."""
+    cdef Question* q = ch.request
+    ch.request = q.next
+    if ch.request == NULL:
+        ch.last_request = NULL
+    return q
+
+
+# ---- consumers by their tag; and exclusive queues by their name ----
+
+cdef inline const uint8_t* consumer_tag(const Consumer* x) noexcept nogil:
+    return <const uint8_t*>(x + 1)
+
+
+cdef inline const uint8_t* consumer_queue(const Consumer* x) noexcept nogil:
+    return <const uint8_t*>(x + 1) + x.n_tag
+
+
+cdef uint32_t hash_name(const uint8_t* p, size_t n) noexcept nogil:
+    cdef uint32_t h = 2166136261
+    cdef size_t i
+    for i in range(n):
+        h = (h ^ p[i]) * 16777619
+    return h ^ h >> 15
+
+
+cdef Consumer* find_consumer(const Consumers* o, const uint8_t* tag, size_t n) noexcept nogil:
+    cdef uint32_t h
+    cdef Consumer* x
+    if o.n == 0:
+        return NULL
+    h = hash_name(tag, n)
+    x = o.bucket[h & (o.n_buckets - 1)]
+    while x != NULL and not (x.hash == h and x.n_tag == n and memcmp(consumer_tag(x), tag, n) == 0):
+        x = x.chain
+    return x
+
+
+cdef int grow_consumers(Consumers* o) noexcept nogil:
+    cdef uint32_t n = max(2 * o.n_buckets, <uint32_t>4)
+    cdef Consumer** bucket = <Consumer**>calloc(n, sizeof(Consumer*))
+    cdef Consumer* x = o.first
+    if bucket == NULL:
+        return NO_MEMORY
+    while x != NULL:
+        x.chain = bucket[x.hash & (n - 1)]
+        bucket[x.hash & (n - 1)] = x
+        x = x.after
+    free(o.bucket)
+    o.bucket = bucket
+    o.n_buckets = n
+    return 0
+
+
+cdef void remove_consumer(Tracking* g, Consumers* o, Consumer* x) noexcept nogil:
+    cdef Consumer** at = &o.bucket[x.hash & (o.n_buckets - 1)]
+    while at[0] != x:
+        at = &at[0].chain
+    at[0] = x.chain
+    if x.before != NULL:
+        x.before.after = x.after
+    else:
+        o.first = x.after
+    if x.after != NULL:
+        x.after.before = x.before
+    else:
+        o.last = x.before
+    o.n -= 1
+    g.n[TRACKED_CONSUMERS] -= 1
+    free(x)
+
+
+cdef int add_consumer(Tracking* g, Consumers* o, const EventText* tag, const EventText* queue, int settles,
+                      int certainty) noexcept nogil:
+    """In the place of one with the same tag. queue: its p is NULL where it is not known."""
+    cdef Consumer* x = find_consumer(o, tag.p, tag.n)
+    cdef uint8_t* w
+    if x != NULL:
+        remove_consumer(g, o, x)
+    if g.n[TRACKED_CONSUMERS] >= g.limit[TRACKED_CONSUMERS]:
+        g.counts.forgotten[TRACKED_CONSUMERS] += 1
+        return 0
+    if o.n >= o.n_buckets and grow_consumers(o) < 0:
+        return NO_MEMORY
+    x = <Consumer*>malloc(sizeof(Consumer) + tag.n + queue.n)
+    if x == NULL:
+        return NO_MEMORY
+    memset(x, 0, sizeof(Consumer))
+    x.n_tag = <uint16_t>tag.n
+    x.n_queue = <uint16_t>queue.n
+    x.settles = <uint8_t>settles
+    x.certainty = <uint8_t>(IS_UNKNOWN if queue.p == NULL else certainty)
+    w = <uint8_t*>(x + 1)
+    memcpy(w, tag.p, tag.n)
+    if queue.n:
+        memcpy(w + tag.n, queue.p, queue.n)
+    x.hash = hash_name(w, tag.n)
+    x.chain = o.bucket[x.hash & (o.n_buckets - 1)]
+    o.bucket[x.hash & (o.n_buckets - 1)] = x
+    x.before = o.last
+    if o.last != NULL:
+        o.last.after = x
+    else:
+        o.first = x
+    o.last = x
+    o.n += 1
+    g.n[TRACKED_CONSUMERS] += 1
+    return 0
+
+
+cdef void forget_consumers(Tracking* g, Consumers* o) noexcept nogil:
+    while o.first != NULL:
+        remove_consumer(g, o, o.first)
+    free(o.bucket)
+    memset(o, 0, sizeof(Consumers))

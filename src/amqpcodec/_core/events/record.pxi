@@ -1,0 +1,252 @@
+# An event as bytes: its numbers, then its texts one after the other. Rows of captures and questions hold it so.
+
+# The order is that of EVENT_NAMES.
+cdef enum:
+    EVENT_CONNECTION_OPENED
+    EVENT_CONNECTION_REFUSED
+    EVENT_CONNECTION_CLOSED
+    EVENT_CONNECTION_LOST
+    EVENT_CHANNEL_OPENED
+    EVENT_CHANNEL_CLOSED
+    EVENT_DECLARED
+    EVENT_DELETED
+    EVENT_PURGED
+    EVENT_BOUND
+    EVENT_UNBOUND
+    EVENT_CONSUMER_STARTED
+    EVENT_CONSUMER_CANCELLED
+    EVENT_PUBLISHED
+    EVENT_CONFIRMED
+    EVENT_RETURNED
+    EVENT_UNCONFIRMED
+    EVENT_DELIVERED
+    EVENT_SETTLED
+    EVENT_REQUEUED
+    EVENT_GET_EMPTY
+    EVENT_FLOW
+    EVENT_BLOCKED
+    EVENT_UNBLOCKED
+    EVENT_HEARTBEAT_MISSED
+    EVENT_GAP
+    EVENT_PROTOCOL_ERROR
+    EVENT_WAITING
+    EVENT_RECORDING_ENDED
+    N_EVENTS
+    EVENT_NONE = 255        # of a request that makes none
+
+cdef const char** EVENT_NAMES = [
+    "connection-opened", "connection-refused", "connection-closed", "connection-lost", "channel-opened",
+    "channel-closed", "declared", "deleted", "purged", "bound", "unbound", "consumer-started", "consumer-cancelled",
+    "published", "confirmed", "returned", "unconfirmed", "delivered", "settled", "requeued", "get-empty", "flow",
+    "blocked", "unblocked", "heartbeat-missed", "gap", "protocol-error", "waiting", "recording-ended"]
+
+# The order is that of OUTCOME_NAMES.
+cdef enum:
+    OUTCOME_NONE
+    OUTCOME_ACCEPTED
+    OUTCOME_REJECTED
+    OUTCOME_RELEASED
+    N_OUTCOMES
+
+cdef const char** OUTCOME_NAMES = [NULL, "accepted", "rejected", "released"]
+
+# The order is that of CERTAINTY_NAMES.
+cdef enum:
+    IS_EXACT
+    IS_INFERRED
+    IS_UNKNOWN
+    N_CERTAINTIES
+
+cdef const char** CERTAINTY_NAMES = ["exact", "inferred", "unknown"]
+
+# How the deliveries of a consumer are settled. The order is that of SETTLES_NAMES.
+cdef enum:
+    SETTLES_UNKNOWN
+    SETTLES_MANUAL
+    SETTLES_AUTOMATIC
+    N_SETTLES
+
+cdef const char** SETTLES_NAMES = [NULL, "manual", "automatic"]
+
+# Who began it. The order is that of INITIATOR_NAMES.
+cdef enum:
+    INITIATOR_NONE
+    INITIATOR_CLIENT
+    INITIATOR_SERVER
+    N_INITIATORS
+
+cdef const char** INITIATOR_NAMES = [NULL, "client", "server"]
+
+cdef enum:
+    TEXT_CONNECTION_NAME
+    TEXT_USER
+    TEXT_VIRTUAL_HOST
+    TEXT_EXCHANGE
+    TEXT_ROUTING_KEY
+    TEXT_QUEUE
+    TEXT_CONSUMER_TAG
+    TEXT_MESSAGE_ID
+    TEXT_CORRELATION_ID
+    TEXT_REQUEST
+    TEXT_REASON
+    TEXT_REPLY_TEXT
+    TEXT_DETAILS
+    N_EVENT_TEXTS
+    N_CONNECTION_TEXTS = 3  # the first ones are the connection's, the same in all of its events
+
+cdef enum:
+    TEXT_LIMIT = 2048       # bytes of a text, at most
+    NAME_LIMIT = 255        # bytes of a connection's name: longer ones are cut
+
+cdef uint32_t NO_TEXT = 0xFFFFFFFF
+cdef int64_t NO_NUMBER = -0x7FFFFFFFFFFFFFFF
+
+cdef struct EventText:
+    const uint8_t* p        # NULL: there is none
+    uint32_t n
+
+cdef struct EventHead:
+    int64_t event_id
+    int64_t answers
+    int64_t delivery_tag
+    int64_t body_size
+    int64_t content
+    int64_t message_count
+    int64_t elapsed_us
+    int32_t channel         # -1, of these three: there is none
+    int32_t reply_code
+    int32_t heartbeat_s
+    uint8_t event
+    uint8_t outcome
+    uint8_t certainty
+    uint8_t initiator
+    uint8_t settles
+    uint8_t redelivered     # 2: not known
+    uint8_t routed          # `route` is the queue alone
+    uint32_t[N_EVENT_TEXTS] sizes       # of the texts that follow, or NO_TEXT
+
+cdef struct Event:
+    EventHead head
+    EventText[N_EVENT_TEXTS] text
+
+# Events that wait to become rows.
+cdef struct EventOutput:
+    int n
+    size_t used
+    Block data
+    Block end               # size_t: where each ends
+
+
+cdef void clear_event(Event* e, int event, int32_t channel) noexcept nogil:
+    memset(e, 0, sizeof(Event))
+    e.head.event = <uint8_t>event
+    e.head.answers = e.head.delivery_tag = e.head.body_size = e.head.content = NO_NUMBER
+    e.head.message_count = e.head.elapsed_us = NO_NUMBER
+    e.head.channel = channel
+    e.head.reply_code = e.head.heartbeat_s = -1
+    e.head.redelivered = 2
+
+
+cdef inline void set_text(Event* e, int k, const void* p, size_t n) noexcept nogil:
+    e.text[k].p = <const uint8_t*>p
+    e.text[k].n = <uint32_t>min(n, <size_t>TEXT_LIMIT)
+
+
+cdef inline void set_word(Event* e, int k, const char* word) noexcept nogil:
+    """word: a constant, or NULL for none."""
+    e.text[k].p = <const uint8_t*>word
+    e.text[k].n = <uint32_t>strlen(word) if word != NULL else 0
+
+
+cdef size_t event_size(Event* e) noexcept nogil:
+    """Bytes that store_event() writes; it notes how long the texts are."""
+    cdef size_t n = sizeof(EventHead)
+    cdef int k
+    for k in range(N_EVENT_TEXTS):
+        if e.text[k].p == NULL:
+            e.head.sizes[k] = NO_TEXT
+        else:
+            e.head.sizes[k] = e.text[k].n
+            n += e.text[k].n
+    return n
+
+
+cdef void store_event(const Event* e, uint8_t* w) noexcept nogil:
+    """After event_size()."""
+    cdef int k
+    memcpy(w, &e.head, sizeof(EventHead))
+    w += sizeof(EventHead)
+    for k in range(N_EVENT_TEXTS):
+        if e.text[k].p != NULL and e.text[k].n:
+            memcpy(w, e.text[k].p, e.text[k].n)
+            w += e.text[k].n
+
+
+cdef void load_event(const uint8_t* p, Event* e) noexcept nogil:
+    """What store_event() wrote; the texts are those bytes."""
+    cdef int k
+    memcpy(&e.head, p, sizeof(EventHead))
+    p += sizeof(EventHead)
+    for k in range(N_EVENT_TEXTS):
+        e.text[k].p = NULL
+        e.text[k].n = 0
+        if e.head.sizes[k] != NO_TEXT:
+            e.text[k].p = p
+            e.text[k].n = e.head.sizes[k]
+            p += e.head.sizes[k]
+
+
+cdef int append_event(EventOutput* o, Event* e) noexcept nogil:
+    cdef size_t n = event_size(e)
+    if o.data.room < o.used + n and block_room(&o.data, o.used, 2 * (o.used + n)) < 0:
+        return NO_MEMORY
+    if o.end.room < (<size_t>o.n + 1) * sizeof(size_t) and block_room(
+            &o.end, <size_t>o.n * sizeof(size_t), (2 * <size_t>o.n + 16) * sizeof(size_t)) < 0:
+        return NO_MEMORY
+    store_event(e, o.data.p + o.used)
+    o.used += n
+    (<size_t*>o.end.p)[o.n] = o.used
+    o.n += 1
+    return 0
+
+
+# ---- a body as a number ----
+
+# The same for a body however it is cut into frames. Not a cryptographic one.
+cdef struct BodyHash:
+    uint64_t state
+    uint64_t word           # bytes that do not fill one yet
+    uint64_t n
+
+
+cdef inline uint64_t mix_word(uint64_t state, uint64_t word) noexcept nogil:
+    state = (state ^ word) * <uint64_t>0x9E3779B97F4A7C15
+    return state ^ state >> 29
+
+
+cdef void hash_bytes(BodyHash* h, const uint8_t* p, size_t n) noexcept nogil:
+    """The next n bytes of the body."""
+    cdef int at = <int>(h.n & 7)
+    h.n += n
+    while at and n:
+        h.word = h.word << 8 | p[0]
+        p += 1
+        n -= 1
+        at = (at + 1) & 7
+        if at == 0:
+            h.state = mix_word(h.state, h.word)
+            h.word = 0
+    while n >= 8:
+        h.state = mix_word(h.state, load64(p))
+        p += 8
+        n -= 8
+    while n:
+        h.word = h.word << 8 | p[0]
+        p += 1
+        n -= 1
+
+
+cdef int64_t hash_value(const BodyHash* h) noexcept nogil:
+    cdef uint64_t x = mix_word(mix_word(h.state, h.word), h.n)
+    x = x ^ x >> 32
+    return <int64_t>x if <int64_t>x != NO_NUMBER else 0

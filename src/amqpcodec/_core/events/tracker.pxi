@@ -1,0 +1,464 @@
+# One connection of 0-8, 0-9 or 0-9-1: its channels, how far it is, and the making of its events.
+
+cdef enum:
+    PHASE_UNKNOWN           # nothing says whether it was opened
+    PHASE_OPENING
+    PHASE_OPEN
+    PHASE_CLOSING           # connection.close was seen
+    PHASE_OVER              # and the end of TCP
+
+cdef enum:
+    CHANNEL_PAGE = 256
+
+# When a side was heard, for heartbeats.
+cdef struct Hearing:
+    int64_t last            # µs of the newest frame
+    int64_t since           # frames of the other side since then, its longest pause between them
+    int64_t pause
+    int64_t beat            # time of the newest frame if that was a heartbeat
+    int64_t spacing         # least time between two heartbeats in a row
+
+cdef struct Tracker:
+    uint8_t phase
+    uint8_t gaps            # bits of the sides that lost something
+    uint8_t loose           # bits of the sides that lost something after their newest frame
+    int64_t last_id
+    int64_t began           # µs of the client's first protocol header, if that was seen
+    int32_t heartbeat       # seconds, -1 while it is not known
+    Hearing[2] hearing
+    TrackedChannel** page[CHANNEL_PAGE]     # channels by number
+    TrackedChannel* first
+    TrackedChannel* last
+    Consumers exclusive     # queues of this connection, by name
+    EventText name          # its own copies
+    EventText user
+    EventText virtual_host
+
+
+cdef Tracker* new_tracker(Tracking* g) noexcept nogil:
+    cdef Tracker* t = <Tracker*>calloc(1, sizeof(Tracker))
+    if t != NULL:
+        t.heartbeat = -1
+        t.began = t.hearing[0].last = t.hearing[1].last = NO_NUMBER
+        t.hearing[0].beat = t.hearing[1].beat = NO_NUMBER
+        t.hearing[0].spacing = t.hearing[1].spacing = NO_NUMBER
+    return t
+
+
+cdef inline TrackedChannel* find_channel(const Tracker* t, uint16_t number) noexcept nogil:
+    cdef TrackedChannel** page = t.page[number // CHANNEL_PAGE]
+    return NULL if page == NULL else page[number % CHANNEL_PAGE]
+
+
+cdef void remove_channel(Tracking* g, Tracker* t, TrackedChannel* ch) noexcept nogil:
+    """Without a word."""
+    forget_questions(g, TRACKED_PUBLISHES, &ch.publishes)
+    forget_questions(g, TRACKED_DELIVERIES, &ch.deliveries)
+    forget_requests(g, ch)
+    forget_consumers(g, &ch.consumers)
+    block_give(&ch.publishes.slots)
+    block_give(&ch.deliveries.slots)
+    t.page[ch.number // CHANNEL_PAGE][ch.number % CHANNEL_PAGE] = NULL
+    if ch.before != NULL:
+        ch.before.after = ch.after
+    else:
+        t.first = ch.after
+    if ch.after != NULL:
+        ch.after.before = ch.before
+    else:
+        t.last = ch.before
+    g.n[TRACKED_CHANNELS] -= 1
+    free(ch)
+
+
+cdef int add_channel(Tracking* g, Tracker* t, uint16_t number, bint whole, TrackedChannel** out) noexcept nogil:
+    """A channel from here on. whole: its opening was seen. out: NULL where too many are followed."""
+    cdef TrackedChannel*** page = &t.page[number // CHANNEL_PAGE]
+    cdef TrackedChannel* ch
+    out[0] = NULL
+    if g.n[TRACKED_CHANNELS] >= g.limit[TRACKED_CHANNELS]:
+        g.counts.forgotten[TRACKED_CHANNELS] += 1
+        return 0
+    if page[0] == NULL:
+        page[0] = <TrackedChannel**>calloc(CHANNEL_PAGE, sizeof(TrackedChannel*))
+        if page[0] == NULL:
+            return NO_MEMORY
+    ch = <TrackedChannel*>calloc(1, sizeof(TrackedChannel))
+    if ch == NULL:
+        return NO_MEMORY
+    ch.number = number
+    ch.confirms = CONFIRMS_NOT if whole else CONFIRMS_UNKNOWN
+    ch.counts = ch.asks = whole
+    ch.unordered = g.unordered
+    ch.before = t.last
+    if t.last != NULL:
+        t.last.after = ch
+    else:
+        t.first = ch
+    t.last = ch
+    page[0][number % CHANNEL_PAGE] = ch
+    g.n[TRACKED_CHANNELS] += 1
+    out[0] = ch
+    return 0
+
+
+cdef void free_tracker(Tracking* g, Tracker* t) noexcept nogil:
+    cdef int i
+    if t == NULL:
+        return
+    while t.first != NULL:
+        remove_channel(g, t, t.first)
+    forget_consumers(g, &t.exclusive)
+    for i in range(CHANNEL_PAGE):
+        free(t.page[i])
+    free(<void*>t.name.p)
+    free(<void*>t.user.p)
+    free(<void*>t.virtual_host.p)
+    free(t)
+
+
+cdef int keep_text(EventText* to, const uint8_t* p, size_t n) noexcept nogil:
+    """A copy in the place of the one before, NAME_LIMIT bytes at most, cut where a character begins."""
+    cdef uint8_t* own
+    if n > NAME_LIMIT:
+        n = NAME_LIMIT
+        while n and p[n] & 0xC0 == 0x80:
+            n -= 1
+    own = <uint8_t*>malloc(n + 1)
+    if own == NULL:
+        return NO_MEMORY
+    memcpy(own, p, n)
+    free(<void*>to.p)
+    to.p = own
+    to.n = <uint32_t>n
+    return 0
+
+
+cdef int emit_event(Tracking* g, Tracker* t, Event* e) noexcept nogil:
+    cdef TrackedChannel* ch
+    if e.head.certainty == IS_EXACT:
+        ch = find_channel(t, <uint16_t>e.head.channel) if e.head.channel >= 0 else NULL
+        if g.unordered or (ch != NULL and ch.unordered):
+            e.head.certainty = IS_INFERRED
+    t.last_id += 1
+    e.head.event_id = t.last_id
+    e.text[TEXT_CONNECTION_NAME] = t.name
+    e.text[TEXT_USER] = t.user
+    e.text[TEXT_VIRTUAL_HOST] = t.virtual_host
+    return append_event(&g.output, e)
+
+
+cdef inline void set_elapsed(Tracking* g, Event* e, int64_t since) noexcept nogil:
+    """A duration that is negative is none, and counted."""
+    if g.now == NO_NUMBER or since == NO_NUMBER:
+        return
+    if g.now < since:
+        g.counts.negative += 1
+    else:
+        e.head.elapsed_us = g.now - since
+
+
+cdef int answer_question(Tracking* g, Tracker* t, Question* q, int event, int outcome, int certainty,
+                         const char* reason) noexcept nogil:
+    """An event that says again what its question said, and is the answer to it; inferred if its queue is."""
+    cdef Event e
+    load_event(question_bytes(q), &e)
+    e.head.answers = e.head.event_id
+    e.head.event = <uint8_t>event
+    e.head.outcome = <uint8_t>outcome
+    e.head.certainty = <uint8_t>(IS_INFERRED if e.head.certainty == IS_INFERRED else certainty)
+    e.head.initiator = <uint8_t>(INITIATOR_NONE if reason != NULL else INITIATOR_CLIENT + g.side)
+    e.head.message_count = NO_NUMBER
+    e.text[TEXT_DETAILS].p = NULL
+    set_word(&e, TEXT_REASON, reason)
+    set_elapsed(g, &e, q.time)
+    return emit_event(g, t, &e)
+
+
+cdef int emit_alone(Tracking* g, Tracker* t, int event, int32_t channel, int certainty,
+                    const char* reason) noexcept nogil:
+    """An event that is nothing but its name, of the sender of the frame."""
+    cdef Event e
+    clear_event(&e, event, channel)
+    e.head.certainty = <uint8_t>certainty
+    e.head.initiator = <uint8_t>(INITIATOR_CLIENT + g.side)
+    set_word(&e, TEXT_REASON, reason)
+    return emit_event(g, t, &e)
+
+
+# ---- ends ----
+
+cdef int end_deliveries(Tracking* g, Tracker* t, TrackedChannel* ch, const char* reason) noexcept nogil:
+    """Those that were to be settled, and were not for all that is known, go back to their queue."""
+    cdef Questions* o = &ch.deliveries
+    cdef Question* q
+    cdef Event e
+    cdef size_t i
+    cdef int status = 0
+    for i in range(o.first, o.n):
+        q = question_slot(o, i).question
+        if q == NULL or status < 0:
+            continue
+        load_event(question_bytes(q), &e)
+        if e.head.settles == SETTLES_MANUAL and q.number > ch.doubtful_deliveries:
+            status = answer_question(g, t, q, EVENT_REQUEUED, OUTCOME_NONE, IS_EXACT, reason)
+    forget_questions(g, TRACKED_DELIVERIES, o)
+    return status
+
+
+cdef int end_publishes(Tracking* g, Tracker* t, TrackedChannel* ch, const char* reason) noexcept nogil:
+    cdef Questions* o = &ch.publishes
+    cdef Question* q
+    cdef size_t i
+    cdef int status = 0
+    for i in range(o.first, o.n):
+        q = question_slot(o, i).question
+        if q != NULL and status == 0 and ch.confirms == CONFIRMS and q.number > ch.doubtful_publishes:
+            status = answer_question(g, t, q, EVENT_UNCONFIRMED, OUTCOME_NONE, IS_EXACT, reason)
+    forget_questions(g, TRACKED_PUBLISHES, o)
+    return status
+
+
+cdef int end_consumer(Tracking* g, Tracker* t, int32_t channel, const Consumer* x, int certainty, int initiator,
+                      const char* reason) noexcept nogil:
+    cdef Event e
+    clear_event(&e, EVENT_CONSUMER_CANCELLED, channel)
+    e.head.certainty = <uint8_t>certainty
+    e.head.initiator = <uint8_t>initiator
+    e.head.settles = x.settles
+    set_text(&e, TEXT_CONSUMER_TAG, consumer_tag(x), x.n_tag)
+    if x.certainty != IS_UNKNOWN:
+        set_text(&e, TEXT_QUEUE, consumer_queue(x), x.n_queue)
+    set_word(&e, TEXT_REASON, reason)
+    return emit_event(g, t, &e)
+
+
+cdef int end_channel(Tracking* g, Tracker* t, TrackedChannel* ch, const char* reason) noexcept nogil:
+    """What was open on it. reason: of the events; NULL: it is not known what became of these, and none is made."""
+    cdef Consumer* x = ch.consumers.first
+    cdef int status = 0
+    if reason != NULL:
+        status = end_deliveries(g, t, ch, reason)
+        if status == 0:
+            status = end_publishes(g, t, ch, reason)
+        while status == 0 and x != NULL:
+            status = end_consumer(g, t, ch.number, x, IS_EXACT if x.certainty == IS_EXACT and not x.leaving
+                                  else IS_INFERRED, INITIATOR_NONE, reason)
+            x = x.after
+    forget_questions(g, TRACKED_DELIVERIES, &ch.deliveries)
+    forget_questions(g, TRACKED_PUBLISHES, &ch.publishes)
+    forget_requests(g, ch)
+    ch.closing = True       # its consumers say of which queue the deliveries are that still come
+    return status
+
+
+cdef int end_everything(Tracking* g, Tracker* t, const char* reason) noexcept nogil:
+    """The connection is over: all channels, and its exclusive queues. reason: as end_channel() has it."""
+    cdef Consumer* x = t.exclusive.first
+    cdef TrackedChannel* ch = t.first
+    cdef Event e
+    while ch != NULL:
+        if not ch.closing and end_channel(g, t, ch, reason) < 0:
+            return NO_MEMORY
+        ch = ch.after
+    while reason != NULL and x != NULL:
+        clear_event(&e, EVENT_DELETED, -1)
+        e.head.certainty = IS_INFERRED
+        set_text(&e, TEXT_QUEUE, consumer_tag(x), x.n_tag)
+        set_word(&e, TEXT_REASON, reason)
+        if emit_event(g, t, &e) < 0:
+            return NO_MEMORY
+        x = x.after
+    forget_consumers(g, &t.exclusive)
+    return 0
+
+
+# ---- losses ----
+
+cdef void doubt_channel(Tracking* g, TrackedChannel* ch, int side) noexcept nogil:
+    """One side's frames may be missing here: what counts them stops counting."""
+    cdef Consumer* x = ch.consumers.first
+    cdef Consumer* after
+    ch.gaps |= <uint8_t>(1 << side)
+    forget_requests(g, ch)
+    ch.asks = False
+    if ch.gaps == 3:        # it may have been closed and opened again
+        forget_questions(g, TRACKED_DELIVERIES, &ch.deliveries)
+        forget_questions(g, TRACKED_PUBLISHES, &ch.publishes)
+        forget_consumers(g, &ch.consumers)
+        ch.names_queue = False
+        ch.counts = False
+        ch.confirms = CONFIRMS_UNKNOWN
+        return
+    if side == 0:
+        ch.counts = False
+        ch.names_queue = False
+        ch.doubtful_deliveries = ch.deliveries.newest
+        if ch.confirms == CONFIRMS_NOT:
+            ch.confirms = CONFIRMS_UNKNOWN
+    else:
+        ch.doubtful_publishes = ch.publishes.newest
+        ch.names_queue = False
+    while x != NULL:
+        after = x.after
+        if side == 0:
+            x.certainty = <uint8_t>max(<int>x.certainty, <int>IS_INFERRED)
+        elif x.leaving:
+            remove_consumer(g, &ch.consumers, x)
+        x = after
+
+
+cdef void hear_frame(Tracking* g, Tracker* t, bint heartbeat) noexcept nogil:
+    """A frame came. What was lost is older than it: what the other side said meanwhile is in doubt, too."""
+    cdef TrackedChannel* ch = t.first
+    if t.loose >> g.side & 1:
+        t.loose &= <uint8_t>~(1 << g.side)
+        while ch != NULL:
+            doubt_channel(g, ch, g.side)
+            ch = ch.after
+    hear(g, t, heartbeat)
+
+
+cdef int track_loss(Tracking* g, Tracker* t, uint64_t lost) noexcept nogil:
+    """Bytes of g.side are missing here: so many; 0: bytes that are no frame stand in their place."""
+    cdef TrackedChannel* ch = t.first
+    cdef char[48] text
+    cdef Event e
+    t.gaps |= <uint8_t>(1 << g.side)
+    t.loose |= <uint8_t>(1 << g.side)
+    t.hearing[g.side].beat = NO_NUMBER
+    while ch != NULL:
+        doubt_channel(g, ch, g.side)
+        ch = ch.after
+    clear_event(&e, EVENT_GAP if lost else EVENT_PROTOCOL_ERROR, -1)
+    e.head.initiator = <uint8_t>(INITIATOR_CLIENT + g.side)
+    if lost:
+        set_text(&e, TEXT_DETAILS, text, <size_t>snprintf(text, sizeof(text), b'{"lost_bytes": %llu}',
+                                                          <unsigned long long>lost))
+    return emit_event(g, t, &e)
+
+
+# ---- heartbeats ----
+
+cdef void hear(Tracking* g, Tracker* t, bint heartbeat) noexcept nogil:
+    """A frame came."""
+    cdef Hearing* own = &t.hearing[g.side]
+    cdef Hearing* other = &t.hearing[1 - g.side]
+    cdef int64_t last = own.last
+    if g.now == NO_NUMBER:
+        return
+    other.since += 1
+    if last != NO_NUMBER:
+        other.pause = max(other.pause, g.now - last)
+    if heartbeat and own.beat != NO_NUMBER and g.now > own.beat and (own.spacing == NO_NUMBER
+                                                                     or g.now - own.beat < own.spacing):
+        own.spacing = g.now - own.beat
+    own.beat = g.now if heartbeat else NO_NUMBER
+    own.last = g.now
+    own.since = 0
+    own.pause = 0
+
+
+cdef int emit_silence(Tracking* g, Tracker* t, int silent) noexcept nogil:
+    """The other side ends the connection: was this one silent for twice the heartbeat before?
+
+    The other side was heard meanwhile, without a long pause: a step of the clock is no silence."""
+    cdef const Hearing* heard = &t.hearing[silent]
+    cdef int64_t beat = <int64_t>t.heartbeat * 1000000, pause
+    cdef int certainty = IS_EXACT
+    cdef char[80] text
+    cdef Event e
+    if t.heartbeat < 0:
+        if t.hearing[1].spacing == NO_NUMBER:
+            return 0
+        beat = (2 * t.hearing[1].spacing + 500000) // 1000000 * 1000000
+        certainty = IS_INFERRED
+    if beat <= 0 or g.now == NO_NUMBER or heard.last == NO_NUMBER or t.loose >> silent & 1:
+        return 0
+    pause = max(heard.pause, g.now - t.hearing[1 - silent].last)
+    if 10 * (g.now - heard.last) < 19 * beat or heard.since < 2 or 2 * pause > 3 * beat:
+        return 0
+    clear_event(&e, EVENT_HEARTBEAT_MISSED, -1)
+    e.head.certainty = <uint8_t>certainty
+    e.head.initiator = <uint8_t>(INITIATOR_CLIENT + silent)
+    e.head.heartbeat_s = <int32_t>(beat // 1000000)
+    e.head.elapsed_us = g.now - heard.last
+    set_text(&e, TEXT_DETAILS, text, <size_t>snprintf(text, sizeof(text), b'{"agreed_s": %d, "silent_s": %.3f}',
+                                                      e.head.heartbeat_s, <double>e.head.elapsed_us / 1e6))
+    return emit_event(g, t, &e)
+
+
+# ---- the end of TCP, and of the recording ----
+
+cdef int track_tcp_end(Tracking* g, Tracker* t, bint reset, bint complete) noexcept nogil:
+    """g.side ended the stream. complete: nothing that either side has sent is missing before it."""
+    cdef const char* reason = b"reset" if reset else b"fin"
+    cdef bint sure = complete and t.loose == 0
+    cdef int event = EVENT_CONNECTION_LOST, certainty = IS_EXACT if sure else IS_UNKNOWN
+    if t.phase >= PHASE_CLOSING:
+        t.phase = PHASE_OVER
+        return 0
+    if complete and emit_silence(g, t, 1 - g.side) < 0:
+        return NO_MEMORY
+    if t.phase == PHASE_OPENING:
+        event = EVENT_CONNECTION_REFUSED
+    if t.phase != PHASE_OPEN and sure:
+        certainty = IS_INFERRED
+    t.phase = PHASE_OVER
+    if emit_alone(g, t, event, -1, certainty, reason) < 0:
+        return NO_MEMORY
+    if not sure:
+        return end_everything(g, t, NULL)
+    return end_everything(g, t, b"connection-lost")
+
+
+cdef int emit_waiting(Tracking* g, Tracker* t, Question* q, int32_t channel) noexcept nogil:
+    """What has no answer where the reading ends. Of a request there is no event, so there is none that it answers."""
+    cdef Event e
+    load_event(question_bytes(q), &e)
+    e.head.answers = e.head.event_id if q.on == 0 else NO_NUMBER
+    e.head.event = EVENT_WAITING
+    if e.head.certainty != IS_INFERRED:
+        e.head.certainty = IS_EXACT
+    e.head.channel = channel
+    e.head.initiator = INITIATOR_NONE
+    e.text[TEXT_DETAILS].p = NULL
+    set_elapsed(g, &e, q.time)
+    return emit_event(g, t, &e)
+
+
+cdef int emit_waiting_of(Tracking* g, Tracker* t, TrackedChannel* ch, Questions* o, uint64_t doubtful) noexcept nogil:
+    cdef Question* q
+    cdef Event e
+    cdef size_t i
+    for i in range(o.first, o.n):
+        q = question_slot(o, i).question
+        if q == NULL or q.number <= doubtful:
+            continue
+        load_event(question_bytes(q), &e)
+        if (e.head.event == EVENT_PUBLISHED or e.head.settles == SETTLES_MANUAL) and \
+                emit_waiting(g, t, q, ch.number) < 0:
+            return NO_MEMORY
+    return 0
+
+
+cdef int track_recording_end(Tracking* g, Tracker* t, bint complete) noexcept nogil:
+    """Nothing more is read of a connection that has not ended. complete: as track_tcp_end() has it."""
+    cdef TrackedChannel* ch = t.first
+    cdef Question* q
+    if t.phase >= PHASE_CLOSING:
+        t.phase = PHASE_OVER
+        return 0
+    while ch != NULL and complete and t.loose == 0:
+        if emit_waiting_of(g, t, ch, &ch.deliveries, ch.doubtful_deliveries) < 0:
+            return NO_MEMORY
+        if ch.confirms == CONFIRMS and emit_waiting_of(g, t, ch, &ch.publishes, ch.doubtful_publishes) < 0:
+            return NO_MEMORY
+        q = ch.request if ch.asks else NULL
+        while q != NULL:
+            if emit_waiting(g, t, q, ch.number) < 0:
+                return NO_MEMORY
+            q = q.next
+        ch = ch.after
+    t.phase = PHASE_OVER
+    return emit_alone(g, t, EVENT_RECORDING_ENDED, -1, IS_EXACT, NULL)

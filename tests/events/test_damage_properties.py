@@ -1,0 +1,262 @@
+"""Damage to a recording may make answers unknown, and never others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from amqpcodec import v0_9_1 as amqp
+from tests.support.event_talk import (
+    TO_CLIENT,
+    TO_SERVER,
+    client,
+    close,
+    consume,
+    deliver,
+    login,
+    lost,
+    open_channel,
+    publish,
+    reset,
+    select,
+    server,
+    short,
+)
+from tests.support.recording import Record, packets, records
+
+Read = Callable[..., list[dict[str, Any]]]
+
+#: Columns that say where a row is, and what numbers the rows: damage moves them.
+PLACE = {
+    "file", "connection", "connection_index", "direction", "timestamp", "timestamp_last", "src",
+    "dst", "packet_offset", "position", "flags", "time_us", "client", "event_id", "answers",
+    "elapsed_us",
+}  # fmt: skip
+
+
+def got(number: int) -> tuple[int, bytes]:
+    method = amqp.Basic.GetOk(delivery_tag=number, routing_key="jobs", message_count=2)
+    properties = amqp.Basic.Properties(message_id=f"d{number}")
+    return TO_CLIENT, amqp.encode_message(1, method, properties, b"body %d" % number)
+
+
+def working() -> list[tuple[int, bytes]]:
+    """Every kind of answer, with several questions open at once."""
+    return [
+        *login(),
+        *open_channel(1),
+        client(amqp.Queue.Declare(queue="jobs", durable=True)),
+        client(amqp.Queue.Bind(queue="jobs", exchange="orders", routing_key="eu")),
+        server(amqp.Queue.DeclareOk(queue="jobs", message_count=3)),
+        server(amqp.Queue.BindOk()),
+        *select(1),
+        *consume("jobs", "c1"),
+        publish(1),
+        publish(2, exchange="orders"),
+        server(amqp.Basic.Ack(delivery_tag=1)),
+        deliver(1),
+        deliver(2),
+        publish(3),
+        server(amqp.Basic.Nack(delivery_tag=3, multiple=True)),
+        client(amqp.Basic.Ack(delivery_tag=1)),
+        deliver(3),
+        client(amqp.Basic.Nack(delivery_tag=3, multiple=True, requeue=True)),
+        client(amqp.Basic.Get(queue="jobs")),
+        got(4),
+        client(amqp.Basic.Reject(delivery_tag=4, requeue=False)),
+        client(amqp.Basic.Cancel(consumer_tag="c1")),
+        server(amqp.Basic.CancelOk(consumer_tag="c1")),
+        *consume("other", "c1"),
+        deliver(5),
+        publish(4),
+        deliver(6),
+        server(amqp.Basic.Ack(delivery_tag=4)),
+        client(amqp.Basic.Ack(delivery_tag=5)),
+        publish(5),
+    ]
+
+
+def closing_channels() -> list[tuple[int, bytes]]:
+    error = amqp.Channel.Close(reply_code=404, reply_text="NOT_FOUND", class_id=60, method_id=40)
+    return [
+        *working(),
+        server(error),
+        client(amqp.Channel.CloseOk()),
+        *open_channel(1),
+        *select(1),
+        *consume("third", "c1"),
+        publish(6),
+        deliver(1, "third"),
+        server(amqp.Basic.Ack(delivery_tag=1)),
+        client(amqp.Basic.Ack(delivery_tag=1)),
+        publish(7),
+        deliver(2, "third"),
+        client(amqp.Channel.Close(reply_code=200)),
+        server(amqp.Channel.CloseOk()),
+        *open_channel(1),
+        *consume("fourth", "c1"),
+        deliver(1, "fourth"),
+        client(amqp.Basic.Ack(delivery_tag=1)),
+    ]
+
+
+FORCED = server(amqp.Connection.Close(reply_code=320, reply_text="CONNECTION_FORCED"), 0)
+TALKS = {
+    "open": packets(working()),
+    "closed": packets([*working(), *close()]),
+    "forced": packets([*working(), FORCED, client(amqp.Connection.CloseOk(), 0)]),
+    "forced-fin": lost([*working(), FORCED], TO_SERVER),
+    "client-fin": lost(working(), TO_SERVER),
+    "server-fin": lost(working(), TO_CLIENT),
+    "client-reset": reset(working(), TO_SERVER),
+    "server-reset": reset(working(), TO_CLIENT),
+    "channels": lost(closing_channels(), TO_SERVER),
+    "refused": packets([*login()[:6], FORCED]),
+}
+NAMES = pytest.mark.parametrize("name", TALKS)
+
+
+def facts(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What exact rows say, wherever they stand; of an answer, also what it answers."""
+    by_id = {row["event_id"]: row for row in rows}
+    out = []
+    for row in rows:
+        if row["certainty"] == "exact" and row["event"] not in ("gap", "protocol-error"):
+            said = {name: value for name, value in row.items() if name not in PLACE}
+            if "answers" in row:
+                said["answered"] = short([by_id[row["answers"]]], "event", "message_id")
+            out.append(said)
+    return out
+
+
+def other_answers(
+    whole: Sequence[dict[str, Any]], damaged: Sequence[dict[str, Any]], ends: bool = True
+) -> list[dict[str, Any]]:
+    """Exact facts of a damaged recording that the whole one does not have, or not so often.
+
+    ends: whether the damaged one ends where the whole one does."""
+    known = facts(whole)
+    wrong = []
+    for fact in facts(damaged):
+        if not ends and fact["event"] in ("waiting", "recording-ended"):
+            continue
+        matches = [one for one in known if fact.items() <= one.items()]
+        if not matches:
+            wrong.append(fact)
+        else:
+            known.remove(matches[0])
+    return wrong
+
+
+def numbered(talk: Sequence[Any]) -> list[Record]:
+    return records(talk)
+
+
+@NAMES
+def test_whole(name: str, read: Read) -> None:
+    rows = read(numbered(TALKS[name]))
+    assert len(facts(rows)) > (10 if name != "refused" else 0)
+    # A row that answers repeats what it answers.
+    by_id = {row["event_id"]: row for row in rows}
+    for row in rows:
+        if "answers" in row:
+            question = by_id[row["answers"]]
+            for column in ("queue", "exchange", "message_id", "channel"):
+                assert row.get(column) == question.get(column)
+
+
+@NAMES
+def test_a_packet_lost(name: str, read: Read) -> None:
+    talk = numbered(TALKS[name])
+    whole = read(talk)
+    for i in range(len(talk)):
+        damaged = read([*talk[:i], *talk[i + 1 :]])
+        # Where the last packet of a direction is lost, nothing shows it: the recording ends before.
+        assert other_answers(whole, damaged, ends=False) == [], i
+
+
+@NAMES
+def test_two_packets_lost(name: str, read: Read) -> None:
+    talk = numbered(TALKS[name])
+    whole = read(talk)
+    for i in range(len(talk)):
+        for j in range(i + 1, min(i + 8, len(talk))):
+            damaged = read([*talk[:i], *talk[i + 1 : j], *talk[j + 1 :]])
+            assert other_answers(whole, damaged, ends=False) == [], (i, j)
+
+
+@NAMES
+def test_neighbours_swapped(name: str, read: Read) -> None:
+    talk = numbered(TALKS[name])
+    whole = read(talk)
+    for i in range(len(talk) - 1):
+        damaged = read([*talk[:i], talk[i + 1], talk[i], *talk[i + 2 :]])
+        assert other_answers(whole, damaged) == [], i
+
+
+@NAMES
+def test_the_beginning_cut_off(name: str, read: Read) -> None:
+    talk = numbered(TALKS[name])
+    whole = read(talk)
+    for i in range(len(talk)):
+        try:
+            damaged = read(talk[i:])
+        except Warning:
+            damaged = []
+        assert other_answers(whole, damaged) == [], i
+
+
+@NAMES
+def test_the_end_cut_off(name: str, read: Read) -> None:
+    talk = numbered(TALKS[name])
+    whole = read(talk)
+    for i in range(3, len(talk)):
+        assert other_answers(whole, read(talk[:i]), ends=False) == [], i
+
+
+@NAMES
+@pytest.mark.parametrize("length", [70, 100, 150])
+def test_snaplen(name: str, length: int, read: Read) -> None:
+    talk = numbered(TALKS[name])
+    whole = read(talk)
+    cut = [Record(one.data[:length], one.time_ns, len(one.data)) for one in talk]
+    assert other_answers(whole, read(cut), ends=False) == []
+
+
+@NAMES
+def test_one_packet_cut(name: str, read: Read) -> None:
+    talk = numbered(TALKS[name])
+    whole = read(talk)
+    for i, one in enumerate(talk):
+        cut = Record(one.data[:60], one.time_ns, len(one.data))
+        assert other_answers(whole, read([*talk[:i], cut, *talk[i + 1 :]]), ends=False) == [], i
+
+
+def test_the_property_sees_other_answers(read: Read) -> None:
+    rows = read(numbered(TALKS["closed"]))
+    wrong = [dict(row) for row in rows]
+    settled = next(row for row in wrong if row["event"] == "settled")
+    settled["outcome"] = "rejected"
+    assert len(other_answers(rows, wrong)) == 1
+    assert other_answers(rows, [*rows, rows[-1]]) != []
+
+
+def test_times_step_back_without_an_effect(read: Read) -> None:
+    """Order is that of packets, and a negative duration is none."""
+    talk = numbered(TALKS["closed"])
+    back = [Record(one.data, one.time_ns - 10**9 * (i % 2)) for i, one in enumerate(talk)]
+    rows = read(back)
+    assert short(rows) == short(read(talk))
+    assert all(row.get("elapsed_us", 0) >= 0 for row in rows)
+
+
+def test_rows_have_one_place_each(read: Read) -> None:
+    for talk in TALKS.values():
+        rows = read(numbered(talk))
+        places = [(row["packet_offset"], row["position"]) for row in rows]
+        assert len(set(places)) == len(places)
+        assert places == sorted(places)
+        assert all(a < b for a, b in pairwise(row["event_id"] for row in rows))

@@ -1,0 +1,436 @@
+"""Events of connections of 0-9-1, each by what was said on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from amqpcodec import v0_9_1 as amqp
+from tests.support.event_talk import (
+    TO_CLIENT,
+    TO_SERVER,
+    client,
+    close,
+    consume,
+    deliver,
+    login,
+    lost,
+    open_channel,
+    publish,
+    reset,
+    select,
+    server,
+    short,
+    timed,
+)
+from tests.support.recording import ACK, FIN, RST, packets
+
+Read = Callable[..., list[dict[str, Any]]]
+START = [*login(), *open_channel()]
+ENDS = [(end, side) for end in (lost, reset) for side in (TO_SERVER, TO_CLIENT)]
+
+
+def test_a_connection_from_its_login_to_its_close(read: Read) -> None:
+    rows = read(lost([*START, *close()], TO_SERVER))
+    assert short(rows) == ["connection-opened", "channel-opened", "connection-closed"]
+    assert [row["event_id"] for row in rows] == [1, 2, 3]
+    assert {row["connection_name"] for row in rows} == {"worker"}
+    assert {(row["user"], row["virtual_host"]) for row in rows} == {("guest", "/")}
+    assert rows[0]["heartbeat_s"] == 60
+    assert rows[0]["elapsed_us"] == 6000
+    assert rows[1]["elapsed_us"] == 1000
+    assert (rows[2]["initiator"], rows[2]["reply_code"], rows[2]["reply_text"]) == (
+        "client",
+        200,
+        "bye",
+    )
+    assert rows[0]["client"] == "10.0.0.1:40000"
+    assert rows[0]["time_us"] == int(rows[0]["timestamp"].timestamp() * 1e6)
+
+
+def test_without_a_name_it_is_called_by_its_user(read: Read) -> None:
+    rows = read(packets([*login(name=None), *close()]))
+    assert rows[-1]["connection_name"] == "guest@10.0.0.1"
+
+
+def test_a_long_name_is_cut_where_a_character_begins(read: Read) -> None:
+    rows = read(packets([*login(name="é" * 500), *close()]))
+    assert rows[0]["connection_name"] == "é" * 127
+
+
+def test_a_login_that_is_refused(read: Read) -> None:
+    refusal = server(amqp.Connection.Close(reply_code=403, reply_text="ACCESS_REFUSED"), 0)
+    (row,) = read(packets([*login()[:3], refusal]))
+    assert (row["event"], row["certainty"]) == ("connection-refused", "exact")
+    assert (row["initiator"], row["reply_code"]) == ("server", 403)
+
+
+def test_a_socket_that_closes_before_open_ok_is_refused(read: Read) -> None:
+    (row,) = read(lost(login()[:5], TO_CLIENT))
+    assert short([row], "event", "certainty", "reason") == [
+        ("connection-refused", "inferred", "fin")
+    ]
+
+
+def test_another_version_is_refused(read: Read) -> None:
+    (row,) = read(packets([(TO_SERVER, b"AMQP\1\1\0\x09"), (TO_CLIENT, amqp.PROTOCOL_HEADER)]))
+    assert short([row], "event", "certainty", "reason") == [
+        ("connection-refused", "exact", "protocol-header")
+    ]
+
+
+@pytest.mark.parametrize(("end", "side"), ENDS)
+def test_the_end_of_tcp_ends_everything(read: Read, end: Any, side: int) -> None:
+    said = [*START, *select(), *consume("jobs"), publish(1), deliver(1), deliver(2)]
+    rows = read(end([*said, client(amqp.Basic.Ack(delivery_tag=1))], side))[-5:]
+    assert short(rows, "event", "message_id", "certainty") == [
+        ("settled", "d1", "exact"),
+        ("connection-lost", None, "exact"),
+        ("requeued", "d2", "exact"),
+        ("unconfirmed", "p1", "exact"),
+        ("consumer-cancelled", None, "exact"),
+    ]
+    assert rows[1]["initiator"] == ("client", "server")[side]
+    assert rows[1]["reason"] == ("fin" if end is lost else "reset")
+    assert {row["reason"] for row in rows[2:]} == {"connection-lost"}
+    assert len({(row["packet_offset"], row["position"]) for row in rows}) == 5
+
+
+@pytest.mark.parametrize(("end", "side"), ENDS)
+def test_tcp_that_ends_anywhere(read: Read, end: Any, side: int) -> None:
+    """After each frame: one event says how the connection ended, and nothing is left open."""
+    said = [*START, *select(), *consume("jobs"), publish(1), deliver(1), *close()]
+    for n in range(1, len(said) + 1):
+        rows = read(end(said[:n], side))
+        names = short(rows)
+        ended = [name for name in names if name in _ENDS]
+        assert ended == [
+            "connection-refused" if n < 7 else "connection-lost" if n < 16 else "connection-closed"
+        ], n
+        opened = names.count("delivered") + names.count("published")
+        assert opened == names.count("requeued") + names.count("unconfirmed"), n
+        assert names.count("consumer-started") == names.count("consumer-cancelled"), n
+
+
+_ENDS = {"connection-refused", "connection-lost", "connection-closed", "recording-ended"}
+
+
+def test_a_reset_without_an_acknowledgement_proves_less(read: Read) -> None:
+    """What the other side sent last may be missing, and nothing shows it."""
+    rows = read(lost([*START, *consume("jobs"), deliver(1)], TO_CLIENT, RST))[-3:]
+    assert short(rows, "event", "certainty") == [
+        ("connection-lost", "inferred"),
+        ("requeued", "inferred"),
+        ("consumer-cancelled", "inferred"),
+    ]
+
+
+def test_a_reset_after_a_close_is_no_event(read: Read) -> None:
+    assert short(read(reset([*login(), *close()], TO_SERVER))) == [
+        "connection-opened",
+        "connection-closed",
+    ]
+
+
+def test_a_delivery_after_the_end_is_requeued_at_once(read: Read) -> None:
+    talk = lost([*START, *consume("jobs")], TO_SERVER)
+    late = packets([*START, *consume("jobs"), deliver(1)])[-1]
+    rows = read([*talk, late])[-2:]
+    assert short(rows, "event", "message_id", "queue") == [
+        ("delivered", "d1", "jobs"),
+        ("requeued", "d1", "jobs"),
+    ]
+    assert rows[1]["answers"] == rows[0]["event_id"]
+
+
+def test_a_forced_close(read: Read) -> None:
+    forced = server(amqp.Connection.Close(reply_code=320, reply_text="CONNECTION_FORCED"), 0)
+    rows = read(packets([*START, *consume("jobs"), deliver(1), forced]))[-3:]
+    assert short(rows, "event", "initiator", "reason") == [
+        ("connection-closed", "server", None),
+        ("requeued", None, "connection-closed"),
+        ("consumer-cancelled", None, "connection-closed"),
+    ]
+    assert rows[0]["reply_code"] == 320
+
+
+def test_a_close_names_the_method_that_it_answers(read: Read) -> None:
+    error = amqp.Channel.Close(
+        reply_code=406, reply_text="PRECONDITION_FAILED", class_id=50, method_id=10
+    )
+    said = [client(amqp.Queue.Declare(queue="q", durable=True)), server(error)]
+    (row,) = read(packets([*START, *said, client(amqp.Channel.CloseOk())]))[2:3]
+    assert short([row], "event", "request", "reply_code", "initiator") == [
+        ("channel-closed", "queue.declare", 406, "server")
+    ]
+
+
+def test_a_channel_closed_by_an_error(read: Read) -> None:
+    error = server(amqp.Channel.Close(reply_code=404, reply_text="NOT_FOUND"))
+    said = [*START, *select(), *consume("jobs"), deliver(1), publish(1), error, publish(2)]
+    rows = read(packets([*said, client(amqp.Channel.CloseOk())]))[-7:]
+    assert short(rows, "event", "message_id") == [
+        ("channel-closed", None),
+        ("requeued", "d1"),
+        ("unconfirmed", "p1"),
+        ("consumer-cancelled", None),
+        ("published", "p2"),
+        ("unconfirmed", "p2"),
+        ("recording-ended", None),
+    ]
+
+
+def test_confirms(read: Read) -> None:
+    said = [*START, *select(), publish(1), publish(2), publish(3), publish(4)]
+    said += [
+        server(amqp.Basic.Ack(delivery_tag=2, multiple=True)),
+        server(amqp.Basic.Nack(delivery_tag=4)),
+        server(amqp.Basic.Ack(delivery_tag=3)),
+        server(amqp.Basic.Ack(delivery_tag=9)),
+    ]
+    rows = [row for row in read(packets(said)) if row["event"] == "confirmed"]
+    assert short(rows, "message_id", "outcome", "certainty", "delivery_tag") == [
+        ("p1", "accepted", "exact", 1),
+        ("p2", "accepted", "exact", 2),
+        ("p4", "rejected", "exact", 4),
+        ("p3", "accepted", "exact", 3),
+        (None, "accepted", "unknown", 9),
+    ]
+    assert rows[0]["elapsed_us"] == 4000
+
+
+def test_settlements(read: Read) -> None:
+    said = [*START, *consume("jobs"), *(deliver(n) for n in range(1, 7))]
+    said += [
+        client(amqp.Basic.Ack(delivery_tag=2, multiple=True)),
+        client(amqp.Basic.Reject(delivery_tag=4, requeue=False)),
+        client(amqp.Basic.Nack(delivery_tag=3, requeue=True)),
+        client(amqp.Basic.Nack(delivery_tag=5, requeue=False)),
+        client(amqp.Basic.Ack(delivery_tag=0, multiple=True)),
+    ]
+    rows = [row for row in read(packets(said)) if row["event"] == "settled"]
+    assert short(rows, "message_id", "outcome", "queue") == [
+        ("d1", "accepted", "jobs"),
+        ("d2", "accepted", "jobs"),
+        ("d4", "rejected", "jobs"),
+        ("d3", "released", "jobs"),
+        ("d5", "rejected", "jobs"),
+        ("d6", "accepted", "jobs"),
+    ]
+
+
+def test_deliveries_without_acknowledgement_are_not_requeued(read: Read) -> None:
+    rows = read(lost([*START, *consume("jobs", no_ack=True), deliver(1)], TO_SERVER))
+    assert short(rows[3:], "event", "settles") == [
+        ("delivered", "automatic"),
+        ("connection-lost", None),
+        ("consumer-cancelled", "automatic"),
+    ]
+
+
+def test_a_publish_through_the_default_exchange_has_a_route(read: Read) -> None:
+    copies = amqp.Basic.Properties(headers={"CC": ["other"]})
+    method = amqp.Basic.Publish(routing_key="jobs")
+    said = [publish(1), publish(2, exchange="orders")]
+    said.append((TO_SERVER, amqp.encode_message(1, method, copies, b"x")))
+    rows = read(packets([*START, *said]))[2:5]
+    assert short(rows, "route", "queue", "certainty") == [
+        (["jobs"], "jobs", "exact"),
+        (None, None, "unknown"),
+        (None, None, "unknown"),
+    ]
+
+
+def test_the_same_body_has_the_same_content(read: Read) -> None:
+    body = bytes(range(256)) * 40
+    method = amqp.Basic.Publish(routing_key="jobs")
+    got = amqp.Basic.Deliver(consumer_tag="c1", delivery_tag=1, routing_key="jobs")
+    none = amqp.Basic.Properties()
+    cut = amqp.encode_message(1, method, none, body, 4096)
+    said = [*START, *consume("jobs")]
+    said += [(TO_SERVER, cut[at : at + 777]) for at in range(0, len(cut), 777)]
+    said += [(TO_CLIENT, amqp.encode_message(1, got, none, body))]
+    said += [(TO_SERVER, amqp.encode_message(1, method, none, b""))]
+    rows = read(packets(said))[3:6]
+    assert short(rows, "event", "body_size") == [
+        ("published", 10240),
+        ("delivered", 10240),
+        ("published", 0),
+    ]
+    assert rows[0]["content"] == rows[1]["content"]
+    assert "content" not in rows[2]
+
+
+def test_requests_and_their_replies(read: Read) -> None:
+    said = [
+        client(amqp.Queue.Declare(queue="", exclusive=True)),
+        server(amqp.Queue.DeclareOk(queue="amq.gen-1", message_count=3)),
+        client(amqp.Queue.Bind(queue="", exchange="orders", routing_key="eu.*")),
+        server(amqp.Queue.BindOk()),
+        client(amqp.Exchange.Declare(exchange="orders", type="topic", durable=True)),
+        server(amqp.Exchange.DeclareOk()),
+        client(amqp.Queue.Purge(queue="q")),
+        server(amqp.Queue.PurgeOk(message_count=7)),
+        client(amqp.Basic.Get(queue="")),
+        server(amqp.Basic.GetEmpty()),
+        client(amqp.Queue.Unbind(queue="q", exchange="orders", routing_key="k")),
+        server(amqp.Queue.UnbindOk()),
+        client(amqp.Queue.Delete(queue="q", no_wait=True)),
+        *close(),
+    ]
+    rows = read(packets([*START, *said]))[2:]
+    assert short(rows, "event", "queue", "exchange", "message_count", "certainty") == [
+        ("declared", "amq.gen-1", None, 3, "exact"),
+        ("bound", "amq.gen-1", "orders", None, "exact"),
+        ("declared", None, "orders", None, "exact"),
+        ("purged", "q", None, 7, "exact"),
+        ("get-empty", "amq.gen-1", None, 0, "exact"),
+        ("unbound", "q", "orders", None, "exact"),
+        ("deleted", "q", None, None, "inferred"),
+        ("connection-closed", None, None, None, "exact"),
+        ("deleted", "amq.gen-1", None, None, "inferred"),
+    ]
+    assert '"type": "topic"' in rows[2]["details"]
+    assert {row.get("elapsed_us") for row in rows[:6]} == {1000}
+
+
+def test_a_get(read: Read) -> None:
+    got = amqp.Basic.GetOk(delivery_tag=1, routing_key="jobs", message_count=4)
+    said = [
+        client(amqp.Basic.Get(queue="jobs")),
+        (TO_CLIENT, amqp.encode_message(1, got, amqp.Basic.Properties(), b"x")),
+        client(amqp.Basic.Ack(delivery_tag=1)),
+    ]
+    rows = read(packets([*START, *said]))[2:4]
+    assert short(rows, "event", "queue", "message_count", "certainty", "settles") == [
+        ("delivered", "jobs", 4, "exact", "manual"),
+        ("settled", "jobs", None, "exact", "manual"),
+    ]
+
+
+def test_consumers_end(read: Read) -> None:
+    said = [
+        *consume("a", "one"),
+        *consume("b", "two"),
+        client(amqp.Basic.Cancel(consumer_tag="one")),
+        server(amqp.Basic.CancelOk(consumer_tag="one")),
+        server(amqp.Basic.Cancel(consumer_tag="two")),
+    ]
+    rows = read(packets([*START, *said]))[4:6]
+    assert short(rows, "event", "queue", "initiator") == [
+        ("consumer-cancelled", "a", "client"),
+        ("consumer-cancelled", "b", "server"),
+    ]
+
+
+def test_returns_flow_and_alarms(read: Read) -> None:
+    back = amqp.Basic.Return(reply_code=312, reply_text="NO_ROUTE", exchange="x", routing_key="k")
+    said = [
+        (TO_CLIENT, amqp.encode_message(1, back, amqp.Basic.Properties(message_id="m"), b"x")),
+        server(amqp.Channel.Flow(active=False)),
+        server(amqp.Connection.Blocked(reason="low on memory"), 0),
+        server(amqp.Connection.Unblocked(), 0),
+    ]
+    rows = read(packets([*START, *said]))[2:6]
+    assert short(rows) == ["returned", "flow", "blocked", "unblocked"]
+    assert short(rows[:1], "certainty", "reply_code", "message_id") == [("unknown", 312, "m")]
+    assert rows[1]["details"] == '{"active": false}'
+    assert rows[2]["reason"] == "low on memory"
+
+
+def silent(server_beats: bool = True) -> list[Any]:
+    """A heartbeat of 3 s is agreed; the client is silent for 9 s, then the server ends it."""
+    beat = [server(amqp.Heartbeat(), 0)] * 5 if server_beats else []
+    talk = lost([*login(heartbeat=3), *beat], TO_CLIENT)
+    at = [0.001 * n for n in range(9)] + [1.5 * n + 1.5 for n in range(len(beat))] + [9.0]
+    return timed(talk, at)
+
+
+def test_a_silent_client(read: Read) -> None:
+    rows = read(silent())[1:]
+    assert short(rows, "event", "initiator", "heartbeat_s", "elapsed_us", "certainty") == [
+        ("heartbeat-missed", "client", 3, 8_993_000, "exact"),
+        ("connection-lost", "server", None, None, "exact"),
+    ]
+
+
+def test_a_step_of_the_clock_is_no_silence(read: Read) -> None:
+    assert short(read(silent(server_beats=False)))[1:] == ["connection-lost"]
+
+
+def test_a_silent_client_without_its_tune(read: Read) -> None:
+    rows = read(silent()[9:])
+    assert short(rows, "event", "certainty") == [
+        ("connection-opened", "inferred"),
+        ("connection-lost", "exact"),
+    ]
+
+
+def test_a_heartbeat_without_its_tune_is_twice_the_spacing_of_the_servers(read: Read) -> None:
+    said = [client(amqp.Heartbeat(), 0), *[server(amqp.Heartbeat(), 0)] * 5]
+    talk = lost([*login(heartbeat=3), *said], TO_CLIENT)
+    at = [0.001 * n for n in range(9)] + [0.1] + [1.5 * n + 1.5 for n in range(5)] + [9.0]
+    rows = read(timed(talk, at)[9:])
+    assert short(rows, "event", "certainty", "heartbeat_s") == [
+        ("connection-opened", "inferred", None),
+        ("heartbeat-missed", "inferred", 3),
+        ("connection-lost", "exact", None),
+    ]
+
+
+def test_a_recording_that_begins_in_the_middle_was_opened_before(read: Read) -> None:
+    rows = read(packets([*START, publish(1), *close()])[11:])
+    assert short(rows, "event", "certainty", "reason") == [
+        ("connection-opened", "inferred", "before the recording"),
+        ("published", "exact", None),
+        ("connection-closed", "exact", None),
+    ]
+
+
+def test_a_forced_close_in_the_middle_is_no_refusal(read: Read) -> None:
+    forced = server(amqp.Connection.Close(reply_code=320, reply_text="CONNECTION_FORCED"), 0)
+    (row,) = read(packets([*START, forced])[11:])
+    assert (row["event"], row["certainty"]) == ("connection-closed", "inferred")
+
+
+def test_what_waits_at_the_end(read: Read) -> None:
+    said = [*START, *select(), *consume("jobs"), publish(1), deliver(1)]
+    rows = read(packets([*said, client(amqp.Queue.Declare(queue="q"))]))[-4:]
+    assert short(rows, "event", "message_id", "request", "certainty") == [
+        ("waiting", "d1", None, "exact"),
+        ("waiting", "p1", None, "exact"),
+        ("waiting", None, "queue.declare", "exact"),
+        ("recording-ended", None, None, "exact"),
+    ]
+    assert rows[0]["elapsed_us"] == 1000
+    assert len({(row["packet_offset"], row["position"]) for row in rows}) == 4
+
+
+def test_limits_are_counted(tmp_path: Any, read: Read) -> None:
+    from amqpcodec import capture
+    from tests.support.event_talk import write
+
+    said = [*START, *consume("jobs"), *(deliver(n) for n in range(1, 8))]
+    said.append(client(amqp.Basic.Ack(delivery_tag=7, multiple=True)))
+    path = write(tmp_path / "a.pcap", packets(said))
+    reader = capture.Reader(path, "event", max_tracked=3)
+    rows = [row for batch in reader for row in batch.to_pylist()]
+    assert [row["message_id"] for row in rows if row["event"] == "settled"] == ["d5", "d6", "d7"]
+    assert reader.stats()["forgotten"] == {"deliveries": 4}
+
+
+def test_columns_are_chosen(read: Read) -> None:
+    rows = read(packets([*START]), fields=["event", "connection_index", "queue"])
+    assert rows[0] == {"event": "connection-opened", "connection_index": 0}
+    with pytest.raises(ValueError, match="no column 'method' at level 'event'"):
+        read(packets(START), fields=["method"])
+    with pytest.raises(ValueError, match="twice"):
+        read(packets(START), fields=["event", "event"])
+
+
+def test_fin_takes_a_number(read: Read) -> None:
+    """The last acknowledgement has that of the FIN, which is no lost byte."""
+    talk = lost([*START, *close()], TO_SERVER, FIN | ACK)
+    assert short(read(talk))[-1] == "connection-closed"
