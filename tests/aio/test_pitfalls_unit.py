@@ -1,6 +1,6 @@
 """What other clients suffer from: a test for each pitfall, under its number in the guide's table.
 
-12 to 15 and 24 are about reconnection, which is not there. 26 is test_urls_unit, 2 and 23 have
+12 to 15 and 24 are in test_reconnection_unit. 26 is test_urls_unit, 2 and 23 have
 their sweeps in test_sweeps_unit, 18 is every test here: see runs. 32 is typing/test_examples with
 aio_worker.py.
 """

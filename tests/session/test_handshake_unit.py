@@ -152,6 +152,20 @@ def test_login_refused_to_a_client_that_knows_no_close_here():
     ]
 
 
+def test_a_transport_that_is_lost_during_the_login_is_no_refusal():
+    """Both ends announce that a refusal is told: so nothing is known."""
+    pair = Pair()
+    pair.client.receive_data(start_of(pair))
+    assert pair.client.receive_eof() == [
+        ConnectionClosed(0, "the transport was closed", None, "remote", "login")
+    ]
+
+
+def start_of(pair):
+    pair.server.receive_data(pair.client.data_to_send())
+    return pair.server.data_to_send()
+
+
 class NoHost(Pair):
     def react(self, event):
         if isinstance(event, OpenRequested):

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from .._facade.public import listing
 from ._channel import Channel, DeclaredQueue
-from ._connection import Connection, Opening, connect
+from ._connection import Connection, ConnectOptions, Opening, connect
 from ._consumer import Consumer
 from ._errors import (
     AccessRefused,
@@ -46,19 +46,23 @@ from ._errors import (
     WindowFull,
 )
 from ._message import Message, MessageProperties, Processing
+from ._reconnection import Backoff, Connections, connections
 
 __all__ = [
     "AMQPError",
     "AccessRefused",
     "AlreadySettled",
     "AuthenticationFailed",
+    "Backoff",
     "Channel",
     "ChannelClosed",
     "ConnectFailed",
+    "ConnectOptions",
     "Connection",
     "ConnectionBlocked",
     "ConnectionClosed",
     "ConnectionLost",
+    "Connections",
     "Consumer",
     "ConsumerCancelled",
     "DeclaredQueue",
@@ -77,6 +81,7 @@ __all__ = [
     "VirtualHostRefused",
     "WindowFull",
     "connect",
+    "connections",
 ]
 
 __dir__ = listing(__name__)

@@ -6,7 +6,7 @@ import asyncio
 import random
 import ssl as tls
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
-from typing import Any, Generic, Literal, Protocol, Self, TypeVar, final
+from typing import Any, Generic, Literal, Protocol, Self, TypedDict, TypeVar, final
 
 from ..session import Connection as SessionConnection
 from ._addresses import Address, parse_all
@@ -14,7 +14,22 @@ from ._channel import Channel
 from ._errors import AMQPError, AuthenticationFailed, ConnectFailed, VirtualHostRefused
 from ._link import LEAVE, Link
 
-__all__ = ["Connection", "Opening", "connect"]
+__all__ = ["ConnectOptions", "Connection", "Opening", "connect"]
+
+
+class ConnectOptions(TypedDict, total=False):
+    """Options of `connect`."""
+
+    name: str | None
+    username: str | None
+    password: str | Callable[[], Awaitable[str]] | None
+    virtual_host: str | None
+    mechanism: Literal["PLAIN", "AMQPLAIN", "EXTERNAL"] | None
+    ssl: tls.SSLContext | None
+    server_hostname: str | None
+    heartbeat: int | None
+    timeout: float
+    client_properties: dict[str, Any] | None
 
 
 class _Closeable(Protocol):
@@ -116,6 +131,7 @@ async def _connect(
     order = random.sample(addresses, len(addresses))
     failures: list[str] = []
     cause: Exception | None = None
+    is_final = True
     for position, address in enumerate(order):
         share = max(deadline - loop.time(), 0) / (len(order) - position)
         scope = asyncio.timeout(share)
@@ -132,9 +148,14 @@ async def _connect(
             reason = f"no answer within {share:.3g} s" if late else str(error)
             failures.append(f"{address}: {reason}")
             cause = error
+            is_final &= isinstance(error, tls.SSLCertVerificationError) or (
+                isinstance(error, ConnectFailed) and error.is_final
+            )
             if len(order) == 1 and isinstance(error, ConnectFailed):
                 raise
-    raise ConnectFailed(f"no connection: {'; '.join(failures)}") from cause
+    failure = ConnectFailed(f"no connection: {'; '.join(failures)}")
+    failure.is_final = is_final
+    raise failure from cause
 
 
 async def _attempt(

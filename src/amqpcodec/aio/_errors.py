@@ -46,15 +46,26 @@ class AMQPError(AMQPCodecError):
 
 
 class ConnectFailed(AMQPError):
-    """No connection could be opened."""
+    """No connection could be opened.
+
+    Attributes:
+        is_final: whether another attempt is of no use: the broker refuses the login or the virtual
+            host, speaks another version, or has no valid certificate.
+    """
+
+    is_final: bool = False
 
 
 class AuthenticationFailed(ConnectFailed):
     """The broker refuses the login. Another attempt with the same credentials is of no use."""
 
+    is_final: bool = True
+
 
 class VirtualHostRefused(ConnectFailed):
     """The virtual host does not exist, or this user may not use it."""
+
+    is_final: bool = True
 
 
 class ConnectionLost(AMQPError):

@@ -142,23 +142,13 @@ class Link(asyncio.Protocol):
         code, text = end.reply_code, end.reply_text
         if code == 530 or (code == 403 and end.stage == "open"):
             return VirtualHostRefused(text, code)
-        if code == 403 and (end.closed_by == "remote" or not self._says_why_login_failed()):
+        if code == 403:
             return AuthenticationFailed(text, code)
         if self._transport_error is not None:
             text = f"{text}: {self._transport_error}"
-        return ConnectFailed(text, code if end.closed_by == "remote" else 0)
-
-    def _says_why_login_failed(self) -> bool:
-        """Whether the broker refuses a login by connection.close and not by silence."""
-        capabilities = self.session.peer_properties.get("capabilities")
-        return isinstance(capabilities, dict) and bool(
-            capabilities.get("authentication_failure_close")
-        )
-
-    @property
-    def is_other_version(self) -> bool:
-        """Whether the broker speaks another version."""
-        return self._end is not None and self._end.peer_version is not None
+        error = ConnectFailed(text, code if end.closed_by == "remote" else 0)
+        error.is_final = end.peer_version is not None
+        return error
 
     def _late_text(self) -> str:
         if self.loop.time() > self._blocked_until:

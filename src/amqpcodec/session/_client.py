@@ -10,6 +10,7 @@ from . import _codes, _sasl
 from ._channel import StateOfConnection
 from ._ending import end_connection, queue_close
 from ._faults import ConnectionException
+from ._model import tells_refused_login
 from ._output import queue, queue_bytes
 from ._tuning import check_tune, lowest, opened, tuned
 from ._types import Event
@@ -96,6 +97,9 @@ class ClientHandshake:
     def _on_start(self, method: Any, events: list[Event]) -> None:
         connection = self._connection
         connection.peer_properties = method.server_properties
+        connection.tells_refused_login = all(
+            map(tells_refused_login, (self._properties, method.server_properties))
+        )
         # Spec: 0-9-1 connection.start: a client that cannot use the version MUST close without
         # sending any further data.
         version = (method.version_major, method.version_minor)

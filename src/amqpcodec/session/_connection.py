@@ -212,7 +212,7 @@ class Connection(Endpoint):
         code, text = 0, "the transport was closed"
         if state.close_reason is not None:
             code, text = state.close_reason
-        elif state.role == "client" and state.stage == "login":
+        elif state.role == "client" and state.stage == "login" and not state.tells_refused_login:
             # What servers do for clients that are not known to understand a close here.
             code = _codes.ACCESS_REFUSED
             text = state.model.reply_text(code, "the server closed it during the login")

@@ -8,7 +8,7 @@ from typing import Any
 from . import _codes
 from .errors import LocalProtocolError
 
-__all__ = ["Model", "model_of"]
+__all__ = ["Model", "model_of", "tells_refused_login"]
 
 #: Spellings of the argument that asks for no reply.
 _NO_WAIT = ("no_wait", "nowait")
@@ -22,6 +22,14 @@ _CAPABILITIES = (
     "exchange_exchange_bindings",
     "publisher_confirms",
 )
+
+
+def tells_refused_login(properties: dict[str, Any]) -> bool:
+    """Whether an end that describes itself so has connection.close for a refused login."""
+    capabilities = properties.get("capabilities")
+    return (
+        isinstance(capabilities, dict) and capabilities.get("authentication_failure_close") is True
+    )
 
 
 class Model:

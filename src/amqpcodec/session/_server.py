@@ -10,6 +10,7 @@ from . import _codes, _sasl
 from ._channel import StateOfConnection
 from ._ending import end_connection, queue_close
 from ._faults import ConnectionException
+from ._model import tells_refused_login
 from ._output import queue, queue_bytes
 from ._tuning import check_tune, lowest, opened, tuned
 from ._types import Event
@@ -99,9 +100,7 @@ class ServerHandshake:
             text = f"locale {method.locale!r} was not offered"
             raise ConnectionException(_codes.OUT_OF_TURN, text, method)
         table = method.client_properties
-        capabilities = table.get("capabilities")
-        if isinstance(capabilities, dict):
-            self._peer_closes_well = capabilities.get("authentication_failure_close") is True
+        self._peer_closes_well = tells_refused_login(table)
         connection = self._connection
         connection.peer_properties = table
         name, password = _sasl.credentials(connection.model, method.mechanism, method.response)

@@ -44,6 +44,7 @@ class ConnectionState(Generic[ChannelT, RequestT, PeerRequestT, ConsumerT]):
     Attributes:
         role, stage, channel_max, frame_max, heartbeat, peer_properties, virtual_host, blocked:
             as users see them.
+        tells_refused_login: to a client: whether the peer refuses a login by connection.close.
         is_open: between open-ok and close.
         closed: whether all is over.
         close_reason: (reply code, reply text) once it is closed.
@@ -93,6 +94,7 @@ class ConnectionState(Generic[ChannelT, RequestT, PeerRequestT, ConsumerT]):
         "sent",
         "stage",
         "states",
+        "tells_refused_login",
         "virtual_host",
         "wanted_heartbeat",
     )
@@ -110,6 +112,7 @@ class ConnectionState(Generic[ChannelT, RequestT, PeerRequestT, ConsumerT]):
     wanted_heartbeat: int | None
     max_requests: int
     peer_properties: dict[str, Any]
+    tells_refused_login: bool
     virtual_host: str
     blocked: str | None
     decoder: Any
@@ -152,6 +155,7 @@ class ConnectionState(Generic[ChannelT, RequestT, PeerRequestT, ConsumerT]):
         self.wanted_heartbeat = heartbeat
         self.max_requests = max_requests
         self.peer_properties = {}
+        self.tells_refused_login = False
         self.virtual_host = ""
         self.blocked = None
         self.publish_class = model.method("basic.publish")
