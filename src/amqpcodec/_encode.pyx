@@ -38,11 +38,11 @@ from amqpcodec._v1 cimport (
     V1Value,
 )
 from amqpcodec._columns cimport (
-    any_twice, append_bytes, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT, BAD_OFFSETS, Column, column_fill,
-    COLUMN_FULL, column_grow, COPY_SLACK, data_grow, data_promise, export_column, export_schema, FAILED,
-    free_array_capsule, free_schema_capsule, FALLS_BACK, has_twice, IGNORED_COLUMNS, KEYS_ON_STACK, mark_rows,
-    NO_BYTES, now_present, read_once_32, read_once_64, shared_pool, stream_capsule, Table, table_drop, table_finish,
-    table_new, v1_key, v1_key_order, wanted_type,
+    any_twice, append_bytes, array_capsule, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT, BAD_OFFSETS,
+    begin_stream, Column, column_fill, COLUMN_FULL, column_grow, COPY_SLACK, data_grow, data_promise, export_column,
+    export_schema, FAILED, free_schema_capsule, FALLS_BACK, has_twice, IGNORED_COLUMNS, KEYS_ON_STACK, mark_rows,
+    next_array, NO_BYTES, now_present, read_once_32, read_once_64, shared_pool, stream_capsule, Table, table_drop,
+    table_finish, table_new, v1_key, v1_key_order, wanted_type,
 )
 
 pool_use(shared_pool())

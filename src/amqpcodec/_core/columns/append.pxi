@@ -80,6 +80,20 @@ cdef inline int fast_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, s
     return 0
 
 
+cdef int end_map(Table* t, Column* c, int64_t row, int status) noexcept nogil:
+    """Make a row of a map of the entries that were appended since the last one, where that went well."""
+    if AMQP_UNLIKELY(c.items.rows > t.limit):
+        status = COLUMN_FULL
+    if status == 0:
+        if text_at(c, row) < 0:
+            return NO_MEMORY
+        c.used = <size_t>c.items.rows
+        (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+    elif status == COLUMN_FULL:
+        t.full = <int>(c - t.column)
+    return status
+
+
 cdef inline int fast_i64(Column* c, RowPlace at, int64_t v) noexcept nogil:
     cdef int64_t* out
     cdef uint8_t* valid

@@ -20,6 +20,7 @@ cdef uint8_t[4 + 4 + 7 + 4 + 4] VARIANT_MARK       # {"variant": "true"}, as the
 cdef int export_schema(ArrowSchema* s, str format_, tuple children) except -1
 cdef void free_schema_capsule(object capsule) noexcept
 cdef void free_array_capsule(object capsule) noexcept
+cdef object array_capsule(ArrowArray** a)
 cdef object schema_capsule(tuple columns)
 
 @cython.final

@@ -266,6 +266,18 @@ cdef void free_array_capsule(object capsule) noexcept:
     free(a)
 
 
+cdef object array_capsule(ArrowArray** a):
+    """A capsule for an array that is filled in next; it releases what there is of it."""
+    a[0] = <ArrowArray*>calloc(1, sizeof(ArrowArray))
+    if a[0] == NULL:
+        raise MemoryError
+    try:
+        return PyCapsule_New(a[0], "arrow_array", free_array_capsule)
+    except BaseException:
+        free(a[0])
+        raise
+
+
 cdef object schema_capsule(tuple columns):
     cdef ArrowSchema* s = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
     if s == NULL:
@@ -369,18 +381,11 @@ cdef class Columns:
         requested_schema is not followed: there is one type for each column.
         """
         cdef object schema = schema_capsule(self.columns)
-        cdef ArrowArray* a = <ArrowArray*>calloc(1, sizeof(ArrowArray))
-        if a == NULL:
+        cdef ArrowArray* a = NULL
+        cdef object array = array_capsule(&a)
+        if export_table(self.table, self.order, self.n, a) < 0:
             raise MemoryError
-        try:
-            if export_table(self.table, self.order, self.n, a) < 0:
-                raise MemoryError
-            return schema, PyCapsule_New(a, "arrow_array", free_array_capsule)
-        except BaseException:
-            if a.release != NULL:
-                a.release(a)
-            free(a)
-            raise
+        return schema, array
 
     def __arrow_c_stream__(self, requested_schema=None):
         """A stream of this one batch, in a PyCapsule, for those who take nothing else."""

@@ -32,3 +32,5 @@ cdef extern from "columns/arrow.h" nogil:
         ARROW_FLAG_NULLABLE
 
 cdef object stream_capsule(object schema, object array)
+cdef ArrowArrayStream* begin_stream(object capsule, ArrowSchema* schema) except NULL
+cdef bint next_array(ArrowArrayStream* stream, ArrowArray* a) except -1

@@ -118,3 +118,37 @@ cdef object stream_capsule(object schema, object array):
         release_stream(s)
         free(s)
         raise
+
+
+# ---- streams of others ----
+
+cdef ArrowArrayStream* begin_stream(object capsule, ArrowSchema* schema) except NULL:
+    """The stream of a capsule, which keeps it, and its schema, which the caller releases."""
+    cdef ArrowArrayStream* stream
+    cdef int failed
+    if not PyCapsule_IsValid(capsule, "arrow_array_stream"):
+        raise TypeError("__arrow_c_stream__ must return a capsule arrow_array_stream")
+    stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
+    if stream.release == NULL:
+        raise ValueError("the Arrow stream was released already")
+    memset(schema, 0, sizeof(ArrowSchema))
+    failed = stream.get_schema(stream, schema)
+    if failed:
+        raise_of_stream(stream, failed)
+    return stream
+
+
+cdef bint next_array(ArrowArrayStream* stream, ArrowArray* a) except -1:
+    """Whether a stream has another array, which the caller releases."""
+    cdef int failed
+    memset(a, 0, sizeof(ArrowArray))
+    failed = stream.get_next(stream, a)
+    if failed:
+        raise_of_stream(stream, failed)
+    return a.release != NULL
+
+
+cdef int raise_of_stream(ArrowArrayStream* stream, int code) except -1:
+    cdef const char* text = stream.get_last_error(stream)
+    raise ValueError("the Arrow stream failed: "
+                     + (f"error {code}" if text == NULL else text.decode("utf-8", "replace")))

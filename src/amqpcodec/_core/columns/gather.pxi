@@ -196,40 +196,19 @@ cdef int gather_chunk(Gathered* g, const ArrowSchema* s, const ArrowArray* a) ex
 
 cdef int gather_stream(Gathered* g, object capsule) except -1:
     """All arrays of a stream."""
-    cdef ArrowArrayStream* stream
     cdef ArrowSchema schema
     cdef ArrowArray a
-    cdef int failed
-    if not PyCapsule_IsValid(capsule, "arrow_array_stream"):
-        raise TypeError("__arrow_c_stream__ must return a capsule arrow_array_stream")
-    stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
-    if stream.release == NULL:
-        raise ValueError("the Arrow stream was released already")
-    memset(&schema, 0, sizeof(schema))
-    failed = stream.get_schema(stream, &schema)
-    if failed:
-        stream_failed(stream, failed)
+    cdef ArrowArrayStream* stream = begin_stream(capsule, &schema)
     try:
         chunk_way(&schema if schema.dictionary == NULL else schema.dictionary)
-        while True:
-            memset(&a, 0, sizeof(a))
-            failed = stream.get_next(stream, &a)
-            if failed:
-                stream_failed(stream, failed)
-            if a.release == NULL:
-                return 0
+        while next_array(stream, &a):
             try:
                 gather_chunk(g, &schema, &a)
             finally:
                 a.release(&a)
     finally:
         schema.release(&schema)
-
-
-cdef int stream_failed(ArrowArrayStream* stream, int code) except -1:
-    cdef const char* text = stream.get_last_error(stream)
-    raise ValueError("the Arrow stream failed: "
-                     + (f"error {code}" if text == NULL else text.decode("utf-8", "replace")))
+    return 0
 
 
 cdef bint is_plain(object schema_capsule_) except -1:

@@ -71,16 +71,7 @@ cdef int append_map(Table* t, Column* c, int64_t row, const uint8_t* p, uint32_t
         if status == 0:
             status = map_value(items, &p, shapes, input_end)
         items.rows += 1
-    if AMQP_UNLIKELY(items.rows > t.limit):
-        status = COLUMN_FULL
-    if status == 0:
-        if text_at(c, row) < 0:
-            return NO_MEMORY
-        c.used = <size_t>items.rows
-        (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
-    elif status == COLUMN_FULL:
-        t.full = <int>(c - t.column)
-    return status
+    return end_map(t, c, row, status)
 
 
 # ---- both ----

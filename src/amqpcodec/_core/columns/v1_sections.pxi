@@ -181,7 +181,6 @@ cdef int append_v1_wanted(Sink* s, Cursor c, uint32_t count, int64_t row) noexce
 
 cdef int append_v1_map(Sink* s, Column* c, int64_t row, Cursor* map_, uint32_t count) noexcept nogil:
     """A verified map as one from text to text, by the rules of append_map."""
-    cdef Table* t = s.table
     cdef Table* items = c.items
     cdef Cursor at
     cdef V1Value v
@@ -211,16 +210,7 @@ cdef int append_v1_map(Sink* s, Column* c, int64_t row, Cursor* map_, uint32_t c
         items.rows += 1
         if status != 0:
             break
-    if AMQP_UNLIKELY(items.rows > t.limit):
-        status = COLUMN_FULL
-    if status == 0:
-        if text_at(c, row) < 0:
-            return NO_MEMORY
-        c.used = <size_t>items.rows
-        (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
-    elif status == COLUMN_FULL:
-        t.full = <int>(c - t.column)
-    return status
+    return end_map(s.table, c, row, status)
 
 
 cdef int append_v1_key(Table* items, const V1Value* v) noexcept nogil:

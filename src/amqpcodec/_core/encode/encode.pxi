@@ -108,24 +108,12 @@ cdef int encode_array(Encoder* e, const ArrowArray* a) except -1:
 cdef int encode_stream(Encoder* e, ArrowArrayStream* stream) except -1:
     """Every array of a stream; the stream stays its owner's."""
     cdef ArrowArray a
-    cdef int failed
-    while True:
-        memset(&a, 0, sizeof(a))
-        failed = stream.get_next(stream, &a)
-        if failed:
-            raise_of_stream(stream, failed)
-        if a.release == NULL:
-            return 0
+    while next_array(stream, &a):
         try:
             encode_array(e, &a)
         finally:
             a.release(&a)
-
-
-cdef int raise_of_stream(ArrowArrayStream* stream, int code) except -1:
-    cdef const char* text = stream.get_last_error(stream)
-    raise ValueError("the Arrow stream failed: "
-                     + (f"error {code}" if text == NULL else text.decode("utf-8", "replace")))
+    return 0
 
 
 def encode_columns(protocol not None, columns, frame_max, str mode not None, dialect,
@@ -160,25 +148,17 @@ def encode_columns(protocol not None, columns, frame_max, str mode not None, dia
             raise MemoryError
         buffer_in_block(&e.scratch, &e.memory, 0)
         if hasattr(columns, "__arrow_c_array__"):
-            schema_capsule_, array_capsule = columns.__arrow_c_array__()
+            schema_capsule_, array = columns.__arrow_c_array__()
             if (not PyCapsule_IsValid(schema_capsule_, "arrow_schema")
-                    or not PyCapsule_IsValid(array_capsule, "arrow_array")):
+                    or not PyCapsule_IsValid(array, "arrow_array")):
                 raise TypeError("__arrow_c_array__ must return the capsules arrow_schema and arrow_array")
             plan = encode_plan(protocol, &e.scratch,
                                <ArrowSchema*>PyCapsule_GetPointer(schema_capsule_, "arrow_schema"), columns)
             begin_encoder(e, plan, out.table, frame_max, writing, mode == "FAILFAST")
-            encode_array(e, <ArrowArray*>PyCapsule_GetPointer(array_capsule, "arrow_array"))
+            encode_array(e, <ArrowArray*>PyCapsule_GetPointer(array, "arrow_array"))
         elif hasattr(columns, "__arrow_c_stream__"):
             capsule = columns.__arrow_c_stream__()
-            if not PyCapsule_IsValid(capsule, "arrow_array_stream"):
-                raise TypeError("__arrow_c_stream__ must return a capsule arrow_array_stream")
-            stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
-            if stream.release == NULL:
-                raise ValueError("the Arrow stream was released already")
-            memset(&schema, 0, sizeof(schema))
-            failed = stream.get_schema(stream, &schema)
-            if failed:
-                raise_of_stream(stream, failed)
+            stream = begin_stream(capsule, &schema)
             try:
                 plan = encode_plan(protocol, &e.scratch, &schema, columns)
             finally:
@@ -253,18 +233,11 @@ cdef class ArrowColumn:
         requested_schema is not followed: there is one type.
         """
         cdef object schema = self.__arrow_c_schema__()
-        cdef ArrowArray* a = <ArrowArray*>calloc(1, sizeof(ArrowArray))
-        if a == NULL:
+        cdef ArrowArray* a = NULL
+        cdef object array = array_capsule(&a)
+        if export_column(self.table, self.at, a) < 0:
             raise MemoryError
-        try:
-            if export_column(self.table, self.at, a) < 0:
-                raise MemoryError
-            return schema, PyCapsule_New(a, "arrow_array", free_array_capsule)
-        except BaseException:
-            if a.release != NULL:
-                a.release(a)
-            free(a)
-            raise
+        return schema, array
 
     def __arrow_c_stream__(self, requested_schema=None):
         """A stream of this one array, in a PyCapsule, for those who take nothing else."""

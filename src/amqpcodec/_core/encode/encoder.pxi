@@ -165,6 +165,21 @@ cdef int refuse_broken(Encoder* e, int64_t row) noexcept nogil:
     return 0
 
 
+cdef int read_name(Encoder* e, const Source* s, int64_t row, const char* absent, const uint8_t** p,
+                   uint64_t* n) noexcept nogil:
+    """The text that names what the row is. absent: why a row without it is refused."""
+    cdef int status
+    place_refusal(e, NULL, -1, s.name)
+    status = find_value(&s, &row)
+    if status < 0:
+        return status
+    if status == NO_VALUE:
+        return refuse(&e.fault, absent, NULL, 0)
+    if not is_bytes(s):
+        return refuse(&e.fault, b"takes text, not %s", s.type, 0)
+    return BAD_OFFSETS if bytes_at(s, row, p, n) < 0 else 0
+
+
 cdef int read_channel(Encoder* e, int64_t row, uint16_t* out) noexcept nogil:
     cdef const Source* s = e.sources.channel
     cdef int64_t i = row, v

@@ -7,22 +7,14 @@ cdef int read_method(Encoder* e, int64_t row) noexcept nogil:
     cdef uint64_t n = 0
     cdef const Desc* d
     cdef int status, i
-    cdef int64_t k = row
     if s == NULL:
         d = e.protocol.publish
         if d == NULL:
             return refuse(&e.fault, b"the protocol has no basic.publish: name the method", NULL, 0)
     else:
-        place_refusal(e, NULL, -1, s.name)
-        status = find_value(&s, &k)
-        if status < 0:
+        status = read_name(e, s, row, b"no method", &p, &n)
+        if status != 0:
             return status
-        if status == NO_VALUE:
-            return refuse(&e.fault, b"no method", NULL, 0)
-        if not is_bytes(s):
-            return refuse(&e.fault, b"takes text, not %s", s.type, 0)
-        if bytes_at(s, k, &p, &n) < 0:
-            return BAD_OFFSETS
         if e.desc != NULL and n == strlen(e.desc.name) and memcmp(p, e.desc.name, <size_t>n) == 0:
             return 0
         d = method_named(e.protocol.name_slot, e.protocol.name_mask, e.protocol.descs, p, n)

@@ -11,16 +11,9 @@ cdef int v1e_performative(Encoder* e, int64_t row) noexcept nogil:
     if s == NULL:
         m.frame = m.fields[DESC_TRANSFER]
         return 0
-    v1e_place(e, NULL, -1, s.name)
-    status = find_value(&s, &row)
-    if status < 0:
+    status = read_name(e, s, row, b"no performative", &p, &n)
+    if status != 0:
         return status
-    if status == NO_VALUE:
-        return refuse(&e.fault, b"no performative", NULL, 0)
-    if not is_bytes(s):
-        return refuse(&e.fault, b"takes text, not %s", s.type, 0)
-    if bytes_at(s, row, &p, &n) < 0:
-        return BAD_OFFSETS
     if m.frame != NULL and n == strlen(m.frame.desc.name) and memcmp(p, m.frame.desc.name, <size_t>n) == 0:
         return 0
     for i in range(m.types.count):

@@ -14,6 +14,16 @@ cdef int read_content_form(Cursor* c, AmqpValue* v) noexcept nogil:
     return 0
 
 
+cdef inline int check_end(const Desc* d, Cursor* c, uintptr_t mode, bint* unusual) noexcept nogil:
+    """Whether anything stands after the last field, and may."""
+    if AMQP_UNLIKELY(c.p < c.end):
+        unusual[0] = True
+        if not mode & MODE_TRAILING:
+            fail(c, BAD_TRAILING, NULL, 0, 0)
+            return place_fault(d, c, -1)
+    return 0
+
+
 cdef int read_arguments(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
                         bint* unusual) noexcept nogil:
     """All arguments of a method; 0 or -1 with the fault noted. unusual: not the canonical bytes."""
@@ -33,12 +43,7 @@ cdef int read_arguments(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
             v[i].u = (bits >> d.op[i].bit) & 1
         elif read_one(&d.op[i], c, &v[i], mode) < 0:
             return place_fault(d, c, i)
-    if AMQP_UNLIKELY(c.p < c.end):
-        unusual[0] = True
-        if not mode & MODE_TRAILING:
-            fail(c, BAD_TRAILING, NULL, 0, 0)
-            return place_fault(d, c, -1)
-    return 0
+    return check_end(d, c, mode, unusual)
 
 
 cdef int read_properties(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
@@ -77,12 +82,7 @@ cdef int read_properties(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
             v[i].u = 1                  # the flag is the value
         elif read_one(&d.op[i], c, &v[i], mode) < 0:
             return place_fault(d, c, i)
-    if AMQP_UNLIKELY(c.p < c.end):
-        unusual[0] = True
-        if not mode & MODE_TRAILING:
-            fail(c, BAD_TRAILING, NULL, 0, 0)
-            return place_fault(d, c, -1)
-    return 0
+    return check_end(d, c, mode, unusual)
 
 
 cdef int place_fault(const Desc* d, Cursor* c, int i) noexcept nogil:

@@ -300,6 +300,7 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o, in
 cdef inline int v1_open_fields(const V1Desc* d, Cursor* c, int depth, bint* unusual) except -1:
     """How many fields a composite's list has; the cursor is now over them."""
     cdef V1Value v
+    cdef Cursor f
     cdef const uint8_t* start = c.p
     cdef size_t left = <size_t>(c.end - start)
     if AMQP_LIKELY(left > 2 and start[0] == CTOR_LIST8 and left - 2 >= start[1] and start[1] and start[2]
@@ -307,22 +308,12 @@ cdef inline int v1_open_fields(const V1Desc* d, Cursor* c, int depth, bint* unus
         c.p = start + 3
         c.end = start + 2 + start[1]
         return start[2]
-    if AMQP_UNLIKELY(v1_read(c, &v) < 0):
-        v1_raise(c)
-    if AMQP_UNLIKELY(v.wire_type != V1_LIST):
-        c.p = start
-        v1_fail(c, V1_BAD_FIELD, b"list", 0, v.code)
-    if AMQP_UNLIKELY(v.count > <uint32_t>d.n):
-        c.p = v.p
-        fail(c, V1_BAD_FIELDS, NULL, v.count, 0)
-        c.fault.have = <uint64_t>d.n
+    if AMQP_UNLIKELY(v1_open_list(d, c, &v, &f, depth) < 0):
         v1_raise(c)
     if not v1_minimal(&v):
         unusual[0] = True
-    if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
-        v1_fail(c, BAD_DEPTH, NULL, 0, 0)
-    c.p = v.p
-    c.end = v.p + v.n
+    c.p = f.p
+    c.end = f.end
     return <int>v.count
 
 

@@ -150,6 +150,22 @@ cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check
     return 0
 
 
+cdef inline int v1_open_list(const V1Desc* d, Cursor* c, V1Value* v, Cursor* f, int depth) noexcept nogil:
+    """The list of a composite's fields, over which f goes then; c is after it."""
+    cdef const uint8_t* start = c.p
+    if AMQP_UNLIKELY(v1_read(c, v) < 0):
+        return -1
+    if AMQP_UNLIKELY(v.wire_type != V1_LIST):
+        c.p = start
+        return fail(c, V1_BAD_FIELD, b"list", 0, v.code)
+    v1_inside(c, v, f)
+    if AMQP_UNLIKELY(v.count > <uint32_t>d.n):
+        fail(f, V1_BAD_FIELDS, NULL, v.count, 0)
+        f.fault.have = <uint64_t>d.n
+        return -1
+    return fail(c, BAD_DEPTH, NULL, 0, 0) if AMQP_UNLIKELY(depth >= DEPTH_LIMIT) else 0
+
+
 cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1Value* out,
                           uint32_t mask) noexcept nogil:
     """The list of a composite's fields. out: those that are missing or null have the type V1_NULL there, and nothing
@@ -158,22 +174,12 @@ cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1V
     cdef V1Value v, one
     cdef V1Value* x = &one
     cdef Cursor f
-    cdef const uint8_t* start = c.p
+    cdef const uint8_t* start
     cdef const uint8_t* inside
     cdef const V1Op* op
     cdef uint32_t i, n
-    if AMQP_UNLIKELY(v1_read(c, &v) < 0):
+    if AMQP_UNLIKELY(v1_open_list(d, c, &v, &f, depth) < 0):
         return -1
-    if AMQP_UNLIKELY(v.wire_type != V1_LIST):
-        c.p = start
-        return fail(c, V1_BAD_FIELD, b"list", 0, v.code)
-    v1_inside(c, &v, &f)
-    if AMQP_UNLIKELY(v.count > <uint32_t>d.n):
-        fail(&f, V1_BAD_FIELDS, NULL, v.count, 0)
-        f.fault.have = <uint64_t>d.n
-        return -1
-    if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
-        return fail(c, BAD_DEPTH, NULL, 0, 0)
     n = v.count
     for i in range(n):
         if mask >> i == 0:
