@@ -389,6 +389,32 @@ def test_a_recording_that_begins_in_the_middle_was_opened_before(read: Read) -> 
     ]
 
 
+def test_a_content_that_proves_the_connection_open_has_its_own_place(read: Read) -> None:
+    """Its method comes in the packet that begins the recording, its body in another one."""
+    said = deliver(1)[1]
+    rows = read(packets([*START, (TO_CLIENT, said[:-15]), (TO_CLIENT, said[-15:]), *close()])[11:])
+    assert short(rows[:2]) == ["connection-opened", "delivered"]
+    assert len({(row["packet_offset"], row["position"]) for row in rows}) == len(rows)
+
+
+def test_columns_are_pushed_down(tmp_path: Any) -> None:
+    """By a dataset, and by Polars."""
+    polars = pytest.importorskip("polars")
+    import pyarrow.compute as pc
+
+    from amqpcodec import capture
+    from amqpcodec.polars import scan_captures
+    from tests.support.event_talk import write
+
+    path = write(tmp_path / "a.pcap", packets([*START, *consume("jobs"), deliver(1), *close()]))
+    recorded = capture.dataset(path, level="event")
+    table = recorded.to_table(columns=["queue"], filter=pc.field("event") == "delivered")
+    assert table.to_pylist() == [{"queue": "jobs"}]
+    assert recorded.count_rows() == 7
+    scanned = scan_captures(path, level="event").filter(polars.col("event") == "delivered")
+    assert scanned.select("queue").collect().rows() == [("jobs",)]
+
+
 def test_a_forced_close_in_the_middle_is_no_refusal(read: Read) -> None:
     forced = server(amqp.Connection.Close(reply_code=320, reply_text="CONNECTION_FORCED"), 0)
     (row,) = read(packets([*START, forced])[11:])

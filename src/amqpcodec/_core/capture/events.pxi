@@ -128,8 +128,16 @@ cdef int close_tracked(Reading* r, Conn* c, Half* h, Open* o, bint complete, Cap
 cdef int open_tracked(Reading* r, Conn* c, Half* h, const TrackedFrame* f, CapRow* place) noexcept nogil:
     """A method that has a content."""
     cdef uint64_t number = 0
-    if track_opening(&r.level.tracking, c.tracker, f, &number) < 0 or put_frame_events(r, c, h, place) < 0:
+    if track_opening(&r.level.tracking, c.tracker, f, &number) < 0:
         return NO_MEMORY
+    if r.level.tracking.output.n:
+        if put_frame_events(r, c, h, place) < 0:
+            return NO_MEMORY
+        place.position = half_mark(h).rows      # the content's event has a place of its own
+        half_mark(h).rows += 1
+        place.order_turn = max(place.order_turn, h.last_turn)
+        place.order_position = place.position
+        put_in_turn(h, place)
     if open_message(r, h, f.p, f.n, place, h.flags) < 0:
         return NO_MEMORY
     h.flags = 0
