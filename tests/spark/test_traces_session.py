@@ -52,7 +52,7 @@ def test_what_packed_logs_become_is_bounded(spark: Any, folder: Path) -> None:
     assert [row["body"] for row in rows] == [b"payload 0", b"payload 1", None]
     assert (
         rows[2]["error"]
-        == f"the compressed file becomes larger than max_decompressed_bytes={most} allows"
+        == f"the compressed file becomes larger than maxDecompressedBytes={most} allows"
     )
 
 

@@ -21,7 +21,7 @@ from tests.support.seekable import in_frames  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
 
 MOST = 60_000
-TOLD = f"the compressed file becomes larger than max_decompressed_bytes={MOST} allows, after byte"
+TOLD = f"the compressed file becomes larger than maxDecompressedBytes={MOST} allows, after byte"
 
 
 @pytest.fixture
@@ -74,6 +74,11 @@ def test_stats_name_the_limit(packed: Path, files: str) -> None:
             {"maxDecompressedBytes": "many"},
             "option maxDecompressedBytes is a size such as 64m, not 'many'",
         ),
+        (
+            {"frameBytes": "128m"},
+            "option frameBytes is from 1 to 67108864, not 134217728",
+        ),
+        ({"max_compression_ratio": "-1"}, "option maxCompressionRatio is a number from 0, not"),
         ({"maxCompressionRatio": "-1"}, "option maxCompressionRatio is a number from 0, not '-1'"),
         (
             {"maxCompresionRatio": "1"},

@@ -400,6 +400,19 @@ def test_command_line(tmp_path: Path, capsys: Any) -> None:
     assert "no column 'nix'" in capsys.readouterr().err
 
 
+def test_command_line_names_the_limit_as_it_is_typed(tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("rich")
+    from amqpcodec.cli.main import main
+
+    path, size = tmp_path / "trace.log.gz", len(LOG) + 100
+    path.write_bytes(gzip.compress(LOG * 3))
+    command = ["dissect", str(path), "--format", "json", "--fields", "error"]
+    assert main([*command, "--max-decompressed-bytes", str(size)]) == 1
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    error = "the compressed file becomes larger than --max-decompressed-bytes %d allows"
+    assert last == {"error": error % size}
+
+
 def test_command_line_orders_and_limits(tmp_path: Path, capsys: Any) -> None:
     pytest.importorskip("rich")
     from amqpcodec.cli.main import main

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from .._facade.scalars import as_text
 from ._errors import CaptureWarning
-from ._limits import LIMITS, Unpacking
+from ._limits import LIMITS, Unpacking, passed_limit
 from ._ranges import RANGE, RangeFile
 from ._seekable import SeekTable, seek_table
 from ._storage import Located, Storage, locate
@@ -236,8 +236,7 @@ class Pieces:
                 most, option = limit
                 room = max(0, most - self.unpacked)
                 self.unpacked += room
-                limit_text = f"{option}={self._limits.options[option]}"
-                self.fault = f"the compressed file becomes larger than {limit_text} allows"
+                self.fault = passed_limit(option, self._limits.options[option])
                 yield piece[:room]
                 name = source_name(self.source) or "a capture"
                 warnings.warn(f"{name}: {self.fault}", CaptureWarning, stacklevel=2)

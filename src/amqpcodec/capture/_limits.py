@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Callable
 from dataclasses import Field, asdict, dataclass, field, fields
 from typing import Any, TypedDict
 
@@ -10,6 +12,8 @@ from .._facade.scalars import as_int
 
 #: What a compressed file may become beside a multiple of what was read of it.
 UNPACKED_START = 1 << 26
+#: A limit and its value, as reports of a compressed file that passes it have them.
+_PASSED = re.compile(r"(?<=becomes larger than )(\w+)=(\d+)(?= allows)")
 
 
 class LimitOptions(TypedDict, total=False):
@@ -118,6 +122,16 @@ class Limits(Unpacking):
     fragment_bytes: int = _limit(1 << 23, 0, (1 << 31) - 1)
     websocket_bytes: int = _limit(1 << 24, 1, 1 << 25)
     websocket_ratio: int = _limit(128, 1, 1032)
+
+
+def passed_limit(option: str, limit: int) -> str:
+    """Why no more of a compressed file is read, with the limit as keyword arguments have it."""
+    return f"the compressed file becomes larger than {option}={limit} allows"
+
+
+def respell_limits(text: str, spell: Callable[[str, str], str]) -> str:
+    """A text with what passed_limit() says in it, its limits as `spell` writes name and value."""
+    return _PASSED.sub(lambda passed: spell(*passed.groups()), text)
 
 
 def range_error(name: str, limit: int) -> str | None:

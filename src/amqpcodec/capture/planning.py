@@ -10,8 +10,8 @@ Files and stores: `Storage`, `locate`, `is_remote`, `local_path`, `open_source`,
 `Direction`, `UNRELATED`, `continuation`, `group_by_rotation`, `look_at_same_ports`,
 `separation_reason`, `separate_file_warning`. Ranges of a large file: `Part`, `parts_between`,
 `make_outline`, `apply_outlines`. States: `seal`, `unseal`. Limits and options: `LIMITS`, `Limits`,
-`LimitOptions`, `Unpacking`, `KeyLogSource`, `ServerPorts`, `server_ports`. Texts of warnings:
-`no_frames_warning`, `unread_links_warning`.
+`LimitOptions`, `Unpacking`, `range_error`, `respell_limits`, `KeyLogSource`, `ServerPorts`,
+`server_ports`. Texts of warnings: `no_frames_warning`, `unread_links_warning`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from ._chain import increase
 from ._files import open_source
 from ._layers import KeyLogSource
-from ._limits import LIMITS, LimitOptions, Limits, Unpacking
+from ._limits import LIMITS, LimitOptions, Limits, Unpacking, range_error, respell_limits
 from ._link import (
     UNRELATED,
     Arrangement,
@@ -75,6 +75,8 @@ __all__ = [
     "no_frames_warning",
     "open_source",
     "parts_between",
+    "range_error",
+    "respell_limits",
     "seal",
     "seek_table",
     "separate_file_warning",

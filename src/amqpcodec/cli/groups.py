@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import warnings
 from collections import Counter
@@ -12,14 +11,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from .. import capture
-from ..capture._limits import Limits, Unpacking
+from ..capture._limits import Limits, Unpacking, respell_limits
 from ..capture._link import Arrangement, midstream_text
 from ..capture._notices import other_ports, other_protocols, unread_links_warning
 from .errors import BAD_DATA, OK, USAGE, print_error
 from .options import SourceOptions
 from .uris import Uri, readable
 
-__all__ = ["Group", "group_files", "limits", "one_by_one"]
+__all__ = ["Group", "group_files", "limits", "one_by_one", "typed_limit"]
 
 #: What stands for standard input.
 STDIN = "-"
@@ -89,7 +88,8 @@ class Group:
             self.status = max(self.status, BAD_DATA)
         for number, stats in enumerate(damaged, 1):
             more = f" ({note})" if note and number == len(damaged) else ""
-            print_error(f"{stats['file'] or self}: {_with_options(stats['damaged'])}{more}")
+            damage = respell_limits(stats["damaged"], typed_limit)
+            print_error(f"{stats['file'] or self}: {damage}{more}")
             self.status = max(self.status, BAD_DATA)
         alone = reader.not_in_rotation
         for stats in files:
@@ -108,9 +108,9 @@ class Group:
             )
 
 
-def _with_options(text: str) -> str:
-    """The text with ``max_decompressed_bytes=700`` as it is typed: --max-decompressed-bytes 700."""
-    return re.sub(r"\b(max_\w+)=(?=\d)", lambda name: f"--{name[1].replace('_', '-')} ", text)
+def typed_limit(name: str, value: str) -> str:
+    """A limit as it is typed: ``--max-decompressed-bytes 700``."""
+    return f"--{name.replace('_', '-')} {value}"
 
 
 def _tls_hint(files: Iterable[Mapping[str, Any]]) -> str:

@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from .. import capture, traces
 from ..capture._limits import Unpacking
+from ..traces._read import respell_limits_of_errors
 from .errors import BAD_DATA, OK, USAGE, UsageError, print_error
-from .groups import limits
+from .groups import limits, typed_limit
 from .live import is_live
 from .options import DissectOptions, SourceOptions
 from .ordering import Ordering, sort_keys
@@ -94,6 +95,7 @@ def _batches(file: str | os.PathLike[str], source: SourceOptions) -> Iterator[pa
     # It is said by the row at the end.
     warnings.simplefilter("ignore", capture.CaptureWarning)
     try:
-        yield from traces.read(file, **limits(source, Unpacking))
+        for batch in traces.read(file, **limits(source, Unpacking)):
+            yield respell_limits_of_errors(batch, typed_limit)
     except ValueError as error:
         raise UsageError(str(error)) from None

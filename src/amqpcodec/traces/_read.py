@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from .._facade.scalars import as_int
 from ..capture._files import Pieces, Source, source_name
-from ..capture._limits import LIMITS, Unpacking
+from ..capture._limits import LIMITS, Unpacking, respell_limits
 from ..capture._storage import Storage, locate
 from . import _rows
 from ._rows import RecordError
@@ -252,6 +252,19 @@ def read(
         max_decompressed_bytes=max_decompressed_bytes,
         max_compression_ratio=max_compression_ratio,
     )
+
+
+def respell_limits_of_errors(
+    batch: pa.RecordBatch, spell: Callable[[str, str], str]
+) -> pa.RecordBatch:
+    """Rows as read() gives them, with the limit in an error as `spell` writes name and value."""
+    at = batch.schema.get_field_index("error")
+    if at < 0 or batch.column(at).null_count == batch.num_rows:
+        return batch
+    errors = [text and respell_limits(text, spell) for text in batch.column(at).to_pylist()]
+    columns = batch.columns
+    columns[at] = pa.array(errors, batch.schema.field(at).type)
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 def unwrap(batches: Iterable[Any]) -> Iterator[pa.RecordBatch]:

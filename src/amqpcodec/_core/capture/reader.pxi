@@ -603,7 +603,7 @@ cdef class CaptureReader:
             if status < 0:
                 raise MemoryError
             raise ValueError("the state of the capture reader is damaged, or has more connections "
-                             "than open_connections allows")
+                             "than the reader's limit of open connections allows")
         if self.layers is not None and self.layers.brought:
             want_tls_port(self.r)
         if self.r.servers.detects:

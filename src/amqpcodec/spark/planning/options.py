@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from ..._facade.names import split_names
-from ...capture.planning import Unpacking
+from ...capture.planning import Unpacking, range_error, respell_limits
 
 __all__ = [
     "BOOLEANS",
@@ -18,9 +18,11 @@ __all__ = [
     "TABLES",
     "Options",
     "limit_names",
+    "limit_option",
     "limits_of",
     "mode_of",
     "option_key",
+    "with_limit_options",
 ]
 
 _Limits = TypeVar("_Limits", bound=Unpacking)
@@ -156,8 +158,22 @@ class Options:
 
 def limit_names(kind: type[Unpacking]) -> list[str]:
     """What limits are called as options: maxDecompressedBytes for max_decompressed_bytes."""
-    parts = [field.name.split("_") for field in fields(kind)]
-    return [first + "".join(map(str.capitalize, others)) for first, *others in parts]
+    return [_limit_name(field.name) for field in fields(kind)]
+
+
+def _limit_name(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def limit_option(name: str, value: str) -> str:
+    """A limit as an option, for texts: maxDecompressedBytes=700."""
+    return f"{_limit_name(name)}={value}"
+
+
+def with_limit_options(text: str) -> str:
+    """What ``damaged`` of a reader says, its limits as options."""
+    return respell_limits(text, limit_option)
 
 
 def limits_of(options: Options, kind: type[_Limits]) -> _Limits:
@@ -171,7 +187,10 @@ def limits_of(options: Options, kind: type[_Limits]) -> _Limits:
         if name not in options:
             continue
         if name.endswith("Bytes"):
-            values[field.name] = options.octets(name, 0)
+            limit = options.octets(name, 0)
         else:
-            values[field.name] = options.count(name, field.metadata["least"]) or 0
+            limit = options.count(name, field.metadata["least"]) or 0
+        if problem := range_error(field.name, limit):
+            raise ValueError(f"option {name} {problem}")
+        values[field.name] = limit
     return kind(**values)

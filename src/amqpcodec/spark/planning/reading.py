@@ -27,7 +27,7 @@ from ...capture.planning import (
 from .catalog import NO_PATH
 from .columns import Plan, conform, plan, with_all
 from .files import SELECTION, TOLERANT
-from .options import CORRUPT, Options, limit_names, limits_of, mode_of
+from .options import CORRUPT, Options, limit_names, limits_of, mode_of, with_limit_options
 from .ranges import Range, state_of
 from .rows import (
     BATCH_ROWS,
@@ -271,10 +271,11 @@ def _path_text(path: str | Sequence[str]) -> str:
 
 
 def _judge(reader: capture.Reader, path: str | Sequence[str], read_options: ReadOptions) -> None:
-    if reader.damaged and read_options.mode == "FAILFAST":
-        raise capture.CaptureError(reader.damaged)
-    if reader.damaged:
-        _log.warning("%s: %s", _path_text(path), reader.damaged)
+    damage = with_limit_options(reader.damaged or "")
+    if damage and read_options.mode == "FAILFAST":
+        raise capture.CaptureError(damage)
+    if damage:
+        _log.warning("%s: %s", _path_text(path), damage)
 
 
 def open_reader(

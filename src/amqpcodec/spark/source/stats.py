@@ -13,7 +13,7 @@ from ... import capture
 from ...capture.planning import Arrangement, Limits, locate
 from ..planning.columns import arrow_schema
 from ..planning.files import SELECTION
-from ..planning.options import Options, limit_names, limits_of
+from ..planning.options import Options, limit_names, limits_of, with_limit_options
 from ..planning.reading import Files, arrangement_of, keylog_of, ports_of
 from ..planning.versions import DataSource, DataSourceReader, InputPartition, needs_sources
 from .captures import task_for_each
@@ -154,7 +154,7 @@ class _Reader(CaptureFiles):
             **self.limits.options,
         )
         files: list[dict[str, Any]] = counted["files"]
-        return files
+        return [{**of, "damaged": with_limit_options(of["damaged"] or "") or None} for of in files]
 
 
 def _value(value: Any) -> Any:

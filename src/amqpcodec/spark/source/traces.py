@@ -11,9 +11,10 @@ from pyspark.sql.types import StringType
 
 from ... import traces
 from ...capture.planning import Unpacking, locate
+from ...traces._read import respell_limits_of_errors
 from ..planning.columns import Plan, arrow_schema, conform, plan
 from ..planning.files import SELECTION, Selection, group, list_files
-from ..planning.options import Options, limit_names, limits_of
+from ..planning.options import Options, limit_names, limit_option, limits_of
 from ..planning.reading import TASK_BYTES, storage_of
 from .captures import task_for_each
 
@@ -79,6 +80,7 @@ def read_traces(
                     format=kind,
                     **unpacking.options,
                 ):
+                    batch = respell_limits_of_errors(batch, limit_option)
                     yield conform(batch, decoded, target)
             except ValueError as problem:
                 if not tolerant:
