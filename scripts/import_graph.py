@@ -34,6 +34,7 @@ BOXES = {
     "capture": ("recordings", "capture"),
     "traces": ("RabbitMQ's own", "traces"),
     "polars": ("lazy frames", "polars"),
+    "analysis": ("questions in SQL", "analysis"),
     "spec": ("XML to tables", "spec"),
     "session": ("state machine", "session"),
     "aio": ("asyncio client", "aio"),

@@ -23,6 +23,7 @@ PARSING = {CLI / "arguments.py", CLI / "replay" / "arguments.py"}
 REQUIRED = {
     "show": ["3", "a.pcap"],
     "replay": ["--to", "amqp://localhost", "a.pcap"],
+    "sql": ["a.pcap", "SELECT 1"],
     "fields": [],
     "completion": ["bash"],
 }

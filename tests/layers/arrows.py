@@ -40,6 +40,7 @@ LAYERS = {
     "capture._dataset": "tables",
     "polars": "tables",
     "traces": "traces",
+    "analysis": "analysis",
     "session": "session",
     "aio": "aio",
     "testing": "testing",
@@ -85,10 +86,12 @@ ARROWS: dict[str, set[str]] = {
     # Over the server's side of a session.
     "testing": {"session", "facade", "public", "errors", "types"},
     "traces": {"capture", "public", "types"},
-    "spark": {"batch", "public", "capture", "traces", "errors", "types"},
+    # Over events, which captures give.
+    "analysis": {"capture", "public"},
+    "spark": {"batch", "public", "capture", "analysis", "traces", "errors", "types"},
     # The generated table without the classes that the protocol's module makes of it.
     "compat": {"core", "public", "core-dropins", "facade", "generated", "errors", "types"},
-    "cli": {"batch", "capture", "traces", "session", "errors", "facade", "types"},
+    "cli": {"batch", "capture", "analysis", "traces", "session", "errors", "facade", "types"},
     "main": {"cli"},
 }
 
@@ -108,13 +111,14 @@ OTHERS: dict[str, dict[str, bool]] = {
     "batch": {"pyarrow": True},
     "capture": {"cryptography": True, "pyarrow": True, "fsspec": True},
     "traces": {"pyarrow": False},
+    "analysis": {"pyarrow": False, "duckdb": False},
     "spark": {"pyspark": False, "py4j": True, "pyarrow": False, "pandas": False, "numpy": False},
     "tables": {"pyarrow": False, "polars": False},
     "html": {"pyarrow": True},
     "arrays": {"pyarrow": True},
     "testing": {"pytest": False, "cryptography": True},  # pytest: by its plugin alone
     "compat": {"pamqp": False, "pika": False, "amqp": False, "azure": False},
-    "cli": {"rich": False, "pyarrow": False, "plotly": False, "argcomplete": True},
+    "cli": {"rich": False, "pyarrow": False, "plotly": False, "duckdb": False, "argcomplete": True},
 }
 
 

@@ -73,9 +73,18 @@ def publish(number: int, key: str = "jobs", exchange: str = "", channel: int = 1
     return TO_SERVER, amqp.encode_message(channel, method, properties, b"body %d" % number)
 
 
-def deliver(number: int, key: str = "jobs", tag: str = "c1", channel: int = 1) -> Say:
-    method = amqp.Basic.Deliver(consumer_tag=tag, delivery_tag=number, routing_key=key)
-    properties = amqp.Basic.Properties(message_id=f"d{number}")
+def deliver(
+    number: int,
+    key: str = "jobs",
+    tag: str = "c1",
+    channel: int = 1,
+    message: str | None = None,
+    redelivered: bool = False,
+) -> Say:
+    method = amqp.Basic.Deliver(
+        consumer_tag=tag, delivery_tag=number, redelivered=redelivered, routing_key=key
+    )
+    properties = amqp.Basic.Properties(message_id=message or f"d{number}")
     return TO_CLIENT, amqp.encode_message(channel, method, properties, b"body %d" % number)
 
 

@@ -11,6 +11,7 @@ __all__ = ["MODULES", "listing"]
 MODULES = (
     "amqpcodec",
     "amqpcodec.aio",
+    "amqpcodec.analysis",
     "amqpcodec.batch",
     "amqpcodec.capture",
     "amqpcodec.compat",

@@ -22,6 +22,7 @@ from .options import (
     ReplayOptions,
     ReportOptions,
     ShowOptions,
+    SqlOptions,
     StatsOptions,
     TopOptions,
 )
@@ -156,6 +157,10 @@ def parse_arguments(arguments: Sequence[str]) -> Command:
     words = _joined(list(arguments))
     namespace, unknown = command_parser.parse_known_args(words)
     command_parser = _commands(command_parser).choices[words[0]]
+    if unknown and "query" in namespace and not any(word.startswith("-") for word in unknown):
+        # Options stood between the files and the query, which is the last word.
+        namespace.files += map(source, [namespace.query, *unknown[:-1]])
+        namespace.query, unknown = unknown[-1], []
     if unknown:
         command_parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     if "files" in namespace:
@@ -183,7 +188,7 @@ def _joined(words: list[str]) -> list[str]:
 #: The commands by what they are for: --help lists them so.
 COMMANDS = {
     "Frames and messages": ("dissect", "show", "messages", "stats"),
-    "Analysis": ("connections", "topology", "errors", "latency", "unacked", "top"),
+    "Analysis": ("connections", "topology", "errors", "latency", "unacked", "top", "sql"),
     "Report and replay": ("report", "replay"),
     "Help for the command line": ("fields", "completion"),
 }
@@ -240,6 +245,7 @@ def parser() -> argparse.ArgumentParser:
     _dissect(commands)
     _stats(commands)
     _analysis_commands(commands)
+    _sql(commands)
     _show(commands)
     _report(commands)
     _replay(commands)
@@ -343,6 +349,26 @@ def _own_arguments(name: str, command: argparse.ArgumentParser) -> type[Analysis
         )
         return TopOptions
     return AnalysisOptions
+
+
+def _sql(commands: Commands) -> None:
+    sql = commands.add_parser(
+        "sql",
+        help="run SQL over what happened: the view events",
+        description="Run a SELECT of DuckDB over the events of captures: the view events, whose"
+        " columns docs/guide/events.md has.",
+        epilog=EPILOG,
+    )
+    add_source(sql, secrets=False)
+    sql.add_argument(
+        "query",
+        metavar="QUERY",
+        help='such as "SELECT event, count(*) FROM events GROUP BY event"',
+    )
+    add_format(sql)
+    add_clock(sql)
+    sql.set_defaults(fields=None, where=None, sort=[], limit=None)
+    sql.set_defaults(command=Entry(SqlOptions, run_sql))
 
 
 def _show(commands: Commands) -> None:
@@ -536,20 +562,7 @@ def add_clock(command: argparse.ArgumentParser) -> None:
 
 def add_rows(command: argparse.ArgumentParser) -> None:
     """Which rows and columns, in which order, as what and where."""
-    command.add_argument(
-        "--format",
-        choices=["table", "json", "csv", "parquet"],
-        help="json: JSON Lines, bytes as base64; default: the extension of OUT decides, or table",
-    )
-    command.add_argument(
-        "-o", "--output", metavar="OUT", help="output file (.json, .csv, .parquet)"
-    )
-    command.add_argument(
-        "--csv-raw",
-        action="store_true",
-        help="CSV with unchanged text: no apostrophe before formulas, and control characters kept,"
-        " which a terminal may obey",
-    )
+    add_format(command)
     command.add_argument("--fields", type=names, metavar="NAME,...", help="columns, in this order")
     command.add_argument(
         "--where",
@@ -564,6 +577,24 @@ def add_rows(command: argparse.ArgumentParser) -> None:
         help="the order of rows; -NAME or NAME:desc for the largest first",
     )
     command.add_argument("--limit", type=number, metavar="N", help="maximum number of rows")
+
+
+def add_format(command: argparse.ArgumentParser) -> None:
+    """The format of rows, and where they go."""
+    command.add_argument(
+        "--format",
+        choices=["table", "json", "csv", "parquet"],
+        help="json: JSON Lines, bytes as base64; default: the extension of OUT decides, or table",
+    )
+    command.add_argument(
+        "-o", "--output", metavar="OUT", help="output file (.json, .csv, .parquet)"
+    )
+    command.add_argument(
+        "--csv-raw",
+        action="store_true",
+        help="CSV with unchanged text: no apostrophe before formulas, and control characters kept,"
+        " which a terminal may obey",
+    )
 
 
 class LimitOption(argparse.Action):
@@ -737,6 +768,14 @@ def run_analysis(name: str) -> Callable[[AnalysisOptions], int]:
         return run_analyzer(analyzer_class(name), options)
 
     return run
+
+
+def run_sql(options: SqlOptions) -> int:
+    """``amqpcodec sql``."""
+    need_extra()
+    from .sql import sql
+
+    return sql(options)
 
 
 def run_show(options: ShowOptions) -> int:

@@ -30,6 +30,7 @@ __all__ = [
     "RowOptions",
     "ShowOptions",
     "SourceOptions",
+    "SqlOptions",
     "StatsOptions",
     "TopOptions",
     "WindowOptions",
@@ -137,6 +138,17 @@ class TopOptions(AnalysisOptions):
     top: int
     #: µs of an interval.
     per: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlOptions(Options):
+    """``amqpcodec sql``."""
+
+    source: SourceOptions
+    #: Format and output alone.
+    rows: RowOptions
+    clock: str
+    query: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .. import capture
 from ..capture._ports import DEFAULT_PORTS, server_ports
@@ -35,6 +36,17 @@ class ReadError(Exception):
         """status: of the exit."""
         super().__init__(text)
         self.status = status
+
+
+#: Events that say that something cannot be read.
+_BAD_EVENTS = pa.array(["gap", "protocol-error"])
+
+
+def _count_errors(batch: pa.RecordBatch) -> int:
+    """Rows with an error; of events, those that are one."""
+    if "error" in batch.schema.names:
+        return int(batch.num_rows - batch.column("error").null_count)
+    return int(pc.sum(pc.is_in(batch.column("event"), _BAD_EVENTS)).as_py() or 0)
 
 
 class Counts:
@@ -107,7 +119,8 @@ class Reading:
     ) -> Iterator[pa.RecordBatch]:
         """The batches of a group. What is wrong is said, and remembered in ``status``.
 
-        fields: with "error" among them. redact: False shows credentials to the caller.
+        fields: with "error" among them, or "event" at that level; None: all. redact: False shows
+        credentials to the caller.
         """
         counts = self.counts = Counts()
         try:
@@ -115,7 +128,7 @@ class Reading:
                 batch = pa.record_batch(core_batch)
                 counts.read += batch.num_rows
                 self.rows += batch.num_rows
-                counts.errors += batch.num_rows - batch.column("error").null_count
+                counts.errors += _count_errors(batch)
                 yield batch
                 del core_batch, batch  # so that the next ones can have their memory
         except ReadError as fault:

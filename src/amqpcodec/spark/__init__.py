@@ -31,11 +31,13 @@ from .functions.structs import from_amqp, schema_of_amqp
 from .source.binary_column import decode_captures
 from .source.captures import read_captures
 from .source.index import index_captures
+from .source.questions import analysis
 from .source.registration import register
 from .source.stats import capture_stats
 from .source.traces import decode_traces, read_traces
 
 __all__ = [
+    "analysis",
     "capture_stats",
     "decode",
     "decode_captures",

@@ -1,0 +1,162 @@
+"""Runs SQL over events with DuckDB: the events are read once, and held in memory or in a file."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .. import capture
+from ..capture._files import Source
+
+try:
+    import duckdb
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError as missing:
+    raise ImportError(
+        f"amqpcodec.analysis needs {missing.name}; install amqpcodec[analysis]"
+    ) from missing
+
+__all__ = ["MEMORY_BYTES", "columns_of", "read_and_run", "run"]
+
+#: Bytes of Arrow rows that are held in memory; more of them go to a file.
+MEMORY_BYTES = 512 * 1024 * 1024
+
+_PRELUDE = Path(__file__).with_name("prelude.sql")
+
+#: Kinds of nodes of a parsed query that stand for columns without their names.
+_ALL_COLUMNS = {"STAR", "POSITIONAL_REFERENCE", "NATURAL", "SHOW_REF", "PIVOT"}
+
+
+def columns_of(query: str) -> list[str] | None:
+    """The columns of events that a query names; None where it may need all of them.
+
+    A column that is missing here makes DuckDB refuse the query: it never changes the answer.
+    """
+    names = set(pa.schema(capture.schema("event")).names)
+    with _connect() as connection:
+        row = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
+    tree = json.loads(row[0]) if row else {"error": True}
+    if tree["error"]:
+        return None
+    texts: set[str] = set()
+    rows: set[str] = set()
+    tables = {"events"}
+    for node in _nodes(tree["statements"]):
+        kinds = {node.get(key) for key in ("class", "type", "ref_type", "join_type")}
+        if kinds & _ALL_COLUMNS:
+            return None
+        if node.get("type") == "BASE_TABLE":
+            tables.add(str(node.get("alias")).lower())
+        if node.get("class") == "COLUMN_REF":
+            rows.add(str(node["column_names"][-1]).lower())
+        for value in node.values():
+            for text in value if isinstance(value, list) else [value]:
+                if isinstance(text, str):
+                    texts.add(text.lower())
+    if rows & (tables - names):
+        return None
+    return sorted(texts & names) or ["event"]
+
+
+def _nodes(value: Any) -> Iterator[dict[str, Any]]:
+    """The objects of a tree of JSON."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            yield item
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+
+
+def read_and_run(
+    query: str,
+    columns: Iterable[str] | None,
+    path_or_file: Source | Iterable[Source],
+    memory_bytes: int | None,
+    options: dict[str, Any],
+) -> pa.Table:
+    """Read the events of recordings, with these columns or all, and run a query over them.
+
+    Raises:
+        TypeError: options of capture.read are chosen by the query itself.
+    """
+    for name in {"level", "fields"} & options.keys():
+        raise TypeError(f"{name!r} is chosen by the query: leave it away")
+    reader = capture.read(path_or_file, "event", columns, **options)
+    return run(query, map(pa.record_batch, reader), pa.schema(reader.schema), memory_bytes)
+
+
+def run(
+    query: str,
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    memory_bytes: int | None = None,
+) -> pa.Table:
+    """Run a query over a view ``events`` of these rows.
+
+    memory_bytes: rows of more bytes go to a temporary file; None: MEMORY_BYTES.
+
+    Raises:
+        ValueError: the query is no SELECT.
+        duckdb.Error: the query is wrong.
+    """
+    most = MEMORY_BYTES if memory_bytes is None else memory_bytes
+    with tempfile.TemporaryDirectory(prefix="amqpcodec-") as folder, _connect() as connection:
+        events = _materialize(batches, schema, most, Path(folder) / "events.parquet")
+        if isinstance(events, Path):
+            connection.read_parquet(str(events)).create_view("events")
+        else:
+            connection.register("events", events)
+        relation = connection.sql(query)
+        if relation is None:
+            raise ValueError("the query has no rows: a SELECT over the view events is needed")
+        return _in_utc(relation.to_arrow_table())
+
+
+def _materialize(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, most: int, path: Path
+) -> pa.Table | Path:
+    """All rows as a table, or in a file where they have more bytes than that."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    remaining = iter(batches)
+    for batch in remaining:
+        held.append(batch)
+        size += batch.nbytes
+        if size > most:
+            break
+    else:
+        return pa.Table.from_batches(held, schema)
+    with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1) as file:
+        while held:
+            file.write_batch(held.pop(0))
+        for batch in remaining:
+            file.write_batch(batch)
+    return path
+
+
+def _in_utc(table: pa.Table) -> pa.Table:
+    """Times in UTC, as all others of this package; DuckDB gives them in the machine's time zone."""
+    for at, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
+            utc = pa.timestamp(field.type.unit, "UTC")
+            table = table.set_column(at, field.with_type(utc), table.column(at).cast(utc))
+    return table
+
+
+def _connect() -> duckdb.DuckDBPyConnection:
+    """A database in memory that fetches nothing and sees no variables of Python."""
+    connection = duckdb.connect(
+        config={
+            "autoinstall_known_extensions": "false",
+            "python_enable_replacements": "false",
+        }
+    )
+    connection.execute(_PRELUDE.read_text(encoding="utf-8"))
+    return connection

@@ -1,0 +1,35 @@
+-- columns: connection_name, virtual_host, event, certainty, exchange, routing_key, queue, consumer_tag, redelivered, message_id, content, elapsed_us, time_us
+-- A row a queue (a consumer, where its queue is unknown) and an exchange: how long messages waited, took, and were unconfirmed.
+WITH spans AS (
+  SELECT CASE event WHEN 'settled' THEN 'delivered to settled' ELSE 'published to confirmed' END AS span, virtual_host,
+         CASE event WHEN 'settled' THEN queue END AS queue, CASE event WHEN 'confirmed' THEN exchange END AS exchange,
+         CASE WHEN event = 'settled' AND queue IS NULL THEN connection_name END AS connection_name,
+         CASE WHEN event = 'settled' AND queue IS NULL THEN consumer_tag END AS consumer_tag,
+         certainty, elapsed_us
+  FROM events
+  WHERE event IN ('settled', 'confirmed')
+  UNION ALL
+  SELECT 'published to delivered', virtual_host, queue, CAST(NULL AS STRING), CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END,
+         CASE WHEN published = 1 AND deliveries = 1 THEN 'inferred' ELSE 'unknown' END,
+         CASE WHEN published = 1 AND deliveries = 1 AND time_us >= published_us THEN time_us - published_us END
+  FROM (
+    SELECT event, virtual_host, queue, connection_name, consumer_tag, time_us,
+           sum(CASE WHEN event = 'published' THEN 1 ELSE 0 END) OVER (PARTITION BY exchange, routing_key, message) AS published,
+           max(CASE WHEN event = 'published' THEN time_us END) OVER (PARTITION BY exchange, routing_key, message) AS published_us,
+           sum(CASE WHEN event = 'delivered' THEN 1 ELSE 0 END) OVER (PARTITION BY exchange, routing_key, message, virtual_host, queue) AS deliveries
+    FROM (
+      SELECT event, virtual_host, exchange, routing_key, queue, connection_name, consumer_tag, time_us, coalesce(message_id, CAST(content AS STRING)) AS message
+      FROM events
+      WHERE (event = 'published' OR event = 'delivered' AND NOT redelivered) AND coalesce(message_id, CAST(content AS STRING)) IS NOT NULL
+    ) AS named
+  ) AS paired
+  WHERE event = 'delivered'
+)
+SELECT span, virtual_host, queue, exchange, connection_name, consumer_tag, count(elapsed_us) AS count, count(*) - count(elapsed_us) AS unknown,
+       CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY elapsed_us) AS DOUBLE) / 1000 AS p50_ms,
+       CAST(percentile_disc(0.99) WITHIN GROUP (ORDER BY elapsed_us) AS DOUBLE) / 1000 AS p99_ms,
+       CAST(max(elapsed_us) AS DOUBLE) / 1000 AS max_ms,
+       max(CASE WHEN elapsed_us IS NOT NULL THEN certainty END) AS certainty
+FROM spans
+GROUP BY span, virtual_host, queue, exchange, connection_name, consumer_tag
+ORDER BY span, p99_ms DESC NULLS LAST, virtual_host NULLS LAST, queue NULLS LAST, exchange NULLS LAST, connection_name NULLS LAST, consumer_tag NULLS LAST

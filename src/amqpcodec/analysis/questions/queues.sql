@@ -1,0 +1,69 @@
+-- columns: connection_name, virtual_host, event, outcome, answers, certainty, exchange, routing_key, queue, consumer_tag, settles, redelivered, message_id, content, message_count, elapsed_us, time_us
+-- A row a queue, or a consumer whose queue is unknown: what came in and went out, what is left, how long messages waited and took.
+WITH counts AS (
+  SELECT virtual_host, queue, CASE WHEN queue IS NULL THEN connection_name END AS connection_name, CASE WHEN queue IS NULL THEN consumer_tag END AS consumer_tag,
+         count(*) FILTER (WHERE event = 'published') AS published,
+         count(*) FILTER (WHERE event = 'delivered') AS delivered,
+         count(*) FILTER (WHERE event = 'delivered' AND redelivered) AS redelivered,
+         count(*) FILTER (WHERE event = 'delivered' AND settles = 'automatic') AS automatic,
+         count(*) FILTER (WHERE event = 'settled' AND outcome = 'accepted' AND answers IS NOT NULL) AS accepted,
+         count(*) FILTER (WHERE event = 'settled' AND outcome = 'rejected' AND answers IS NOT NULL) AS rejected,
+         count(*) FILTER (WHERE event = 'settled' AND outcome = 'released' AND answers IS NOT NULL) AS released,
+         count(*) FILTER (WHERE event = 'requeued') AS requeued,
+         count(*) FILTER (WHERE event = 'waiting' AND settles = 'manual' AND answers IS NOT NULL) AS waiting,
+         count(*) FILTER (WHERE event = 'consumer-started') AS consumers_started,
+         count(*) FILTER (WHERE event = 'consumer-cancelled') AS consumers_ended,
+         count(*) FILTER (WHERE event = 'deleted') AS deleted,
+         CAST(coalesce(sum(CASE WHEN event = 'purged' THEN message_count END), 0) AS BIGINT) AS purged,
+         count(*) FILTER (WHERE event = 'purged' AND message_count IS NULL) AS purged_unknown,
+         min(CASE WHEN event = 'declared' THEN time_us END) AS declared_us,
+         min(CASE WHEN event = 'declared' AND message_count = 0 AND certainty = 'exact' THEN time_us END) AS empty_us,
+         min(CASE WHEN event IN ('published', 'delivered') THEN time_us END) AS used_us,
+         max(CASE WHEN event = 'delivered' THEN certainty END) AS certainty,
+         CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY CASE WHEN event = 'settled' THEN elapsed_us END) AS DOUBLE) / 1000 AS work_p50_ms,
+         CAST(percentile_disc(0.99) WITHIN GROUP (ORDER BY CASE WHEN event = 'settled' THEN elapsed_us END) AS DOUBLE) / 1000 AS work_p99_ms,
+         count(*) FILTER (WHERE event = 'published' AND queue IS NULL) AS unrouted,
+         count(*) FILTER (WHERE event IN ('gap', 'protocol-error') OR event = 'connection-opened' AND certainty <> 'exact'
+                             OR event = 'connection-lost' AND certainty = 'unknown') AS gaps,
+         count(*) FILTER (WHERE event = 'delivered' AND (queue IS NULL OR settles IS NULL) OR event IN ('settled', 'confirmed') AND answers IS NULL
+                             OR event IN ('settled', 'confirmed') AND outcome = 'rejected' OR event IN ('returned', 'unconfirmed')
+                             OR event = 'waiting' AND settles IS NULL) AS doubts
+  FROM events
+  GROUP BY virtual_host, queue, CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END
+), totals AS (
+  SELECT counts.*, CAST(sum(unrouted) OVER () AS BIGINT) AS all_unrouted, CAST(sum(gaps) OVER () AS BIGINT) AS all_gaps, CAST(sum(doubts) OVER () AS BIGINT) AS all_doubts
+  FROM counts
+), waits AS (
+  SELECT virtual_host, queue,
+         CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY time_us - published_us) AS DOUBLE) / 1000 AS wait_p50_ms,
+         CAST(percentile_disc(0.99) WITHIN GROUP (ORDER BY time_us - published_us) AS DOUBLE) / 1000 AS wait_p99_ms
+  FROM (
+    SELECT event, virtual_host, queue, time_us,
+           sum(CASE WHEN event = 'published' THEN 1 ELSE 0 END) OVER (PARTITION BY exchange, routing_key, message) AS published,
+           max(CASE WHEN event = 'published' THEN time_us END) OVER (PARTITION BY exchange, routing_key, message) AS published_us,
+           sum(CASE WHEN event = 'delivered' THEN 1 ELSE 0 END) OVER (PARTITION BY exchange, routing_key, message, virtual_host, queue) AS deliveries
+    FROM (
+      SELECT event, virtual_host, exchange, routing_key, queue, time_us, coalesce(message_id, CAST(content AS STRING)) AS message
+      FROM events
+      WHERE (event = 'published' OR event = 'delivered' AND NOT redelivered) AND coalesce(message_id, CAST(content AS STRING)) IS NOT NULL
+    ) AS named
+  ) AS paired
+  WHERE event = 'delivered' AND published = 1 AND deliveries = 1 AND time_us >= published_us AND queue IS NOT NULL
+  GROUP BY virtual_host, queue
+)
+SELECT t.virtual_host, t.queue, t.connection_name, t.consumer_tag,
+       CASE WHEN t.queue IS NOT NULL AND t.all_unrouted = 0 THEN t.published END AS published,
+       t.delivered, t.redelivered, t.accepted + t.automatic AS acknowledged, t.rejected, t.released, t.requeued,
+       t.waiting,
+       CASE WHEN t.all_gaps = 0 AND t.delivered = t.automatic + t.accepted + t.rejected + t.released + t.requeued + t.waiting THEN t.waiting END AS unacknowledged,
+       CASE WHEN t.all_gaps = 0 AND t.all_doubts = 0 AND t.all_unrouted = 0 AND t.deleted = 0 AND t.purged_unknown = 0
+             AND t.delivered = t.automatic + t.accepted + t.rejected + t.released + t.requeued + t.waiting
+             AND t.declared_us = t.empty_us AND (t.used_us IS NULL OR t.declared_us <= t.used_us)
+             AND t.published >= t.accepted + t.automatic + t.purged
+            THEN t.published - t.accepted - t.automatic - t.purged END AS backlog,
+       CASE WHEN t.queue IS NOT NULL THEN t.consumers_started END AS consumers_started,
+       CASE WHEN t.queue IS NOT NULL THEN t.consumers_ended END AS consumers_ended,
+       w.wait_p50_ms, w.wait_p99_ms, t.work_p50_ms, t.work_p99_ms, t.certainty
+FROM totals t LEFT JOIN waits w ON w.queue = t.queue AND w.virtual_host IS NOT DISTINCT FROM t.virtual_host
+WHERE t.queue IS NOT NULL OR t.delivered > 0
+ORDER BY t.delivered DESC, t.virtual_host NULLS LAST, t.queue NULLS LAST, t.connection_name NULLS LAST, t.consumer_tag NULLS LAST
