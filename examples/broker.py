@@ -30,3 +30,5 @@ if __name__ == "__main__":
         main(*map(int, sys.argv[1:2]))
     except KeyboardInterrupt:
         pass
+    except OSError as error:  # the port is in use, or not ours
+        sys.exit(f"broker.py: {error}")

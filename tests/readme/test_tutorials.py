@@ -49,22 +49,24 @@ def shown(output: str) -> str:
 
 @contextmanager
 def background(command: str, work: Path, variables: dict[str, str]) -> Iterator[str]:
-    """A command that ends with `&`, ended afterwards; its first line."""
+    """A command that ends with `&`, ended afterwards; the one line that it may print."""
     log = work / "background.log"
     with (
-        log.open("w") as output,
+        log.open("w") as stream,
         subprocess.Popen(
             f"exec {command.rstrip(' &')}",
-            shell=True, cwd=work, env=variables, stdout=output, stderr=subprocess.STDOUT,
+            shell=True, cwd=work, env=variables, stdout=stream, stderr=subprocess.STDOUT,
         ) as process,
     ):  # fmt: skip
         try:
             deadline = time.monotonic() + 120
             while not log.read_text() and process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.05)
-            yield log.read_text()
+            output = log.read_text()
+            yield output
         finally:
             process.terminate()
+    assert log.read_text() == output, "it prints among what the reader types"
 
 
 def follow(page: Path, folder: Path) -> None:
