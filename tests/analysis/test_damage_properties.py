@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
+from tests.support.recording import Record, records
 from tests.support.shop_talk import killed, without, working
 
 Ask = Callable[..., list[dict[str, Any]]]
@@ -28,7 +29,7 @@ def answers(ask: Ask, talk: list[bytes]) -> dict[str, Any]:
 def waiting(ask: Ask, talk: list[bytes]) -> set[tuple[Any, ...]]:
     """Deliveries that certainly wait."""
     return {
-        (row["message_id"], row["delivery_tag"], row["certainty"])
+        (row.get("message_id"), row["delivery_tag"])
         for row in ask("unacked", talk)
         if row["certainty"] == "exact"
     }
@@ -69,3 +70,27 @@ def test_every_beginning_cut_off(ask: Ask, name: str) -> None:
             assert values <= truth[column], (number, column)
         assert waiting(ask, talk[number:]) <= waits, number
     assert answers(ask, talk[10:])["backlog"] == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TALKS)
+def test_every_pair_of_neighbours_swapped(ask: Ask, name: str) -> None:
+    talk = TALKS[name]
+    truth, waits = answers(ask, talk), waiting(ask, talk)
+    for number in range(len(talk) - 1):
+        swapped = [*talk[:number], talk[number + 1], talk[number], *talk[number + 2 :]]
+        for column, values in answers(ask, swapped).items():
+            assert values <= truth[column], (number, column)
+        assert waiting(ask, swapped) <= waits, number
+
+
+@pytest.mark.parametrize("size", [64, 80, 100, 128])
+@pytest.mark.parametrize("name", TALKS)
+def test_packets_that_were_cut(ask: Ask, name: str, size: int) -> None:
+    talk = TALKS[name]
+    truth = answers(ask, talk)
+    cut = [Record(record.data[:size], record.time_ns, len(record.data)) for record in records(talk)]
+    for column, values in answers(ask, cut).items():
+        assert values <= truth[column]
+    tags = {row[1] for row in waiting(ask, talk)}  # the ids may be cut off
+    assert {row[1] for row in waiting(ask, cut)} <= tags

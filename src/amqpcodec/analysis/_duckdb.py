@@ -28,7 +28,9 @@ MEMORY_BYTES = 512 * 1024 * 1024
 _PRELUDE = Path(__file__).with_name("prelude.sql")
 
 #: Kinds of nodes of a parsed query that stand for columns without their names.
-_ALL_COLUMNS = {"STAR", "POSITIONAL_REFERENCE", "NATURAL", "SHOW_REF", "PIVOT"}
+_ALL_COLUMNS = ("STAR", "POSITIONAL_REFERENCE", "NATURAL", "SHOW_REF", "PIVOT")
+#: The keys of nodes that say their kind; of a literal, "type" is a node itself.
+_KINDS = ("class", "type", "ref_type", "join_type")
 
 
 def columns_of(query: str) -> list[str] | None:
@@ -46,8 +48,7 @@ def columns_of(query: str) -> list[str] | None:
     rows: set[str] = set()
     tables = {"events"}
     for node in _nodes(tree["statements"]):
-        kinds = {node.get(key) for key in ("class", "type", "ref_type", "join_type")}
-        if kinds & _ALL_COLUMNS:
+        if any(node.get(key) in _ALL_COLUMNS for key in _KINDS):
             return None
         if node.get("type") == "BASE_TABLE":
             tables.add(str(node.get("alias")).lower())

@@ -2,5 +2,4 @@
 CREATE MACRO unix_micros(t) AS epoch_us(t);
 CREATE MACRO timestamp_micros(us) AS make_timestamptz(us);
 CREATE MACRO regexp_like(text, pattern) AS regexp_matches(text, pattern);
-CREATE MACRO array_join(list, separator) AS array_to_string(list, separator);
 CREATE MACRO nvl(value, other) AS coalesce(value, other);
