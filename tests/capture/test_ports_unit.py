@@ -127,13 +127,52 @@ def test_an_answer_of_a_server_makes_its_client_none(port: int):
     assert stats(*packets, ports=5672)["unread_header_ports"] == {str(port): 2}
 
 
-def test_the_first_header_of_a_recording_may_be_the_servers():
-    frame_rows = rows(make.pcap(talk(5680, V1_TALK)[3:]))
-    assert {(row["direction"], row["src"].split(":")[1]) for row in frame_rows} == {
-        ("client", "40000"),
-        ("server", "5680"),
+@pytest.mark.parametrize("conversation", [TALK, V1_TALK], ids=["0-9-1", "1.0"])
+@pytest.mark.parametrize(
+    ("port", "client"), [(45000, 20000), (45000, 40000), (5673, 20000), (5673, 40000)]
+)
+@pytest.mark.parametrize("missing", range(5))
+def test_sides_are_those_of_the_opening_or_nobodys(
+    port: int, client: int, missing: int, conversation: Any
+):
+    """Whatever the ports are like, and whichever packets of the beginning are not there."""
+    packets = talk(port, conversation, client)[missing:]
+    found = rows(make.pcap(packets))
+    assert {(row["direction"], int(row["src"].split(":")[1])) for row in found} <= {
+        ("client", client),
+        ("server", port),
     }
-    assert [row["frame"] for row in frame_rows if row["direction"] == "server"] == [SASL, V1, OPEN]
+    if missing < 2:
+        assert len(found) == len(rows(make.pcap(packets), ports=port))
+    counted = stats(*packets)
+    assert counted["detected_ports"] == ({str(port): 1} if found else {})
+    named = stats(*packets, ports=1)["unread_header_ports"]
+    assert set(named) <= {str(port)}
+    assert bool(named) == bool(found)
+
+
+def test_the_first_header_of_a_recording_may_be_the_servers():
+    """Of 1.0, where either side sends one: without the opening no one knows whose it is."""
+    packets = talk(5680, V1_TALK)
+    assert rows(make.pcap(packets[3:])) == []
+    assert stats(*packets[3:])["skipped"] == {"other ports": 5}
+    assert len(rows(make.pcap(packets[3:]), ports=5680)) == 5
+    again = talk(5680, V1_TALK, 40001)
+    assert len(rows(make.pcap(packets[3:] + again))) == 6
+
+
+def test_a_server_that_refuses_a_client_whose_header_is_lost():
+    packets = talk(45000, [(0, HELLO), (1, HELLO)], 20000)
+    assert [row["direction"] for row in rows(make.pcap([*packets[:2], packets[3]]))] == ["server"]
+    assert [row["direction"] for row in rows(make.pcap(packets))] == ["client", "server"]
+
+
+def test_no_more_openings_than_a_reader_remembers():
+    packets = talk(5680, V1_TALK)
+    others = [packet for port in range(1, 64) for packet in talk(port, [], 50000 + port)]
+    assert len(rows(make.pcap([*packets[:2], *others, *packets[2:]]))) == 6
+    others += talk(64, [], 50064)
+    assert rows(make.pcap([*packets[:2], *others, *packets[2:]])) == []
 
 
 def test_a_client_without_acknowledgement_numbers():

@@ -648,8 +648,9 @@ def read(
         ports: the servers' ports, or the only one, which tell the client of a connection from the
             server: these are read, and no others. None: 5672, and each port from the first
             protocol header on that is sent to it in plain TCP, at most 64 of them. What was sent
-            before it, as on connections that began before the recording, is not read;
-            ``detected_ports`` of stats() names these ports.
+            before it, as on connections that began before the recording, is not read; nor is a
+            connection of 1.0 whose opening (SYN) is not among the newest 64 of other ports before
+            its header. ``detected_ports`` of stats() names these ports.
         protocol: a version or a protocol module, which all connections are read as, with its own
             columns of properties; None: what each connection speaks, with the columns of 0-9-1.
         batch_rows: rows of a batch, at most.

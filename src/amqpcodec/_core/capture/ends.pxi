@@ -81,10 +81,13 @@ cdef class CaptureEnds:
                 if packet.time != NO_TIME:
                     low = min(low, packet.time) if high != NO_TIME else packet.time
                     high = max(high, packet.time)
-                if read_segment(&packet, &walk, &segment) == SKIP_NONE and (
-                        is_read(&self.servers, segment.source.port) or is_read(&self.servers, segment.target.port)
+                if read_segment(&packet, &walk, &segment) != SKIP_NONE:
+                    continue
+                if (is_read(&self.servers, segment.source.port) or is_read(&self.servers, segment.target.port)
                         or (starts_with_header(&segment) and detect_port(&self.servers, &segment) >= 0)):
                     add_way(self.way, &self.n_ways, &segment)
+                else:
+                    note_skipped(&self.servers, &segment)
         if found == NO_MEMORY:
             raise MemoryError
         self.damaged = found < 0

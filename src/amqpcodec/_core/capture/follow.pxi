@@ -225,6 +225,13 @@ cdef void add_headers(ServerPorts* ports, const ServerPorts* part) noexcept nogi
             one.n += part.detected[i].n
 
 
+cdef void add_openings(ServerPorts* ports, const ServerPorts* part) noexcept nogil:
+    """Note those of a part after those before it."""
+    cdef int i
+    for i in range(part.n_openings):
+        note_opening(ports, &part.openings[i].client, &part.openings[i].server, part.openings[i].known)
+
+
 def follow_outline(CaptureReader reader not None, bytes outline not None):
     """Read what an outline keeps of the part of a file that comes next. False: it does not go on from where
     the reader is; then the reader is of no use any more."""
@@ -247,6 +254,7 @@ def follow_outline(CaptureReader reader not None, bytes outline not None):
         io_outline(&io, r, o)
         io_bytes(&io, o.skipped.read, sizeof(o.skipped.read))
         io_detected(&io, &o.skipped)
+        io_openings(&io, &o.skipped)
         o.n_assumed = <int>io_ranged(&io, 0, 0, o.skipped.n_detected)
         end = io_ranged(&io, 0, 0, NUMBER_LIMIT)
         n = io_size(&io, 0, MAX_U32)
@@ -256,6 +264,7 @@ def follow_outline(CaptureReader reader not None, bytes outline not None):
             return False        # a file before this one brought keys
         if not can_skip_ports(&r.servers, o):
             return False
+        add_openings(&r.servers, &o.skipped)
         io.files = 1
         base.packets = r.file.packets
         base.left.packets = r.count.packets

@@ -172,6 +172,7 @@ cdef void write_outline(StateIO* io, Reading* r, Outline* o) noexcept nogil:
     io_outline(io, r, o)
     io_bytes(io, o.skipped.read, sizeof(o.skipped.read))
     io_detected(io, &r.servers)
+    io_openings(io, &r.servers)
     io_number(io, o.n_assumed)
     io_number(io, <int64_t>r.file.at)
     io_size(io, n, MAX_U32)
@@ -246,6 +247,8 @@ cdef class CaptureOutline:
             raise MemoryError
         if o.whole or r.file.skip or r.file.format == FILE_UNKNOWN:
             return None
+        if r.servers.n_detected > o.n_assumed and r.servers.noted > MOST_OPENINGS:
+            return None     # an opening that told the sides may be forgotten
         memcpy(o.left.skipped, r.count.skipped, sizeof(r.count.skipped))
         memcpy(o.left.links, r.count.links, sizeof(r.count.links))
         memset(&io, 0, sizeof(StateIO))

@@ -42,6 +42,10 @@ cdef struct Segment:
     uint32_t size           # and that there were, by the IP header
 
 
+cdef inline bint same_end(const Endpoint* a, const Endpoint* b) noexcept nogil:
+    return a.port == b.port and memcmp(a.address, b.address, 16) == 0
+
+
 cdef int read_segment(const CapPacket* packet, Walk* w, Segment* out) noexcept nogil:
     """The TCP segment of a packet, or why there is none.
 

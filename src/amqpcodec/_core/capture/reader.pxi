@@ -632,6 +632,7 @@ cdef class CaptureReader:
         r.files.begun = False
         r.files.between = True
         r.servers.n_detected = 0
+        r.servers.n_openings = 0
         self.files = FileNames()
 
     def stop_at(self, offset):

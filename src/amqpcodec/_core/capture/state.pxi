@@ -507,6 +507,25 @@ cdef void io_detected(StateIO* io, ServerPorts* ports) noexcept nogil:
             ports.n_detected += 1
 
 
+cdef void io_openings(StateIO* io, ServerPorts* ports) noexcept nogil:
+    """Who opened the newest connections that are not read."""
+    cdef size_t i, n = io_size(io, <size_t>ports.n_openings, MOST_OPENINGS)
+    cdef Opening one
+    for i in range(n):
+        if io.writing:
+            one = ports.openings[i]
+        else:
+            memset(&one, 0, sizeof(Opening))
+        io_end(io, &one.client)
+        io_end(io, &one.server)
+        one.known = io_flag(io, one.known)
+        if not io.writing:
+            io.bad |= find_opening(ports, &one.client, &one.server) != NULL
+            if io.bad:
+                return
+            note_opening(ports, &one.client, &one.server, one.known)
+
+
 cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
     cdef int status
     # Before what depends on it: whether connections may be there at all.
@@ -529,10 +548,13 @@ cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
         status = io_closing(io, r)
     if status == 0 and not io.bad:
         status = io_partials(io, r)
-    # States of 0.1.0 end here, and so do those of readers that detected no port.
-    if status == 0 and not io.bad and (r.servers.n_detected != 0 if io.writing else io.p != io.end):
+    # States of 0.1.0 end here, and so do those of readers that saw none of this on ports that are not read.
+    if status == 0 and not io.bad and (r.servers.n_detected + r.servers.n_openings != 0 if io.writing
+                                       else io.p != io.end):
         io_detected(io, &r.servers)
-        io.bad |= r.servers.n_detected == 0
+        if not io.bad and (r.servers.n_openings != 0 if io.writing else io.p != io.end):
+            io_openings(io, &r.servers)
+        io.bad |= r.servers.n_detected == 0 and r.servers.n_openings == 0
     if not io.writing and io.p != io.end:
         io.bad = True
     return status

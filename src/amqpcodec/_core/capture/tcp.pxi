@@ -198,10 +198,6 @@ cdef bint is_further(const Half* a, const Half* b) noexcept nogil:
 
 # ---- connections ----
 
-cdef inline bint same_end(const Endpoint* a, const Endpoint* b) noexcept nogil:
-    return a.port == b.port and memcmp(a.address, b.address, 16) == 0
-
-
 cdef uint64_t mix(uint64_t h, const uint8_t* p, size_t n) noexcept nogil:
     """FNV-1a, with a final stir."""
     cdef size_t i
@@ -405,6 +401,7 @@ cdef void skip_segment(Reading* r, const Segment* s) noexcept nogil:
             r.count.tls += 1
         return
     r.count.skipped[SKIP_PORTS] += 1
+    note_skipped(&r.servers, s)
     if AMQP_UNLIKELY(r.outline != NULL):
         want_port(&r.outline.skipped, s.source.port)
         want_port(&r.outline.skipped, s.target.port)
@@ -433,7 +430,11 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
     cdef Conn* c
     cdef int side
     if not (to_server or from_server):
-        side = detect_port(&r.servers, s) if AMQP_UNLIKELY(starts_with_header(s)) else -1
+        side = -1
+        if AMQP_UNLIKELY(starts_with_header(s)):
+            if r.outline != NULL and find_opening(&r.servers, &s.source, &s.target) == NULL:
+                r.outline.whole = True      # what came before may tell the sides
+            side = detect_port(&r.servers, s)
         if AMQP_LIKELY(side < 0):
             skip_segment(r, s)
             return 0
