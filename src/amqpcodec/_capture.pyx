@@ -7,7 +7,6 @@ Root of the module: directives, what it uses of others, and its files in order; 
 """
 
 cimport cython
-from cpython.pycapsule cimport PyCapsule_New
 from amqpcodec._gen.v1_constants cimport (
     ATTACH_HANDLE, ATTACH_TARGET, CATEGORY_FIXED0, CATEGORY_VARIABLE1, CATEGORY_VARIABLE4, CTOR_DESCRIBED,
     CTOR_FALSE, CTOR_LIST0, CTOR_LIST32, CTOR_LIST8, CTOR_SMALLULONG, CTOR_SYM32, CTOR_SYM8, CTOR_TRUE, CTOR_ULONG,
@@ -34,12 +33,12 @@ from amqpcodec._v1 cimport (
     V1Check, V1Core, V1Desc, V1Types, V1Value,
 )
 from amqpcodec._columns cimport (
-    append_bool, append_bytes, append_i32, append_i64, ArrowArray, AS_BOOL, AS_INT32, AS_INT64, AS_TEXT, begin_array,
-    COL_ERROR, COL_FRAME, Column, column_fill, column_grow, COLUMN_KINDS, Columns, copy_16, data_grow, data_promise,
-    export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan,
-    free_array_capsule, LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, now_present,
-    PERMISSIVE, Request, Schema, schema_capsule, shared_pool, stream_capsule, Table, table_drop, table_finish,
-    table_new, type_number, unknown_column, Values,
+    append_bool, append_bytes, append_i32, append_i64, array_capsule, ArrowArray, AS_BOOL, AS_INT32, AS_INT64,
+    AS_TEXT, begin_array, COL_ERROR, COL_FRAME, Column, column_fill, column_grow, COLUMN_KINDS, Columns, copy_16,
+    data_grow, data_promise, export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan,
+    LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, now_present, PERMISSIVE, Request,
+    Schema, schema_capsule, shared_pool, stream_capsule, Table, table_drop, table_finish, table_new, type_number,
+    unknown_column, Values,
 )
 
 from amqpcodec._facade.scalars import as_ints, as_text

@@ -7,7 +7,7 @@ Root of the module: directives, what it uses of others, and its files in order; 
 """
 
 cimport cython
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from amqpcodec._gen.v1_constants cimport (
     CTOR_DECIMAL128, CTOR_NARROW, CTOR_NULL, CTOR_TRUE, CTOR_UINT0, CTOR_UUID,
     CTOR_VBIN32, CTOR_VBIN8, CTOR_WIDE, CTOR_WIRE_TYPE, DESC_TRANSFER, SEC_AMQP_SEQUENCE,
@@ -40,9 +40,9 @@ from amqpcodec._v1 cimport (
 from amqpcodec._columns cimport (
     any_twice, append_bytes, array_capsule, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT, BAD_OFFSETS,
     begin_stream, Column, column_fill, COLUMN_FULL, column_grow, COPY_SLACK, data_grow, data_promise, export_column,
-    export_schema, FAILED, free_schema_capsule, FALLS_BACK, has_twice, IGNORED_COLUMNS, KEYS_ON_STACK, mark_rows,
-    next_array, NO_BYTES, now_present, read_once_32, read_once_64, shared_pool, stream_capsule, Table, table_drop,
-    table_finish, table_new, v1_key, v1_key_order, wanted_type,
+    FAILED, FALLS_BACK, has_twice, IGNORED_COLUMNS, KEYS_ON_STACK, mark_rows, next_array, NO_BYTES, now_present,
+    read_once_32, read_once_64, schema_capsule, shared_pool, stream_capsule, Table, table_drop, table_finish,
+    table_new, v1_key, v1_key_order, wanted_type,
 )
 
 pool_use(shared_pool())

@@ -316,35 +316,27 @@ cdef class CaptureBatch:
         requested_schema is not followed: there is one type for each column.
         """
         cdef object schema = schema_capsule(self.columns)
-        cdef ArrowArray* a = <ArrowArray*>calloc(1, sizeof(ArrowArray))
+        cdef ArrowArray* a = NULL
+        cdef object array = array_capsule(&a)
         cdef int i, k, status = 0, next_frame = 0
-        if a == NULL:
+        if begin_array(self.frames.table, a, len(self.order)) < 0:
             raise MemoryError
-        try:
-            if begin_array(self.frames.table, a, len(self.order)) < 0:
+        a.n_buffers = 1
+        for i in range(<int>len(self.order)):
+            k = self.order[i]
+            if k < 0 and self.routes != NULL and self.frames.order[next_frame] == EVENT_COL_ROUTE:
+                status = export_lists(self.frames.table, EVENT_COL_ROUTE, self.routes, a.children[i])
+                next_frame += 1
+            elif k < 0:
+                status = export_column(self.frames.table, self.frames.order[next_frame], a.children[i])
+                next_frame += 1
+            elif k == CAP_FLAGS:
+                status = export_lists(self.table, CAP_FLAGS, self.items, a.children[i])
+            else:
+                status = export_column(self.table, k, a.children[i])
+            if status < 0:
                 raise MemoryError
-            a.n_buffers = 1
-            for i in range(<int>len(self.order)):
-                k = self.order[i]
-                if k < 0 and self.routes != NULL and self.frames.order[next_frame] == EVENT_COL_ROUTE:
-                    status = export_lists(self.frames.table, EVENT_COL_ROUTE, self.routes, a.children[i])
-                    next_frame += 1
-                elif k < 0:
-                    status = export_column(self.frames.table, self.frames.order[next_frame],
-                                           a.children[i])
-                    next_frame += 1
-                elif k == CAP_FLAGS:
-                    status = export_lists(self.table, CAP_FLAGS, self.items, a.children[i])
-                else:
-                    status = export_column(self.table, k, a.children[i])
-                if status < 0:
-                    raise MemoryError
-            return schema, PyCapsule_New(a, "arrow_array", free_array_capsule)
-        except BaseException:
-            if a.release != NULL:
-                a.release(a)
-            free(a)
-            raise
+        return schema, array
 
     def __arrow_c_stream__(self, requested_schema=None):
         """A stream of this one batch, in a PyCapsule, for those who take nothing else."""

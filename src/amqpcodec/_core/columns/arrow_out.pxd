@@ -17,11 +17,8 @@ cdef struct Node:
 cdef int begin_array(Table* t, ArrowArray* a, int64_t n_children) noexcept nogil
 cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil
 cdef uint8_t[4 + 4 + 7 + 4 + 4] VARIANT_MARK       # {"variant": "true"}, as the interface has it
-cdef int export_schema(ArrowSchema* s, str format_, tuple children) except -1
-cdef void free_schema_capsule(object capsule) noexcept
-cdef void free_array_capsule(object capsule) noexcept
 cdef object array_capsule(ArrowArray** a)
-cdef object schema_capsule(tuple columns)
+cdef object schema_capsule(tuple children, str format_=*)
 
 @cython.final
 cdef class Schema:

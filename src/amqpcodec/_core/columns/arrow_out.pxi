@@ -278,12 +278,13 @@ cdef object array_capsule(ArrowArray** a):
         raise
 
 
-cdef object schema_capsule(tuple columns):
+cdef object schema_capsule(tuple children, str format_="!+s"):
+    """A capsule for a schema; without another format that of a struct of columns."""
     cdef ArrowSchema* s = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
     if s == NULL:
         raise MemoryError
     try:
-        export_schema(s, "!+s", columns)
+        export_schema(s, format_, children)
         return PyCapsule_New(s, "arrow_schema", free_schema_capsule)
     except BaseException:
         if s.release != NULL:

@@ -215,17 +215,7 @@ cdef class ArrowColumn:
     def __arrow_c_schema__(self):
         """The Arrow type in a PyCapsule."""
         self.made()
-        cdef ArrowSchema* s = <ArrowSchema*>calloc(1, sizeof(ArrowSchema))
-        if s == NULL:
-            raise MemoryError
-        try:
-            export_schema(s, self.format_, ())
-            return PyCapsule_New(s, "arrow_schema", free_schema_capsule)
-        except BaseException:
-            if s.release != NULL:
-                s.release(s)
-            free(s)
-            raise
+        return schema_capsule((), self.format_)
 
     def __arrow_c_array__(self, requested_schema=None):
         """The Arrow type and array in two PyCapsules; as often as one likes.
