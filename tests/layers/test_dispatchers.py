@@ -8,34 +8,23 @@ from tests.layers.dispatchers import dispatchers, functions, over_kinds
 
 #: Why a function asks for types itself. Of kinds of scalars the compiler refuses a chain that
 #: leaves one out (test_scalar_kinds.py); these are all others.
-FALLS_BACK = "a fast path: what it does not name goes to the general one"
 OBJECTS = "on the path of every object of 1.0: a chain in the order of how frequent types are"
 BLOCKS = "on the path of every row that becomes a message: a switch over kinds takes 1.8 % more"
 CLIENT = "what the client does with the type, which is not what the specification says"
 
 #: How many there may be. It may only fall.
-MOST = 15
+MOST = 8
 
 DISPATCHERS = {
     ("v1/value.pxd", "v1_content"): "the one reader of what follows a constructor",
     ("v1/verify.pxi", "v1_verify_field"): "the one check of a field's type",
-    ("tables/read.pxi", "read_value"): FALLS_BACK,
     ("v1/read.pxi", "v1_field"): OBJECTS,
     ("v1/write.pxi", "v1_put_rare"): "what each class of Python stands for; refuses all others",
-    ("v1/compact.pxi", "v1_compact_choice"): FALLS_BACK,
-    ("columns/v1_fast.pxi", "fast_v1_open"): FALLS_BACK,
-    ("columns/v1_fast.pxi", "fast_v1_message"): FALLS_BACK,
-    ("columns/v1_performative.pxi", "v1_json_fields"): FALLS_BACK,
     (
         "encode/json.pxi",
         "v1e_json_field",
     ): "what JSON text stands for a field; the type is compared after it is written",
     ("encode/v1_fields.pxi", "v1e_field"): BLOCKS,
-    ("encode/values.pxi", "put_number"): BLOCKS,
-    (
-        "capture/v1_look.pxi",
-        "v1_plausible",
-    ): "what a performative can begin with; refuses all others",
     ("dropins_v1/azure_read.pxi", "azure_scalar"): CLIENT,
     ("dropins_v1/azure_write.pxi", "azure_put_typed"): CLIENT,
 }

@@ -80,7 +80,7 @@ cdef bint v1_plausible(const V1Types* types, const uint8_t* p, size_t n, uint64_
     cdef const V1Desc* d
     cdef uint64_t size
     cdef size_t skip
-    cdef uint8_t code
+    cdef uint8_t code, wire_type
     if n < 4:
         return p[0] <= limit >> 24
     size = load32(p)
@@ -98,7 +98,8 @@ cdef bint v1_plausible(const V1Types* types, const uint8_t* p, size_t n, uint64_
     if p[skip] != CTOR_DESCRIBED:
         return False
     code = p[skip + 1]
-    if code != CTOR_SMALLULONG and code != CTOR_ULONG and code != CTOR_SYM8 and code != CTOR_SYM32:
+    wire_type = CTOR_WIRE_TYPE[code]
+    if wire_type != V1_SYMBOL and (wire_type != V1_ULONG or code == CTOR_ULONG0):
         return False
     v1_begin(&c, &fault, p + skip, p + min(<uint64_t>n, size), p, 0)
     d = v1_find_descriptor(types, &c, p[5])
@@ -107,7 +108,7 @@ cdef bint v1_plausible(const V1Types* types, const uint8_t* p, size_t n, uint64_
     # Only a payload has no bound but that of the link.
     if size > limit and d.code != DESC_TRANSFER:
         return False
-    return c.p == c.end or c.p[0] == CTOR_LIST0 or c.p[0] == CTOR_LIST8 or c.p[0] == CTOR_LIST32
+    return c.p == c.end or CTOR_WIRE_TYPE[c.p[0]] == V1_LIST
 
 
 cdef bint v1_strict(const V1Types* types, const uint8_t* p, uint64_t size) noexcept nogil:

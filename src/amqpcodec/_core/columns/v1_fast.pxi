@@ -64,9 +64,9 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
     if k.types == NULL:
         verify_begin(s, k)
     outcome = NULL
-    if op.wire_type == V1_ANY and c.end - start >= 4 and load16(start) == CTOR_DESCRIBED_SMALLULONG:
+    if op.wire_type == V1_ANY and v1_is_empty_composite(start, c.end):
         outcome = s.protocol.v1.by_code[start[2]]
-    if outcome != NULL and outcome.composite and start[3] == CTOR_LIST0:
+    if outcome != NULL and outcome.composite:
         v.wire_type = V1_DESCRIBED
         c.p = start + 4
         inside = start + 1
@@ -132,26 +132,26 @@ cdef inline int fast_v1_bytes(Table* t, Column* to, RowPlace at, uint8_t write, 
 
 # ---- a list or a map ----
 
-cdef inline const uint8_t* fast_v1_open(const Cursor* c, bint list_, uint32_t most, uint32_t* count,
+cdef inline const uint8_t* fast_v1_open(const Cursor* c, uint8_t wire_type, uint32_t most, uint32_t* count,
                                         const uint8_t** end) noexcept nogil:
-    """Where the items of the list or map at the cursor begin, how many they are and where they end; NULL: it is none,
-    or one with more than `most`."""
+    """Where the items of the list or map (wire_type) at the cursor begin, how many they are and where they end; NULL:
+    it is none, or one with more than `most`."""
     cdef const uint8_t* p = c.p
     cdef int64_t size
-    if AMQP_LIKELY(p[0] == (CTOR_LIST8 if list_ else CTOR_MAP8)):
+    if AMQP_UNLIKELY(CTOR_WIRE_TYPE[p[0]] != wire_type):
+        return NULL
+    if AMQP_LIKELY(p[0] >> 4 == CATEGORY_COMPOUND1):
         size = <int64_t>p[1] - 1
         count[0] = p[2]
         p += 3
-    elif p[0] == (CTOR_LIST32 if list_ else CTOR_MAP32):
+    elif p[0] >> 4 == CATEGORY_COMPOUND4:
         size = <int64_t>load32(p + 1) - 4
         count[0] = load32(p + 5)
         p += 9
-    elif list_ and p[0] == CTOR_LIST0:
+    else:
         size = 0
         count[0] = 0
         p += 1
-    else:
-        return NULL
     if AMQP_UNLIKELY(size < 0 or c.end - p < size or count[0] > most):
         return NULL
     end[0] = p + size
@@ -177,7 +177,7 @@ cdef int fast_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_
     cdef uint32_t count, n, shape, i = 0
     cdef uint8_t code, wire_type
     cdef int status
-    p = fast_v1_open(c, True, <uint32_t>d.n, &count, &end)
+    p = fast_v1_open(c, V1_LIST, <uint32_t>d.n, &count, &end)
     if AMQP_UNLIKELY(p == NULL):
         return FALLS_BACK
     k.types = NULL
@@ -308,7 +308,7 @@ cdef int fast_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil
     cdef uint32_t count, i
     cdef uint8_t code, wire_type
     cdef int status
-    p = fast_v1_open(c, False, 2 * FAST_KEYS, &count, &end)
+    p = fast_v1_open(c, V1_MAP, 2 * FAST_KEYS, &count, &end)
     if AMQP_UNLIKELY(p == NULL or count & 1):
         return FALLS_BACK
     # As in fast_pairs: text takes in JSON what it takes on the wire, a number little more.
@@ -431,7 +431,7 @@ cdef int fast_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
             if AMQP_UNLIKELY(status < 0):
                 return status
         status = FALLS_BACK
-        if i == SEC_DATA and (p[0] == CTOR_VBIN8 or p[0] == CTOR_VBIN32):
+        if i == SEC_DATA and CTOR_WIRE_TYPE[p[0]] == V1_BINARY:
             n = p[1] if p[0] == CTOR_VBIN8 else load32(p + 1)
             p += 2 if p[0] == CTOR_VBIN8 else 5
             if AMQP_UNLIKELY(c.end - p < n):

@@ -50,7 +50,7 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
             continue
         wire_type = CTOR_WIRE_TYPE[code]
         if AMQP_LIKELY(wire_type == step[i].wire_type):
-            if AMQP_LIKELY(V1_UBYTE <= wire_type <= V1_ULONG):
+            if AMQP_LIKELY(v1_is_unsigned(wire_type)):
                 shape = CTOR_LAYOUT[code]
                 u = v1_layout_number(p, shape)
                 p += 1 + shape
@@ -84,8 +84,7 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
                 w[n + 1] = c'"'
                 w += n + 2
             p += 2 + n
-        elif (step[i].wire_type == V1_ANY and code == 0 and end - p >= 4 and p[1] == CTOR_SMALLULONG
-              and p[3] == CTOR_LIST0):
+        elif step[i].wire_type == V1_ANY and v1_is_empty_composite(p, end):
             w = v1_json_outcome(s, v1_json_name(w, &f[i]), p)
             if AMQP_UNLIKELY(w == NULL):
                 return NULL

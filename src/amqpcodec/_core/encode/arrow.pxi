@@ -31,11 +31,11 @@ cdef int arrow_any(Encoder* e, const Source* s, int64_t i, int depth) noexcept n
         return put_number(e, INTEGER_TYPES[s.input_type - IN_BOOL],
                           <uint64_t>signed_at(s.input_type, s.data, s.at + i))
     if s.input_type == IN_DOUBLE:
-        return put_number(e, V1_DOUBLE, (<const uint64_t*>s.data)[s.at + i])
+        return put_double(e, (<const uint64_t*>s.data)[s.at + i])
     if s.input_type == IN_FLOAT:
-        return put_number(e, V1_FLOAT, (<const uint32_t*>s.data)[s.at + i])
+        return put_float(e, (<const uint32_t*>s.data)[s.at + i])
     if s.input_type == IN_HALF:
-        return put_number(e, V1_FLOAT, float_to_bits(half_to_float((<const uint16_t*>s.data)[s.at + i])))
+        return put_float(e, float_to_bits(half_to_float((<const uint16_t*>s.data)[s.at + i])))
     if s.input_type == IN_TIME:
         return arrow_time(e, s, i)
     if s.input_type == IN_DECIMAL:

@@ -76,7 +76,7 @@ cdef int json_number(Encoder* e, Json* j) noexcept nogil:
     if status != 0:
         return status
     if not number.whole:
-        return put_number(e, V1_DOUBLE, double_to_bits(number.d))
+        return put_double(e, double_to_bits(number.d))
     if not number.large:
         if number.n <= HIGHEST_INT64 or (number.negative and number.n - 1 <= HIGHEST_INT64):
             return put_number(e, V1_LONG, 0 - number.n if number.negative else number.n)
@@ -322,11 +322,11 @@ cdef int json_coded(Encoder* e, Json* j, int form) noexcept nogil:
     if form == MARK_CHAR:
         return v1e_json_char(b, j, p, n)
     if n == 3 and memcmp(p, <const char*>b"NaN", 3) == 0:
-        return put_number(e, V1_DOUBLE, <uint64_t>0x7FF8 << 48)
+        return put_double(e, <uint64_t>0x7FF8 << 48)
     if n == 8 and memcmp(p, <const char*>b"Infinity", 8) == 0:
-        return put_number(e, V1_DOUBLE, <uint64_t>0x7FF0 << 48)
+        return put_double(e, <uint64_t>0x7FF0 << 48)
     if n == 9 and memcmp(p, <const char*>b"-Infinity", 9) == 0:
-        return put_number(e, V1_DOUBLE, <uint64_t>0xFFF0 << 48)
+        return put_double(e, <uint64_t>0xFFF0 << 48)
     return json_expected(j, b"NaN, Infinity or -Infinity before it")
 
 
@@ -567,7 +567,7 @@ cdef int v1e_json_field(Encoder* e, const V1Op* op, Json* j, int depth) noexcept
         return v1e_json_symbol(e, op, j)
     if (wire_type == V1_STRING or wire_type == V1_BINARY) and json_at(j, c'"'):
         return json_text(e, j, wire_type)
-    if V1_UBYTE <= wire_type <= V1_ULONG or wire_type == V1_ANY and op.ulong and not json_at(j, c'"') \
+    if v1_is_unsigned(wire_type) or wire_type == V1_ANY and op.ulong and not json_at(j, c'"') \
             and not json_at(j, c'{'):
         status = v1e_whole(j, &u, &negative)
         return v1e_unsigned(b, op, u, negative, &e.fault) if status == 0 else status

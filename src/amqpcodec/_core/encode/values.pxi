@@ -122,8 +122,18 @@ cdef uint64_t highest_of(uint8_t wire_type) noexcept nogil:
     return ~<uint64_t>0
 
 
+cdef inline int put_float(Encoder* e, uint32_t bits) noexcept nogil:
+    """The bits of a float."""
+    return buffer_put_int(&e.scratch, c'f' if e.v1 == NULL else CTOR_FLOAT, bits, 4)
+
+
+cdef inline int put_double(Encoder* e, uint64_t bits) noexcept nogil:
+    """The bits of a double."""
+    return buffer_put_int(&e.scratch, c'd' if e.v1 == NULL else CTOR_DOUBLE, bits, 8)
+
+
 cdef inline int put_number(Encoder* e, uint8_t wire_type, uint64_t u) noexcept nogil:
-    """A boolean, an integer (signed ones extended) or the bits of a float or double."""
+    """A boolean or an integer (signed ones extended)."""
     cdef Buffer* b = &e.scratch
     if e.v1 != NULL:
         return v1e_number(b, wire_type, u)
@@ -132,10 +142,6 @@ cdef inline int put_number(Encoder* e, uint8_t wire_type, uint64_t u) noexcept n
         return buffer_put_int(b, c'I', u, 4)
     if wire_type == V1_BOOLEAN:
         return buffer_put_int(b, c't', u, 1)
-    if wire_type == V1_DOUBLE:
-        return buffer_put_int(b, c'd', u, 8)
-    if wire_type == V1_FLOAT:
-        return buffer_put_int(b, c'f', u, 4)
     if wire_type == V1_ULONG and <int64_t>u < 0:
         if e.mode & MODE_OLD or not e.mode & MODE_LETTER:
             return refuse_int(e)

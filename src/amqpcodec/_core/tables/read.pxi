@@ -147,9 +147,6 @@ cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) 
     elif tag == c'I':
         at[0] = p + 4
         return PyLong_FromI64(<int32_t>load32(p))
-    elif tag == c't':
-        at[0] = p + 1
-        return Py_NewRef(Py_True if p[0] else Py_False)
     elif tag == c'F':
         n = load32(p)
         at[0] = p + 4 + n

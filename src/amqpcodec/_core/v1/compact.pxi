@@ -54,8 +54,7 @@ cdef inline const uint8_t* v1_compact_choice(V1Reader* r, const V1Op* op, const 
             return NULL
         made[0] = Py_NewRef(op.choice[i])
         return p + 1
-    if (op.wire_type != V1_ANY or code != CTOR_DESCRIBED or end - p < 4 or p[1] != CTOR_SMALLULONG
-            or p[3] != CTOR_LIST0 or depth + 3 >= DEPTH_LIMIT):
+    if op.wire_type != V1_ANY or not v1_is_empty_composite(p, end) or depth + 3 >= DEPTH_LIMIT:
         return NULL
     d = r.types.by_code[p[2]]
     if AMQP_UNLIKELY(d == NULL or not d.composite or d.mandatory):

@@ -14,6 +14,14 @@ cdef inline bint v1_is_number(uint8_t wire_type) noexcept nogil:
     """Whether fields of this type are a boolean, a number without a sign or a timestamp."""
     return V1_BOOLEAN <= wire_type <= V1_ULONG or wire_type == V1_TIMESTAMP
 
+cdef inline bint v1_is_empty_composite(const uint8_t* p, const uint8_t* end) noexcept nogil:
+    """Whether a composite without fields is there, with a code of one byte: most outcomes are. The code is p[2]."""
+    return end - p >= 4 and load16(p) == CTOR_DESCRIBED_SMALLULONG and p[3] == CTOR_LIST0
+
+cdef inline bint v1_is_unsigned(uint8_t wire_type) noexcept nogil:
+    """Whether it is the type of a number without a sign."""
+    return V1_UBYTE <= wire_type <= V1_ULONG
+
 # One value. Bytes are borrowed: from the input on decode.
 cdef struct V1Value:
     uint64_t u              # numbers (signed ones extended), boolean, char, timestamp
