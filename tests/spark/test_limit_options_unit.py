@@ -117,7 +117,7 @@ def test_text(name: str) -> None:
 
 
 def test_what_is_too_large_is_refused() -> None:
-    with pytest.raises(ValueError, match="open_connections is from 1 to 262144, not 262145"):
+    with pytest.raises(ValueError, match="option openConnections is from 1 to 262144, not"):
         limits_of(Options({"openConnections": 262145}), Limits)
     with pytest.raises(ValueError, match="option websocketRatio is a number from 1, not '0'"):
         limits_of(Options({"websocketRatio": 0}), Limits)
