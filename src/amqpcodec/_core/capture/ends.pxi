@@ -87,7 +87,7 @@ cdef class CaptureEnds:
                         or (starts_with_header(&segment) and detect_port(&self.servers, &segment) >= 0)):
                     add_way(self.way, &self.n_ways, &segment)
                 else:
-                    note_skipped(&self.servers, &segment)
+                    remember_skipped(&self.servers, &segment)
         if found == NO_MEMORY:
             raise MemoryError
         self.damaged = found < 0

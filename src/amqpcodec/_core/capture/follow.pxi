@@ -229,7 +229,7 @@ cdef void add_openings(ServerPorts* ports, const ServerPorts* part) noexcept nog
     """Note those of a part after those before it."""
     cdef int i
     for i in range(part.n_openings):
-        note_opening(ports, &part.openings[i].client, &part.openings[i].server, part.openings[i].known)
+        remember_opening(ports, &part.openings[i].client, &part.openings[i].server, part.openings[i].known)
 
 
 def follow_outline(CaptureReader reader not None, bytes outline not None):

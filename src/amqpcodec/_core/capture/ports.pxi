@@ -77,8 +77,8 @@ cdef Opening* find_opening(ServerPorts* ports, const Endpoint* a, const Endpoint
     return NULL
 
 
-cdef void note_opening(ServerPorts* ports, const Endpoint* client, const Endpoint* server,
-                       bint known) noexcept nogil:
+cdef void remember_opening(ServerPorts* ports, const Endpoint* client, const Endpoint* server,
+                           bint known) noexcept nogil:
     """Remember it as the newest one, in the place of what was known of these ends, or else of the oldest."""
     cdef Opening* one = find_opening(ports, client, server)
     ports.noted += 1
@@ -94,14 +94,14 @@ cdef void note_opening(ServerPorts* ports, const Endpoint* client, const Endpoin
     one.known = known
 
 
-cdef inline void note_skipped(ServerPorts* ports, const Segment* s) noexcept nogil:
+cdef inline void remember_skipped(ServerPorts* ports, const Segment* s) noexcept nogil:
     """A segment of ports that are not read: of an opening it tells who the client is."""
     if AMQP_LIKELY(not s.flags & TCP_SYN):
         return
     if s.flags & TCP_ACK:
-        note_opening(ports, &s.target, &s.source, True)
+        remember_opening(ports, &s.target, &s.source, True)
     else:
-        note_opening(ports, &s.source, &s.target, True)
+        remember_opening(ports, &s.source, &s.target, True)
 
 
 cdef int sender_of_header(ServerPorts* ports, const Segment* s) noexcept nogil:
@@ -132,7 +132,7 @@ cdef int detect_port(ServerPorts* ports, const Segment* s) noexcept nogil:
         return -1
     side = sender_of_header(ports, s)
     if side < 0:
-        note_opening(ports, &s.source, &s.target, False)    # the answer does not tell more
+        remember_opening(ports, &s.source, &s.target, False)    # the answer does not tell more
         return -1
     one = add_detected(ports, s.source.port if side else s.target.port)
     if one == NULL:

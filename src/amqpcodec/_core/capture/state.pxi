@@ -523,7 +523,7 @@ cdef void io_openings(StateIO* io, ServerPorts* ports) noexcept nogil:
             io.bad |= find_opening(ports, &one.client, &one.server) != NULL
             if io.bad:
                 return
-            note_opening(ports, &one.client, &one.server, one.known)
+            remember_opening(ports, &one.client, &one.server, one.known)
 
 
 cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:

@@ -401,7 +401,7 @@ cdef void skip_segment(Reading* r, const Segment* s) noexcept nogil:
             r.count.tls += 1
         return
     r.count.skipped[SKIP_PORTS] += 1
-    note_skipped(&r.servers, s)
+    remember_skipped(&r.servers, s)
     if AMQP_UNLIKELY(r.outline != NULL):
         want_port(&r.outline.skipped, s.source.port)
         want_port(&r.outline.skipped, s.target.port)
