@@ -1,7 +1,7 @@
 """A hook of MkDocs: pages that lie beside docs/, and links that leave it.
 
 SECURITY.md and CHANGELOG.md are pages of the site; a link to another file of the repository is one
-to where the repository is, or plain text where that is not known.
+to where the repository is, or plain text where that is not known. Long code in tables may break.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from mkdocs.structure.files import File, Files
 ROOT = Path(__file__).resolve().parent.parent
 #: Page of the site -> file of the repository.
 PAGES = {"security.md": "SECURITY.md", "changelog.md": "CHANGELOG.md"}
+#: Characters of code in a table that stay in one line.
+UNBROKEN = 24
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -51,3 +53,25 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         return text
 
     return re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", link, markdown)
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Let long code in tables break at punctuation: a column of it is as narrow as its names."""
+
+    def code(match: re.Match[str]) -> str:
+        parts = re.split(r"(<[^>]*>)", match[0])
+        text = "".join(parts[::2])
+        if len(text) <= UNBROKEN:
+            return match[0]
+        after = r"[./:_]" if "/" in text else r"[.,(=\[:|]"
+        for at, part in enumerate(parts[::2]):
+            broken = re.sub(rf"({after})(?=[\w\"'(*])", r"\1<wbr>", part)
+            parts[2 * at] = re.sub(
+                r"(?<![\w-])--\w[\w-]*", r'<span class="option">\g<0></span>', broken
+            )
+        return "".join(parts)
+
+    def cell(match: re.Match[str]) -> str:
+        return re.sub(r"<code>.*?</code>", code, match[0], flags=re.S)
+
+    return re.sub(r"<td\b.*?</td>", cell, html, flags=re.S)

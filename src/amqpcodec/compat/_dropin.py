@@ -48,12 +48,7 @@ class Install(Protocol):
     """Put a drop-in in place of the client's codec."""
 
     def __call__(self, strict: bool = True, *, on_unknown: OnUnknown = "warn") -> None:
-        """strict: False makes a header value that the client cannot read a `types.RawValue`.
-
-        on_unknown: what is done about a client that is none of the versions that were compared with
-        the drop-in, or was changed: "warn" compares it, uses what gives the client's own results
-        and warns; "error" raises `CompatError`; "skip" warns and leaves the client as it is.
-        """
+        """As DropIn.install() has it."""
 
 
 class PatchPoint(NamedTuple):
@@ -171,8 +166,14 @@ class DropIn:
         self._reasons: Counter[str] = Counter()
 
     def install(self, strict: bool = True, *, on_unknown: OnUnknown = "warn") -> None:
-        """Put the compiled codec into the patch points of the client, which is imported; see
-        `amqpcodec.compat`.
+        """Put the compiled codec into the patch points of the client, which is imported.
+
+        Args:
+            strict: False makes a header value that the client cannot read a `types.RawValue`.
+            on_unknown: what is done about a client that is none of the versions that were compared
+                with the drop-in, or was changed: "warn" compares it, uses what gives the client's
+                own results and warns; "error" raises `CompatError`; "skip" warns and leaves the
+                client as it is.
 
         Raises:
             CompatError: the client is missing, has not what the drop-in replaces, gives other
