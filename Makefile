@@ -105,7 +105,7 @@ LIVE := tests/interop tests/dropins/live tests/v1/live tests/session/live tests/
 WITHOUT_LIVE := $(addprefix --ignore=,$(LIVE))
 
 # Tests of the compiled core, of its Python face and of the drop-ins: neither Spark nor type checkers.
-ROOMS := $(addprefix tests/,wire tables objects protocol v1 columns encode capture dropins dropins_v1 \
+ROOMS := $(addprefix tests/,wire tables objects protocol v1 columns encode capture events dropins dropins_v1 \
 	session aio testing spec traces analysis cli)
 
 # Folders whose tests need the group `quick` alone, and lxml for those of objects.

@@ -38,6 +38,23 @@ def test_every_room_has_its_tests() -> None:
     assert rooms <= set(FOLDERS)
 
 
+def test_rooms_of_the_core_run_on_every_platform() -> None:
+    """By `make rooms-test`, and where a workflow names the folders, since it has no make."""
+    rooms = {path.name for path in CORE.iterdir() if path.is_dir()}
+    makefile = (REPO / "Makefile").read_text(encoding="utf-8").replace("\\\n", "")
+    (line,) = re.findall(r"^ROOMS := \$\(addprefix tests/,(.*)\)$", makefile, re.M)
+    all_rooms = set(line.split())
+    assert rooms <= all_rooms
+    workflow = (REPO / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    jobs = dict(re.findall(r"^  ([\w-]+):\n((?:    .*\n|\n)+)", workflow, re.M))
+    folders = {
+        name: set(re.findall(r"(?<!=)\btests/(\w+)(?![\w/])", jobs[name]))
+        for name in ("free-threaded", "windows")
+    }
+    assert folders["windows"] == all_rooms
+    assert all_rooms - folders["free-threaded"] == {"analysis", "cli"}  # need DuckDB and rich
+
+
 def test_names_of_tests_end_with_their_kind() -> None:
     kinds = tuple(name for name in first_cells() if name.startswith("_"))
     assert len(kinds) > 5
