@@ -1,7 +1,7 @@
 # Methods whose content has not come yet, or not all of it, by channel; deliveries of 1.0 that more is to come of.
 
 cdef enum:
-    MESSAGE_LIMIT = 1 << 26         # bytes of a message that is put together, at most
+    MESSAGE_LIMIT = 1 << 26         # bytes of a message that the reader joins, at most
     OPEN_LIMIT = 1 << 27            # bytes of all that are open
 
 

@@ -55,14 +55,6 @@ cdef size_t table_value_size(const uint8_t* p, size_t n) noexcept nogil:
     return size if size <= n else 0
 
 
-cdef const uint8_t* find_zero(const uint8_t* p, const uint8_t* end) noexcept nogil:
-    while p < end:
-        if p[0] == 0:
-            return p
-        p += 1
-    return NULL
-
-
 cdef int read_login(Tracking* g, Tracker* t) noexcept nogil:
     """Who logs in, of connection.start-ok: the name that the client gives itself, and the user's."""
     cdef const AmqpValue* v = find_argument(g, ARG_CLIENT_PROPERTIES)
@@ -77,8 +69,8 @@ cdef int read_login(Tracking* g, Tracker* t) noexcept nogil:
     if v == NULL or mechanism == NULL or v.n == 0:
         return 0
     if mechanism.n == 5 and memcmp(mechanism.p, <const char*>b"PLAIN", 5) == 0:
-        first = find_zero(v.p, v.p + v.n)
-        second = find_zero(first + 1, v.p + v.n) if first != NULL else NULL
+        first = <const uint8_t*>memchr(v.p, 0, v.n)
+        second = <const uint8_t*>memchr(first + 1, 0, v.n - <size_t>(first + 1 - v.p)) if first != NULL else NULL
         if second != NULL:
             return keep_text(&t.user, first + 1, <size_t>(second - first - 1))
     elif mechanism.n == 8 and memcmp(mechanism.p, <const char*>b"AMQPLAIN", 8) == 0:
