@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shlex
 import subprocess
 import tempfile
 from pathlib import Path
@@ -19,7 +20,7 @@ def compiled(peer: str, source: str, library: str) -> ctypes.CDLL:
     """
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, "loop.so")
-        command = [os.environ.get("CC", "cc"), "-O2", "-fPIC", "-shared", "-x", "c"]
+        command = [*shlex.split(os.environ.get("CC", "cc")), "-O2", "-fPIC", "-shared", "-x", "c"]
         command += [str(Path(__file__).with_name(source)), "-o", str(target), f"-l{library}"]
         try:
             subprocess.run(command, check=True, capture_output=True, text=True)
