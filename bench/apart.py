@@ -58,6 +58,14 @@ PROGRAMS = {
         "",
         ("--megabytes", "12", "--rounds", "5"),
     ),
+    "events": Program(
+        "bench.capture",
+        {"amqpcodec": "events", "messages": "messages"},
+        (),
+        "",
+        ("--megabytes", "12", "--rounds", "5"),
+        ("--levels",),
+    ),
     "threads": Program(
         "bench.threads",
         {"amqpcodec": "two", "one thread": "one"},

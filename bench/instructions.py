@@ -68,6 +68,11 @@ CAPTURES: dict[str, dict[str, Any]] = {
         "fields": ["connection", "timestamp", "method", "frame"],
     },
     "messages": {"level": "message"},
+    "events": {"level": "event"},
+    "events, six columns": {
+        "level": "event",
+        "fields": ["connection", "time_us", "event", "queue", "answers", "elapsed_us"],
+    },
 }
 
 

@@ -243,6 +243,11 @@ ROWS: tuple[Row, ...] = (
         (OURS, "capture", "recording"),
         (Against(("tshark", "capture", "recording"), 60, 100),),
     ),
+    Row(
+        "events, all columns, by message all columns",
+        (OURS, "events", "recording"),
+        (Against(("messages", "events", "recording"), 1.5, 1.1, True),),
+    ),
     *(
         Row(
             f"{name}, {what}: time against 0-9-1",

@@ -18,7 +18,7 @@ from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, Block, block_give, block_room, CONNECTION_SECURE,
     CONNECTION_SECURE_OK, CONNECTION_START_OK, CONNECTION_TUNE_OK, CONNECTION_UPDATE_SECRET,
     CONTENT_AWAITS_BODY, CONTENT_AWAITS_HEADER, CONTENT_BEGUN, CONTENT_COMPLETE, content_fault, content_frame,
-    content_is_open, ContentMachine, ContentOutcome, Cursor,
+    content_is_open, ContentMachine, ContentOutcome, copy_bytes, Cursor,
     DEPTH_LIMIT, Desc, ERROR, Fault, FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, FRAME_BODY,
     FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, is_known_type, is_utf8, load16, load32, load64,
     MAX_FIELDS, MAX_U32, NO_MEMORY, OK, PLAIN, pool_use, Protocol, RABBITMQ, read_arguments,
@@ -33,12 +33,11 @@ from amqpcodec._v1 cimport (
     V1Check, V1Core, V1Desc, V1Types, V1Value,
 )
 from amqpcodec._columns cimport (
-    append_bool, append_bytes, append_i32, append_i64, array_capsule, ArrowArray, AS_BOOL, AS_INT32, AS_INT64,
-    AS_TEXT, begin_array, COL_ERROR, COL_FRAME, Column, column_fill, column_grow, COLUMN_KINDS, Columns, copy_16,
-    data_grow, data_promise, export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan,
-    LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, now_present, PERMISSIVE, Request,
-    Schema, schema_capsule, shared_pool, stream_capsule, Table, table_drop, table_finish, table_new, type_number,
-    unknown_column, Values,
+    append_bytes, append_i64, array_capsule, ArrowArray, AS_BOOL, AS_INT32, AS_INT64, AS_TEXT, begin_array,
+    COL_ERROR, COL_FRAME, Column, column_grow, COLUMN_KINDS, Columns, copy_16, copy_ascii, COPY_SLACK, data_grow,
+    data_promise, export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan, LEVEL_FRAME,
+    LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, PERMISSIVE, Request, Schema, schema_capsule,
+    shared_pool, stream_capsule, Table, table_drop, table_finish, table_new, type_number, unknown_column, Values,
 )
 
 from amqpcodec._facade.scalars import as_ints, as_text

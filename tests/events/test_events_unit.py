@@ -263,6 +263,50 @@ def test_the_same_body_has_the_same_content(read: Read) -> None:
     assert "content" not in rows[2]
 
 
+def test_contents_differ_as_bodies_do_however_they_are_cut(read: Read) -> None:
+    method = amqp.Basic.Publish(routing_key="jobs")
+    bodies = [bytes([k]) * n for n in (1, 7, 8, 9, 31, 32, 33, 64, 100) for k in (0, 1)]
+    bodies += [
+        bytes(32) + b"a" * 32,
+        b"a" * 32 + bytes(32),
+        bytes(range(64)),
+        bytes(range(64, 0, -1)),
+    ]
+    said = list(START)
+    for body in bodies:
+        for frame_max in (9, 13, 40, 4096):
+            said.append(
+                (
+                    TO_SERVER,
+                    amqp.encode(1, method)
+                    + amqp.encode(1, amqp.Header(len(body), amqp.Basic.Properties()))
+                    + b"".join(
+                        amqp.encode(1, amqp.Body(body[at : at + frame_max - 8]))
+                        for at in range(0, len(body), frame_max - 8)
+                    ),
+                )
+            )
+    contents = [row["content"] for row in read(packets(said)) if row["event"] == "published"]
+    assert contents == [content for content in contents[::4] for _ in range(4)]
+    assert len(set(contents)) == len(bodies)
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 63, 64, 65, 200])
+def test_rows_are_the_same_in_batches_of_any_size(read: Read, rows_at_once: int) -> None:
+    """Columns are filled for 64 rows at once."""
+    said = [*START, *select(), *consume("jobs")]
+    for number in range(1, 101):
+        said.append(publish(1, exchange="" if number % 3 else "orders", key="k" * (number % 70)))
+        said.append(server(amqp.Basic.Ack(delivery_tag=number)))
+        said.append(deliver(number, tag="c1", key="é" * (number % 40)))
+        if number % 2:
+            said.append(client(amqp.Basic.Ack(delivery_tag=number)))
+    talk = list(packets([*said, *close()]))
+    whole = read(talk)
+    assert len(whole) > 350
+    assert read(talk, batch_rows=rows_at_once) == whole
+
+
 def test_requests_and_their_replies(read: Read) -> None:
     said = [
         client(amqp.Queue.Declare(queue="", exclusive=True)),

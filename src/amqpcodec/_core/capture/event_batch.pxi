@@ -18,20 +18,30 @@ cdef bytes end_text(const Endpoint* end, uint8_t family):
     return f"[{ipaddress.IPv6Address(end.address[:16])}]:{end.port}".encode()
 
 
-# The row that is filled, and what it refers to.
-cdef struct EventRow:
-    int64_t row
-    const EventHead* head
-    const EventText* text
-    const CapText* client           # of its connection: "address:port"
+cdef enum:
+    EVENTS_AT_ONCE = 64     # their validity is one word
+    WORD_ROOM = 32          # bytes of a word with what pads it
+    WORDS_ROOM = 64         # words of one column, at most
+    NAME_ROOM = NAME_LIMIT + 80
 
-# Fills a column in one row. items: of lists of text. A status below 0, or 0.
-ctypedef int (*EventWriter)(Table* t, Table* items, Column* c, const EventRow* e) noexcept nogil
+# Some rows that are filled: what they hold, and what they refer to.
+cdef struct EventRows:
+    int64_t at              # the first one: a multiple of EVENTS_AT_ONCE
+    int n
+    const uint8_t* end      # of the bytes of all rows
+    const EventHead* head[EVENTS_AT_ONCE]
+    const CapText* client[EVENTS_AT_ONCE]       # of their connections: "address:port"
+    EventText text[N_EVENT_TEXTS][EVENTS_AT_ONCE]       # p is NULL: there is none
+
+# Fills a column in these rows, for which there is place. source: which of the values that the writer can write.
+# items: of lists of text. A status below 0, or 0.
+ctypedef int (*EventWriter)(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil
 
 cdef EventWriter[N_EVENT_COLUMNS] EVENT_WRITERS
 cdef uint8_t[N_EVENT_COLUMNS] EVENT_TYPES           # how what they write lies in memory
-cdef uint8_t[N_EVENT_COLUMNS] EVENT_SOURCES         # of those for several columns: which value
+cdef uint8_t[N_EVENT_COLUMNS] EVENT_SOURCES
 
+# The order is that of EventHead.
 cdef enum:
     NUMBER_EVENT_ID
     NUMBER_ANSWERS
@@ -46,6 +56,39 @@ cdef enum:
     SMALL_REPLY_CODE
     SMALL_HEARTBEAT_S
 
+cdef enum:
+    WORD_EVENT
+    WORD_OUTCOME
+    WORD_CERTAINTY
+    WORD_INITIATOR
+    WORD_SETTLES
+    N_WORD_COLUMNS
+
+# A word, padded so that it can be copied without a look at its size.
+cdef struct EventWord:
+    uint8_t[WORD_ROOM] text
+    uint8_t n               # 0: null
+
+cdef EventWord EVENT_WORDS[N_WORD_COLUMNS][WORDS_ROOM]
+
+
+cdef int words_ready(int source, const char** names, int n) except -1:
+    cdef int i
+    for i in range(n):
+        if names[i] != NULL:
+            if i >= WORDS_ROOM or strlen(names[i]) > <size_t>WORD_ROOM:
+                raise ImportError(f"no room for the word {names[i].decode()!r} of events")
+            EVENT_WORDS[source][i].n = <uint8_t>strlen(names[i])
+            memcpy(EVENT_WORDS[source][i].text, names[i], strlen(names[i]))
+    return 0
+
+
+words_ready(WORD_EVENT, EVENT_NAMES, N_EVENTS)
+words_ready(WORD_OUTCOME, OUTCOME_NAMES, N_OUTCOMES)
+words_ready(WORD_CERTAINTY, CERTAINTY_NAMES, N_CERTAINTIES)
+words_ready(WORD_INITIATOR, INITIATOR_NAMES, N_INITIATORS)
+words_ready(WORD_SETTLES, SETTLES_NAMES, N_SETTLES)
+
 
 cdef int fills_events(int k, int arrow_type, EventWriter writer, int source=0) except -1:
     """State that code fills a column, which lies so in memory. check_event_columns compares."""
@@ -55,126 +98,223 @@ cdef int fills_events(int k, int arrow_type, EventWriter writer, int source=0) e
     return 0
 
 
-cdef inline int64_t event_number(const EventHead* head, int source) noexcept nogil:
-    return (&head.event_id)[source]
+cdef inline void put_bits(uint8_t* w, uint64_t bits, int n) noexcept nogil:
+    cdef int i
+    for i in range((n + 7) // 8):
+        w[i] = <uint8_t>(bits >> 8 * i)
 
 
-cdef inline int32_t event_small(const EventHead* head, int source) noexcept nogil:
-    return (&head.channel)[source]
-
-
-cdef int fill_event_number(Table* t, Table* items, Column* c, const EventRow* e) noexcept nogil:
-    cdef int64_t v = event_number(e.head, EVENT_SOURCES[c - t.column])
-    return append_i64(c, e.row, v) if v != NO_NUMBER else 0
-
-
-cdef int fill_event_small(Table* t, Table* items, Column* c, const EventRow* e) noexcept nogil:
-    cdef int32_t v = event_small(e.head, EVENT_SOURCES[c - t.column])
-    return append_i32(c, e.row, v) if v >= 0 else 0
-
-
-cdef inline int put_event_text(Table* t, Column* c, int64_t row, const uint8_t* p, size_t n) noexcept nogil:
-    """Null where it is not UTF-8."""
-    return append_bytes(t, c, row, p, n) if is_utf8(p, n) else 0
-
-
-cdef int fill_event_text(Table* t, Table* items, Column* c, const EventRow* e) noexcept nogil:
-    cdef const EventText* text = e.text + EVENT_SOURCES[c - t.column]
-    return put_event_text(t, c, e.row, text.p, text.n) if text.p != NULL else 0
-
-
-cdef int fill_event_word(Table* t, Table* items, Column* c, const EventRow* e) noexcept nogil:
-    cdef int k = <int>(c - t.column)
-    cdef const char* word = NULL
-    if k == EVENT_COL_EVENT:
-        word = EVENT_NAMES[e.head.event]
-    elif k == EVENT_COL_OUTCOME:
-        word = OUTCOME_NAMES[e.head.outcome]
-    elif k == EVENT_COL_CERTAINTY:
-        word = CERTAINTY_NAMES[e.head.certainty]
-    elif k == EVENT_COL_INITIATOR:
-        word = INITIATOR_NAMES[e.head.initiator]
-    elif k == EVENT_COL_SETTLES:
-        word = SETTLES_NAMES[e.head.settles]
-    return append_bytes(t, c, e.row, word, strlen(word)) if word != NULL else 0
-
-
-cdef int fill_event_name(Table* t, Table* items, Column* c, const EventRow* e) noexcept nogil:
-    """The name that the client gives itself, else user@address."""
-    cdef const EventText* name = e.text + TEXT_CONNECTION_NAME
-    cdef const EventText* user = e.text + TEXT_USER
-    cdef uint8_t[NAME_LIMIT + 80] both
-    cdef size_t n = e.client.n
-    if name.p != NULL and name.n and is_utf8(name.p, name.n):
-        return append_bytes(t, c, e.row, name.p, name.n)
-    if user.p == NULL or user.n > NAME_LIMIT:
-        return 0
-    while n and e.client.p[n - 1] != c':':
-        n -= 1
-    if n == 0 or n > 70:
-        return 0
-    memcpy(both, user.p, user.n)
-    both[user.n] = c'@'
-    memcpy(both + user.n + 1, e.client.p, n - 1)
-    return put_event_text(t, c, e.row, both, user.n + n)
-
-
-cdef int fill_event_redelivered(Table* t, Table* items, Column* c, const EventRow* e) noexcept nogil:
-    return append_bool(c, e.row, e.head.redelivered != 0) if e.head.redelivered != 2 else 0
-
-
-cdef int fill_event_route(Table* t, Table* items, Column* c, const EventRow* e) noexcept nogil:
-    """A list's offsets lie like those of a text with one byte an item."""
-    cdef const EventText* queue = e.text + TEXT_QUEUE
-    if not e.head.routed or queue.p == NULL or not is_utf8(queue.p, queue.n):
-        return 0
-    if append_bytes(items, &items.column[0], items.rows, queue.p, queue.n) < 0:
-        return NO_MEMORY
-    items.rows += 1
-    return append_list(c, e.row, 1)
-
-
-cdef int append_list(Column* c, int64_t row, size_t n) noexcept nogil:
-    """A list of the next n items."""
-    if row >= c.rows and column_grow(c, row + 1) < 0:
-        return NO_MEMORY
-    column_fill(c, row)
-    c.used += n
-    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
-    now_present(c, row)
+cdef inline int mark_events(Column* c, const EventRows* e, uint64_t present) noexcept nogil:
+    """The rows are written, of which those with a bit have a value. 0."""
+    c.filled = e.at + e.n
+    if c.nullable:
+        put_bits(c.valid.p + (e.at >> 3), present, e.n)
     return 0
 
 
-fills_events(EVENT_COL_EVENT_ID, AS_INT64, fill_event_number, NUMBER_EVENT_ID)
-fills_events(EVENT_COL_ANSWERS, AS_INT64, fill_event_number, NUMBER_ANSWERS)
-fills_events(EVENT_COL_DELIVERY_TAG, AS_INT64, fill_event_number, NUMBER_DELIVERY_TAG)
-fills_events(EVENT_COL_BODY_SIZE, AS_INT64, fill_event_number, NUMBER_BODY_SIZE)
-fills_events(EVENT_COL_CONTENT, AS_INT64, fill_event_number, NUMBER_CONTENT)
-fills_events(EVENT_COL_MESSAGE_COUNT, AS_INT64, fill_event_number, NUMBER_MESSAGE_COUNT)
-fills_events(EVENT_COL_ELAPSED_US, AS_INT64, fill_event_number, NUMBER_ELAPSED_US)
-fills_events(EVENT_COL_CHANNEL, AS_INT32, fill_event_small, SMALL_CHANNEL)
-fills_events(EVENT_COL_REPLY_CODE, AS_INT32, fill_event_small, SMALL_REPLY_CODE)
-fills_events(EVENT_COL_HEARTBEAT_S, AS_INT32, fill_event_small, SMALL_HEARTBEAT_S)
-fills_events(EVENT_COL_EVENT, AS_TEXT, fill_event_word)
-fills_events(EVENT_COL_OUTCOME, AS_TEXT, fill_event_word)
-fills_events(EVENT_COL_CERTAINTY, AS_TEXT, fill_event_word)
-fills_events(EVENT_COL_INITIATOR, AS_TEXT, fill_event_word)
-fills_events(EVENT_COL_SETTLES, AS_TEXT, fill_event_word)
-fills_events(EVENT_COL_CONNECTION_NAME, AS_TEXT, fill_event_name)
-fills_events(EVENT_COL_USER, AS_TEXT, fill_event_text, TEXT_USER)
-fills_events(EVENT_COL_VIRTUAL_HOST, AS_TEXT, fill_event_text, TEXT_VIRTUAL_HOST)
-fills_events(EVENT_COL_EXCHANGE, AS_TEXT, fill_event_text, TEXT_EXCHANGE)
-fills_events(EVENT_COL_ROUTING_KEY, AS_TEXT, fill_event_text, TEXT_ROUTING_KEY)
-fills_events(EVENT_COL_QUEUE, AS_TEXT, fill_event_text, TEXT_QUEUE)
-fills_events(EVENT_COL_CONSUMER_TAG, AS_TEXT, fill_event_text, TEXT_CONSUMER_TAG)
-fills_events(EVENT_COL_MESSAGE_ID, AS_TEXT, fill_event_text, TEXT_MESSAGE_ID)
-fills_events(EVENT_COL_CORRELATION_ID, AS_TEXT, fill_event_text, TEXT_CORRELATION_ID)
-fills_events(EVENT_COL_REQUEST, AS_TEXT, fill_event_text, TEXT_REQUEST)
-fills_events(EVENT_COL_REASON, AS_TEXT, fill_event_text, TEXT_REASON)
-fills_events(EVENT_COL_REPLY_TEXT, AS_TEXT, fill_event_text, TEXT_REPLY_TEXT)
-fills_events(EVENT_COL_DETAILS, AS_TEXT, fill_event_text, TEXT_DETAILS)
+cdef int fill_event_numbers(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
+    cdef int64_t* out = <int64_t*>c.fixed.p + e.at
+    cdef uint64_t present = 0
+    cdef int64_t v
+    cdef int i
+    for i in range(e.n):
+        v = (&e.head[i].event_id)[source]
+        present |= <uint64_t>(v != NO_NUMBER) << i
+        out[i] = v if v != NO_NUMBER else 0
+    return mark_events(c, e, present)
+
+
+cdef int fill_event_smalls(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
+    cdef int32_t* out = <int32_t*>c.fixed.p + e.at
+    cdef uint64_t present = 0
+    cdef int32_t v
+    cdef int i
+    for i in range(e.n):
+        v = (&e.head[i].channel)[source]
+        present |= <uint64_t>(v >= 0) << i
+        out[i] = v if v >= 0 else 0
+    return mark_events(c, e, present)
+
+
+cdef int event_data_room(Table* t, Column* c, const EventRows* e, size_t n) noexcept nogil:
+    """Room for n bytes of text, and for the rows after these as for those before."""
+    if c.used + n >= c.full_at:
+        if e.at:
+            c.data_hint = c.used // <size_t>e.at * <size_t>c.row_hint + n
+        if data_grow(t, c, n) < 0:
+            return NO_MEMORY
+    data_promise(c, c.used, n)
+    return 0
+
+
+cdef int fill_event_texts(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
+    """Null where it is not UTF-8."""
+    cdef const EventText* text = e.text[source]
+    cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + e.at
+    cdef uint64_t present = 0
+    cdef size_t n = 0, used = c.used
+    cdef uintptr_t some = 0
+    cdef uint8_t* start
+    cdef int i
+    for i in range(e.n):
+        n += text[i].n
+        some |= <uintptr_t>text[i].p
+    if some == 0:
+        for i in range(e.n):
+            ends[i] = <int32_t>used
+        return mark_events(c, e, 0)
+    if event_data_room(t, c, e, n) < 0:
+        return NO_MEMORY
+    start = c.data.p
+    for i in range(e.n):
+        n = text[i].n
+        if text[i].p == NULL:
+            ends[i] = <int32_t>used
+            continue
+        if AMQP_LIKELY(<size_t>(e.end - text[i].p) >= n + <size_t>COPY_SLACK):
+            if AMQP_UNLIKELY(not copy_ascii(start + used, text[i].p, n)) and not is_utf8(text[i].p, n):
+                ends[i] = <int32_t>used
+                continue
+        elif is_utf8(text[i].p, n):
+            memcpy(start + used, text[i].p, n)
+        else:
+            ends[i] = <int32_t>used
+            continue
+        used += n
+        ends[i] = <int32_t>used
+        present |= <uint64_t>1 << i
+    c.used = used
+    return mark_events(c, e, present)
+
+
+cdef int fill_event_words(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
+    cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + e.at
+    cdef const EventWord* word
+    cdef uint64_t present = 0
+    cdef uint8_t* start
+    cdef size_t used
+    cdef int i
+    if event_data_room(t, c, e, <size_t>(WORD_ROOM * e.n)) < 0:
+        return NO_MEMORY
+    start = c.data.p
+    used = c.used
+    for i in range(e.n):
+        word = &EVENT_WORDS[source][(&e.head[i].event)[source] & (WORDS_ROOM - 1)]
+        copy_16(start + used, word.text)
+        copy_16(start + used + 16, word.text + 16)
+        used += word.n
+        present |= <uint64_t>(word.n != 0) << i
+        ends[i] = <int32_t>used
+    c.used = used
+    return mark_events(c, e, present)
+
+
+cdef size_t put_event_name(uint8_t* w, const EventText* name, const EventText* user,
+                           const CapText* client) noexcept nogil:
+    """The name that the client gives itself, else user@address: its bytes, NAME_ROOM at most; 0: there is none."""
+    cdef size_t n = client.n
+    if name.p != NULL and name.n and is_utf8(name.p, name.n):
+        memcpy(w, name.p, name.n)
+        return name.n
+    if user.p == NULL or user.n > NAME_LIMIT or not is_utf8(user.p, user.n):
+        return 0
+    while n and client.p[n - 1] != c':':
+        n -= 1
+    if n == 0 or n > 70:
+        return 0
+    memcpy(w, user.p, user.n)
+    w[user.n] = c'@'
+    memcpy(w + user.n + 1, client.p, n - 1)
+    return user.n + n
+
+
+cdef inline bint is_same_text(const EventText* a, const EventText* b) noexcept nogil:
+    return a.n == b.n and (a.p == NULL) == (b.p == NULL) and (a.n == 0 or memcmp(a.p, b.p, a.n) == 0)
+
+
+cdef int fill_event_names(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
+    """A row most often has the name of the one before it."""
+    cdef const EventText* name = e.text[TEXT_CONNECTION_NAME]
+    cdef const EventText* user = e.text[TEXT_USER]
+    cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + e.at
+    cdef uint64_t present = 0
+    cdef uint8_t* start
+    cdef size_t used, n = 0
+    cdef int i
+    if event_data_room(t, c, e, <size_t>(NAME_ROOM * e.n)) < 0:
+        return NO_MEMORY
+    start = c.data.p
+    used = c.used
+    for i in range(e.n):
+        if i and e.client[i] == e.client[i - 1] and is_same_text(name + i, name + i - 1) \
+                and is_same_text(user + i, user + i - 1):
+            memcpy(start + used, start + used - n, n)
+        else:
+            n = put_event_name(start + used, name + i, user + i, e.client[i])
+        used += n
+        present |= <uint64_t>(n != 0) << i
+        ends[i] = <int32_t>used
+    c.used = used
+    return mark_events(c, e, present)
+
+
+cdef int fill_event_redelivered(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
+    cdef uint64_t present = 0, values = 0
+    cdef int i
+    for i in range(e.n):
+        present |= <uint64_t>(e.head[i].redelivered != 2) << i
+        values |= <uint64_t>(e.head[i].redelivered == 1) << i
+    put_bits(c.fixed.p + (e.at >> 3), values, e.n)
+    return mark_events(c, e, present)
+
+
+cdef int fill_event_routes(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
+    """A list's offsets lie like those of a text with one byte an item."""
+    cdef const EventText* queue = e.text[TEXT_QUEUE]
+    cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + e.at
+    cdef uint64_t present = 0
+    cdef int i
+    for i in range(e.n):
+        if e.head[i].routed and queue[i].p != NULL and is_utf8(queue[i].p, queue[i].n):
+            if append_bytes(items, &items.column[0], items.rows, queue[i].p, queue[i].n) < 0:
+                return NO_MEMORY
+            items.rows += 1
+            c.used += 1
+            present |= <uint64_t>1 << i
+        ends[i] = <int32_t>c.used
+    return mark_events(c, e, present)
+
+
+fills_events(EVENT_COL_EVENT_ID, AS_INT64, fill_event_numbers, NUMBER_EVENT_ID)
+fills_events(EVENT_COL_ANSWERS, AS_INT64, fill_event_numbers, NUMBER_ANSWERS)
+fills_events(EVENT_COL_DELIVERY_TAG, AS_INT64, fill_event_numbers, NUMBER_DELIVERY_TAG)
+fills_events(EVENT_COL_BODY_SIZE, AS_INT64, fill_event_numbers, NUMBER_BODY_SIZE)
+fills_events(EVENT_COL_CONTENT, AS_INT64, fill_event_numbers, NUMBER_CONTENT)
+fills_events(EVENT_COL_MESSAGE_COUNT, AS_INT64, fill_event_numbers, NUMBER_MESSAGE_COUNT)
+fills_events(EVENT_COL_ELAPSED_US, AS_INT64, fill_event_numbers, NUMBER_ELAPSED_US)
+fills_events(EVENT_COL_CHANNEL, AS_INT32, fill_event_smalls, SMALL_CHANNEL)
+fills_events(EVENT_COL_REPLY_CODE, AS_INT32, fill_event_smalls, SMALL_REPLY_CODE)
+fills_events(EVENT_COL_HEARTBEAT_S, AS_INT32, fill_event_smalls, SMALL_HEARTBEAT_S)
+fills_events(EVENT_COL_EVENT, AS_TEXT, fill_event_words, WORD_EVENT)
+fills_events(EVENT_COL_OUTCOME, AS_TEXT, fill_event_words, WORD_OUTCOME)
+fills_events(EVENT_COL_CERTAINTY, AS_TEXT, fill_event_words, WORD_CERTAINTY)
+fills_events(EVENT_COL_INITIATOR, AS_TEXT, fill_event_words, WORD_INITIATOR)
+fills_events(EVENT_COL_SETTLES, AS_TEXT, fill_event_words, WORD_SETTLES)
+fills_events(EVENT_COL_CONNECTION_NAME, AS_TEXT, fill_event_names)
+fills_events(EVENT_COL_USER, AS_TEXT, fill_event_texts, TEXT_USER)
+fills_events(EVENT_COL_VIRTUAL_HOST, AS_TEXT, fill_event_texts, TEXT_VIRTUAL_HOST)
+fills_events(EVENT_COL_EXCHANGE, AS_TEXT, fill_event_texts, TEXT_EXCHANGE)
+fills_events(EVENT_COL_ROUTING_KEY, AS_TEXT, fill_event_texts, TEXT_ROUTING_KEY)
+fills_events(EVENT_COL_QUEUE, AS_TEXT, fill_event_texts, TEXT_QUEUE)
+fills_events(EVENT_COL_CONSUMER_TAG, AS_TEXT, fill_event_texts, TEXT_CONSUMER_TAG)
+fills_events(EVENT_COL_MESSAGE_ID, AS_TEXT, fill_event_texts, TEXT_MESSAGE_ID)
+fills_events(EVENT_COL_CORRELATION_ID, AS_TEXT, fill_event_texts, TEXT_CORRELATION_ID)
+fills_events(EVENT_COL_REQUEST, AS_TEXT, fill_event_texts, TEXT_REQUEST)
+fills_events(EVENT_COL_REASON, AS_TEXT, fill_event_texts, TEXT_REASON)
+fills_events(EVENT_COL_REPLY_TEXT, AS_TEXT, fill_event_texts, TEXT_REPLY_TEXT)
+fills_events(EVENT_COL_DETAILS, AS_TEXT, fill_event_texts, TEXT_DETAILS)
 fills_events(EVENT_COL_REDELIVERED, AS_BOOL, fill_event_redelivered)
-fills_events(EVENT_COL_ROUTE, AS_TEXT, fill_event_route)
+fills_events(EVENT_COL_ROUTE, AS_TEXT, fill_event_routes)
 
 
 def check_event_columns(tuple columns):
@@ -252,24 +392,45 @@ cdef Columns new_event_columns(list names, int64_t n):
     return out
 
 
+cdef void load_event_rows(const CapRows* o, int64_t first, const CapText* clients, EventRows* e) noexcept nogil:
+    """first: the row of the reader that the batch begins with."""
+    cdef const int64_t* begin = <const int64_t*>o.end.p + first + e.at
+    cdef const CapRow* row = <const CapRow*>o.row.p + first + e.at
+    cdef const EventHead* head
+    cdef const uint8_t* p
+    cdef uint32_t n
+    cdef int i, k
+    for i in range(e.n):
+        head = <const EventHead*>(o.data.p + begin[i])
+        e.head[i] = head
+        e.client[i] = &clients[row[i].info]
+        p = <const uint8_t*>(head + 1)
+        for k in range(N_EVENT_TEXTS):
+            n = head.sizes[k] if head.sizes[k] != NO_TEXT else 0
+            e.text[k][i].p = p if head.sizes[k] != NO_TEXT else NULL
+            e.text[k][i].n = n
+            p += n
+
+
 cdef int fill_event_rows(Columns columns, Table* routes, const CapRows* o, int64_t first, int64_t n,
                          const CapText* clients) noexcept nogil:
-    cdef const int64_t* end = <const int64_t*>o.end.p + first
-    cdef const CapRow* row = <const CapRow*>o.row.p + first
+    """Some rows after the other, which the processor's cache holds, column by column."""
     cdef Table* t = columns.table
-    cdef Event event
-    cdef EventRow e
-    cdef int64_t i
-    cdef int k
-    e.head = &event.head
-    e.text = event.text
-    for i in range(n):
-        load_event(o.data.p + end[i], &event)
-        e.row = i
-        e.client = &clients[row[i].info]
-        for k in range(columns.n):
-            if EVENT_WRITERS[columns.order[k]](t, routes, &t.column[columns.order[k]], &e) < 0:
+    cdef EventRows e
+    cdef int i, k
+    for i in range(columns.n):
+        if column_grow(&t.column[columns.order[i]], n) < 0:
+            return NO_MEMORY
+    e.at = 0
+    e.end = o.data.p + o.used
+    while e.at < n:
+        e.n = <int>min(n - e.at, <int64_t>EVENTS_AT_ONCE)
+        load_event_rows(o, first, clients, &e)
+        for i in range(columns.n):
+            k = columns.order[i]
+            if EVENT_WRITERS[k](t, routes, &t.column[k], EVENT_SOURCES[k], &e) < 0:
                 return NO_MEMORY
+        e.at += e.n
     if table_finish(routes, routes.rows) < 0:
         return NO_MEMORY
     return table_finish(t, n)

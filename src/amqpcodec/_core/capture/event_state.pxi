@@ -22,10 +22,12 @@ cdef void io_text(StateIO* io, EventText* text, size_t limit) noexcept nogil:
 
 
 cdef void io_content(StateIO* io, Open* o) noexcept nogil:
+    cdef int k
     o.number = <uint64_t>io_ranged(io, <int64_t>o.number, 0, NUMBER_LIMIT)
-    o.body.state = io_count(io, o.body.state)
-    o.body.word = io_count(io, o.body.word)
+    for k in range(HASH_LANES):
+        o.body.lane[k] = io_count(io, o.body.lane[k])
     o.body.n = io_count(io, o.body.n)
+    io_bytes(io, o.body.begun, <size_t>(o.body.n & (HASH_BLOCK - 1)))
 
 
 cdef size_t io_head(StateIO* io, EventHead* head) noexcept nogil:
@@ -52,7 +54,7 @@ cdef size_t io_head(StateIO* io, EventHead* head) noexcept nogil:
     if EVENT_NONE > head.event >= N_EVENTS:
         io.bad = True
     for k in range(N_EVENT_TEXTS):
-        head.sizes[k] = <uint32_t>(io_ranged(io, -1 if head.sizes[k] == NO_TEXT else <int64_t>head.sizes[k], -1,
+        head.sizes[k] = <uint16_t>(io_ranged(io, -1 if head.sizes[k] == NO_TEXT else <int64_t>head.sizes[k], -1,
                                              TEXT_LIMIT))
         if head.sizes[k] != NO_TEXT:
             n += head.sizes[k]
@@ -74,15 +76,13 @@ cdef Question* io_question(StateIO* io, Tracking* g, int kind, Question* q) noex
         if io.bad or g.n[kind] >= TRACKED_LIMIT or n > <size_t>(io.end - io.p):
             io.bad = True
             return NULL
-        q = <Question*>malloc(sizeof(Question) + sizeof(EventHead) + n)
+        q = allocate_question(g, sizeof(EventHead) + n)
         if q == NULL:
             io.bad = True
             return NULL
-        memset(q, 0, sizeof(Question))
         q.number = number
         q.time = time
         q.on = <uint8_t>on
-        q.n = <uint32_t>(sizeof(EventHead) + n)
         memcpy(question_bytes(q), &head, sizeof(head))
         g.n[kind] += 1
     io_bytes(io, question_bytes(q) + sizeof(EventHead), n)

@@ -335,11 +335,9 @@ cdef int track_server_cancel(Tracking* g, Tracker* t, TrackedChannel* ch) noexce
 cdef int answer_number(Tracking* g, Tracker* t, int kind, Questions* o, size_t i, int event, int outcome,
                        int certainty) noexcept nogil:
     cdef Question* q = remove_question(o, i)
-    cdef Event e
     cdef int status
-    load_event(question_bytes(q), &e)
-    if event == EVENT_SETTLED and e.head.settles != SETTLES_MANUAL:
-        (<EventHead*>question_bytes(q)).settles = SETTLES_MANUAL
+    if event == EVENT_SETTLED:
+        question_head(q).settles = SETTLES_MANUAL
     status = answer_question(g, t, q, event, outcome, certainty, NULL)
     drop_question(g, kind, q)
     return status

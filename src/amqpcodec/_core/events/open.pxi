@@ -19,6 +19,16 @@ cdef struct TrackerCounts:
     uint64_t unmatched              # answers without their question
     uint64_t negative               # answers before their question, by the packets' times
 
+cdef enum:
+    SPARE_UNIT = 64         # bytes: questions take a multiple of them
+    N_SPARE_SIZES = 16
+    SPARE_LIMIT = 1024      # of one size
+
+# Memory of questions that are answered, for the next ones of the same size.
+cdef struct SpareQuestions:
+    Question* first
+    int n
+
 # Of all connections of a reader, and the frame at hand.
 cdef struct Tracking:
     int64_t[N_TRACKED] limit
@@ -29,6 +39,7 @@ cdef struct Tracking:
     int side                # the sender of the frame: 0 for the client
     bint unordered          # it may come before what the other side sent before it
     int64_t now             # its time, µs since 1970, or NO_NUMBER
+    SpareQuestions[N_SPARE_SIZES] spare
     const EventMethod* method       # that `v` are the arguments of
     AmqpValue[MAX_FIELDS] v
     AmqpValue[MAX_FIELDS] properties
@@ -103,6 +114,54 @@ cdef inline uint8_t* question_bytes(Question* q) noexcept nogil:
     return <uint8_t*>(q + 1)
 
 
+cdef inline EventHead* question_head(Question* q) noexcept nogil:
+    return <EventHead*>(q + 1)
+
+
+cdef inline size_t spare_size(size_t n) noexcept nogil:
+    """Of how many SPARE_UNIT a question with n bytes is."""
+    return (sizeof(Question) + n + SPARE_UNIT - 1) // SPARE_UNIT
+
+
+cdef Question* allocate_question(Tracking* g, size_t n) noexcept nogil:
+    """With room for n bytes; all of it but n is 0. NULL: no memory."""
+    cdef size_t size = spare_size(n)
+    cdef SpareQuestions* spare = &g.spare[size] if size < N_SPARE_SIZES else NULL
+    cdef Question* q
+    if spare != NULL and spare.first != NULL:
+        q = spare.first
+        spare.first = q.next
+        spare.n -= 1
+    else:
+        q = <Question*>malloc(size * SPARE_UNIT)
+        if q == NULL:
+            return NULL
+    memset(q, 0, sizeof(Question))
+    q.n = <uint32_t>n
+    return q
+
+
+cdef void release_question(Tracking* g, Question* q) noexcept nogil:
+    cdef size_t size = spare_size(q.n)
+    if size >= N_SPARE_SIZES or g.spare[size].n >= SPARE_LIMIT:
+        free(q)
+        return
+    q.next = g.spare[size].first
+    g.spare[size].first = q
+    g.spare[size].n += 1
+
+
+cdef void free_spare_questions(Tracking* g) noexcept nogil:
+    cdef Question* q
+    cdef int i
+    for i in range(N_SPARE_SIZES):
+        while g.spare[i].first != NULL:
+            q = g.spare[i].first
+            g.spare[i].first = q.next
+            free(q)
+        g.spare[i].n = 0
+
+
 cdef Question* new_question(Tracking* g, int kind, Event* e, uint64_t number) noexcept nogil:
     """Keep an event without what its connection's events share; NULL: no memory."""
     cdef Question* q
@@ -111,13 +170,11 @@ cdef Question* new_question(Tracking* g, int kind, Event* e, uint64_t number) no
     for k in range(N_CONNECTION_TEXTS):
         e.text[k].p = NULL
     n = event_size(e)
-    q = <Question*>malloc(sizeof(Question) + n)
+    q = allocate_question(g, n)
     if q == NULL:
         return NULL
-    memset(q, 0, sizeof(Question))
     q.number = number
     q.time = g.now
-    q.n = <uint32_t>n
     store_event(e, question_bytes(q))
     g.n[kind] += 1
     return q
@@ -125,7 +182,7 @@ cdef Question* new_question(Tracking* g, int kind, Event* e, uint64_t number) no
 
 cdef void drop_question(Tracking* g, int kind, Question* q) noexcept nogil:
     g.n[kind] -= 1
-    free(q)
+    release_question(g, q)
 
 
 # ---- questions with numbers ----

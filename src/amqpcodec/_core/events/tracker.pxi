@@ -192,15 +192,13 @@ cdef int end_deliveries(Tracking* g, Tracker* t, TrackedChannel* ch, const char*
     """Those that were to be settled, and were not for all that is known, go back to their queue."""
     cdef Questions* o = &ch.deliveries
     cdef Question* q
-    cdef Event e
     cdef size_t i
     cdef int status = 0
     for i in range(o.first, o.n):
         q = question_slot(o, i).question
         if q == NULL or status < 0:
             continue
-        load_event(question_bytes(q), &e)
-        if e.head.settles == SETTLES_MANUAL and q.number > ch.doubtful_deliveries:
+        if question_head(q).settles == SETTLES_MANUAL and q.number > ch.doubtful_deliveries:
             status = answer_question(g, t, q, EVENT_REQUEUED, OUTCOME_NONE, IS_EXACT, reason)
     forget_questions(g, TRACKED_DELIVERIES, o)
     return status
@@ -429,14 +427,14 @@ cdef int emit_waiting(Tracking* g, Tracker* t, Question* q, int32_t channel) noe
 
 cdef int emit_waiting_of(Tracking* g, Tracker* t, TrackedChannel* ch, Questions* o, uint64_t doubtful) noexcept nogil:
     cdef Question* q
-    cdef Event e
+    cdef const EventHead* head
     cdef size_t i
     for i in range(o.first, o.n):
         q = question_slot(o, i).question
         if q == NULL or q.number <= doubtful:
             continue
-        load_event(question_bytes(q), &e)
-        if (e.head.event == EVENT_PUBLISHED or e.head.settles == SETTLES_MANUAL) and \
+        head = question_head(q)
+        if (head.event == EVENT_PUBLISHED or head.settles == SETTLES_MANUAL) and \
                 emit_waiting(g, t, q, ch.number) < 0:
             return NO_MEMORY
     return 0
