@@ -61,7 +61,7 @@ cdef int json_any(Encoder* e, Json* j, int depth) noexcept nogil:
     return json_number(e, j)
 
 
-cdef int json_text(Encoder* e, Json* j, uint8_t wire_type) noexcept nogil:
+cdef inline int json_text(Encoder* e, Json* j, uint8_t wire_type) noexcept nogil:
     """A string as string, symbol or binary."""
     cdef size_t at = 0
     cdef int status = begin_text(e, &at)
