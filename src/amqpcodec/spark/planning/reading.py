@@ -35,6 +35,7 @@ from .rows import (
     RowFilter,
     by_mode,
     capture_columns,
+    has_errors,
     small_columns,
     tell_midstream,
     tell_no_frames,
@@ -127,7 +128,7 @@ class ReadOptions:
             options.optional("fieldTables"),
         )
         return cls(
-            with_error(column_plan, mode),
+            with_error(column_plan, mode, level),
             level,
             ports_of(options),
             protocol,
@@ -135,7 +136,7 @@ class ReadOptions:
             mode,
             ignore_corrupt,
             options.flag("ignoreMissingFiles", False),
-            RowFilter.of(options),
+            RowFilter.of(options, level),
             arrangement == "taps",
             keylog_of(options),
             limits_of(options, Limits),
@@ -151,8 +152,9 @@ class ReadOptions:
         return (self.level, self.ports.numbers, self.protocol, self.redact, digest)
 
     def counting(self) -> ReadOptions:
-        """The same, for a reader that gives no column but the errors."""
-        return replace(self, plan=replace(self.plan, fields=("error",)))
+        """The same, for a reader that gives no column but one of few bytes."""
+        field = "error" if has_errors(self.level) else "event_id"
+        return replace(self, plan=replace(self.plan, fields=(field,)))
 
 
 def arrangement_of(options: Options) -> Arrangement:
@@ -220,7 +222,7 @@ def read_file(
 ) -> Iterator[pa.RecordBatch]:
     """A file, or several as one chain, or a part of them."""
     reader = open_reader(path, read_options, storage)
-    read_options.row_filter.filter_reader(reader, read_options.mode)
+    read_options.row_filter.filter_reader(reader, read_options.mode, read_options.level)
     stop = None
     if part is not None:
         stop = part.stop

@@ -29,6 +29,7 @@ __all__ = [
     "RowFilter",
     "by_mode",
     "capture_columns",
+    "has_errors",
     "small_columns",
     "tell_midstream",
     "tell_no_frames",
@@ -59,13 +60,7 @@ _PLACE = ("file", "packet", "packet_offset", "position")
 
 
 def capture_columns(level: str, protocol: str | None) -> Any:
-    """What plan() asks for the schema of capture.read's columns.
-
-    Raises:
-        ValueError: Spark does not read this level.
-    """
-    if level == "event":
-        raise ValueError("option level is frame or message: events are read by capture.read")
+    """What plan() asks for the schema of capture.read's columns."""
 
     def schema_of_names(names: list[str] | None, field_tables: str) -> pa.Schema:
         try:
@@ -83,8 +78,15 @@ def small_columns(schema_of_names: Any) -> list[str]:
     return [name for name in schema_of_names(None, "json").names if name not in _LARGE]
 
 
-def with_error(column_plan: Plan, mode: str) -> Plan:
+def has_errors(level: str) -> bool:
+    """Whether rows may have an error: an event is what frames say that can be read."""
+    return level != "event"
+
+
+def with_error(column_plan: Plan, mode: str, level: str = "frame") -> Plan:
     """With the fields that by_mode needs: bad rows are those with an error."""
+    if not has_errors(level):
+        return column_plan
     needed = {"PERMISSIVE": (), "DROPMALFORMED": ("error",), "FAILFAST": ("error", *_PLACE)}[mode]
     missing = [name for name in needed if name not in column_plan.fields]
     return replace(column_plan, fields=(*column_plan.fields, *missing))
@@ -103,8 +105,10 @@ class RowFilter:
     end: int | None = None
 
     @classmethod
-    def of(cls, options: Options) -> RowFilter:
+    def of(cls, options: Options, level: str = "frame") -> RowFilter:
         """What the options ask for."""
+        if level == "event" and options.names("methods") is not None:
+            raise ValueError("option methods chooses frames and messages: events have no method")
         conditions = []
         for option, column in zip(ROWS, ("method", "direction", "connection"), strict=False):
             values = options.names(option)
@@ -117,11 +121,12 @@ class RowFilter:
         start, end = (moment(name, options.optional(name), zone) for name in ROWS[3:])
         return cls(tuple(conditions), _micros(start), _micros(end))
 
-    def filter_reader(self, reader: capture.Reader, mode: str) -> None:
+    def filter_reader(self, reader: capture.Reader, mode: str, level: str = "frame") -> None:
         """Let a reader yield these rows only; with FAILFAST also rows with an error."""
         if not self.fields:
             return
-        fields = [*self.fields, *(("error",) if mode == "FAILFAST" else ())]
+        with_errors = mode == "FAILFAST" and has_errors(level)
+        fields = [*self.fields, *(("error",) if with_errors else ())]
         reader.filter(fields, lambda batch: self._judge(pa.record_batch(batch)))
 
     @property
@@ -152,12 +157,12 @@ def _micros(seconds: float | None) -> int | None:
 
 
 def by_mode(rows: pa.RecordBatch, plan: Plan, mode: str) -> pa.RecordBatch:
-    """The rows that go on.
+    """The rows that go on: all, where none has an error.
 
     Raises:
         ValueError: mode is FAILFAST and a row has an error; it says where the row is from.
     """
-    if mode == "PERMISSIVE":
+    if mode == "PERMISSIVE" or "error" not in plan.fields:
         return rows
     error = rows.column(plan.fields.index("error"))
     if error.null_count == len(error):

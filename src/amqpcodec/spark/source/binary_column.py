@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,6 +24,7 @@ from ..planning.rows import (
     BATCH_ROWS,
     by_mode,
     capture_columns,
+    has_errors,
     small_columns,
     tell_midstream,
     tell_no_frames,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 __all__ = ["decode_captures"]
+
+_log = logging.getLogger(__name__)
 
 
 def decode_captures(
@@ -52,7 +56,7 @@ def decode_captures(
     keylog: str | Sequence[str] | None = None,
     **limits: Unpack[LimitOptions],
 ) -> DataFrame:
-    """A row for each frame, or message, of the captures in a binary column.
+    """A row for each frame, message or event of the captures in a binary column.
 
     ::
 
@@ -74,8 +78,9 @@ def decode_captures(
         protocol: a version that all connections are read as; None: what each speaks.
         mode: "PERMISSIVE" (bad frames are rows with an error; a value that is no capture is one
             such row, and one that is cut or damaged ends with one), "DROPMALFORMED" (these rows
-            are dropped) or "FAILFAST" (the first one ends the job); in any case.
-        level: "frame" or "message".
+            are dropped) or "FAILFAST" (the first one ends the job); in any case. Events have no
+            errors: in place of a row there is a warning in the log.
+        level: "frame", "message" or "event".
         ports: the servers' ports, or the only one. None: as capture.read has it.
         redact: overwrite credentials.
         field_tables: the type of field tables: "json", "variant" or "map". None: those that a
@@ -113,7 +118,7 @@ def decode_captures(
         raise ValueError(f"these columns would be there twice: {', '.join(twice)}")
     beside = selection.schema.fields[: len(keep_names)]
     schema = StructType([*beside, *(StructField(f.name, f.dataType) for f in decoded.schema)])
-    column_plan = with_error(decoded, mode)
+    column_plan = with_error(decoded, mode, level)
     job = _Job(
         column_plan,
         len(keep_names),
@@ -207,16 +212,19 @@ class _Job:
             if reader.damaged and self.mode == "FAILFAST":
                 raise capture.CaptureError(f"{name}: {reader.damaged}")
             if reader.damaged and self.mode == "PERMISSIVE":
-                yield self._refused(name, reader.damaged)
+                yield from self._refused(name, reader.damaged)
         except (capture.CaptureError, ValueError) as problem:  # a ValueError: of by_mode()
             if self.mode == "FAILFAST" or not isinstance(problem, capture.CaptureError):
                 problem.args = (f"{place()}: {str(problem).removeprefix(': ')}",)
                 raise
             if self.mode == "PERMISSIVE":
-                yield self._refused(name, str(problem))
+                yield from self._refused(name, str(problem))
 
-    def _refused(self, name: str, error: str) -> pa.RecordBatch:
-        """One row of a value that is no capture, or not whole."""
+    def _refused(self, name: str, error: str) -> Iterator[pa.RecordBatch]:
+        """One row of a value that is no capture, or not whole; of events a warning instead."""
+        if not has_errors(self.level):
+            _log.warning("%s: %s", name or "a capture", error.removeprefix(": "))
+            return
         schema = pa.schema(
             capture.schema(
                 self.level, list(self.plan.fields), self.protocol, self.plan.field_tables
@@ -224,4 +232,4 @@ class _Job:
         )
         values = {"file": name, "error": error}
         columns = [pa.array([values.get(field.name)], field.type) for field in schema]
-        return pa.RecordBatch.from_arrays(columns, schema=schema)
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)

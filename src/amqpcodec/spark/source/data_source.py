@@ -1,4 +1,4 @@
-"""The data source ``amqp_capture``: capture files to frames or messages."""
+"""The data source ``amqp_capture``: capture files to frames, messages or events."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 
 class AmqpCapture(DataSource):
-    """``spark.read.format("amqp_capture").load(path)``: a row a frame, or a message.
+    """``spark.read.format("amqp_capture").load(path)``: a row a frame, message or event.
 
     Without ``fields`` and a schema of the user's, the columns are those of bounded size: not the
     bytes of frames, payloads and bodies, nor ``arguments``, ``properties`` and other tables, which
@@ -163,7 +163,7 @@ _ONE_TASK = (
 
 
 class CaptureRows(CaptureFiles):
-    """Reads frames, or messages."""
+    """Reads frames, messages or events."""
 
     def __init__(self, options: Options, schema: StructType | None, filesystem: Any = None) -> None:
         super().__init__(options, filesystem)
@@ -193,7 +193,11 @@ class CaptureRows(CaptureFiles):
         return parts
 
     def to_outline(self, files: Sequence[StoredFile], octets: int) -> list[Outlined]:
-        """What tasks may outline before split_chain(), which then takes less time."""
+        """What tasks may outline before split_chain(), which then takes less time.
+
+        Nothing at level event: an outline has no frames, and its states hold what frames said."""
+        if self.read_options.level == "event":
+            return []
         to_cut = self._to_cut(files, octets)
         return [] if to_cut is None else parts_to_outline(to_cut)
 
