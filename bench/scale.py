@@ -283,7 +283,6 @@ def beside_identity(frames: DataFrame, path: Path, rounds: int) -> float:
     import pyarrow as pa
 
     spark = session()
-    jvm = spark.sparkContext._gateway.proc.pid
     names, rows = frames.columns, count(path)
     from amqpcodec.spark.planning.rows import BATCH_ROWS
 
@@ -300,6 +299,23 @@ def beside_identity(frames: DataFrame, path: Path, rounds: int) -> float:
                 break
 
     identity = spark.range(1, numPartitions=1).mapInArrow(hand_over, frames.schema)
+    return spent_by(frames, identity, rounds)
+
+
+def events_by_messages(path: Path, rounds: int) -> float:
+    """read_captures of events by that of messages, both to all columns."""
+    from amqpcodec.spark import read_captures
+
+    events, messages = (
+        read_captures(session(), str(path), {"level": level, "fields": "*"})
+        for level in ("event", "message")
+    )
+    return spent_by(events, messages, rounds)
+
+
+def spent_by(one: DataFrame, other: DataFrame, rounds: int) -> float:
+    """CPU time of writing one to the noop sink, by that of the other."""
+    jvm = session().sparkContext._gateway.proc.pid
 
     def spent(frame: DataFrame) -> float:
         before = cpu_seconds(jvm)
@@ -307,8 +323,8 @@ def beside_identity(frames: DataFrame, path: Path, rounds: int) -> float:
         return cpu_seconds(jvm) - before
 
     for _ in range(2):
-        spent(frames), spent(identity)
-    return statistics.median(spent(frames) / spent(identity) for _ in range(rounds))
+        spent(one), spent(other)
+    return statistics.median(spent(one) / spent(other) for _ in range(rounds))
 
 
 def streamed(path: Path, rounds: int) -> float:
@@ -366,6 +382,7 @@ ROWS = (
     Row("S3 on the loopback, 3 columns / local", 1.3, 1.1, False, s3),
     Row("Spark, all columns / identity", 1.15, 1.05, False, captures_beside_identity),
     Row("Spark's format, all columns / identity", 1.15, 1.05, False, format_beside_identity),
+    Row("Spark, events / messages, all columns", 1.3, 1.1, False, events_by_messages),
     Row("streaming, files of 1 MB a second", 20, 50, True, streamed),
 )
 
