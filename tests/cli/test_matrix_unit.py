@@ -23,6 +23,7 @@ COMMANDS = {
     **{command: (command,) for command in ANALYZERS},
     "dissect": ("dissect",),
     "dissect messages": ("dissect", "--level", "message"),
+    "dissect events": ("dissect", "--level", "event"),
     "show": ("show", "20"),
 }
 

@@ -270,9 +270,9 @@ def _dissect(commands: Commands) -> None:
     add_source(dissect)
     dissect.add_argument(
         "--level",
-        choices=["frame", "message"],
+        choices=["frame", "message", "event"],
         default="frame",
-        help="a row each frame (the default), or each method with its content",
+        help="a row for each frame (the default), method with its content, or event: what happened",
     )
     add_output(dissect)
     dissect.add_argument(

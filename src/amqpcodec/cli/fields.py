@@ -59,7 +59,7 @@ def fields(options: FieldsOptions) -> int:
 
 def _rows() -> Iterator[dict[str, str | None]]:
     for protocol, protocol_text in ((None, "any"), ("1.0", "1.0")):
-        for level in ("frame", "message"):
+        for level in ("frame", "message", *(["event"] if protocol is None else [])):
             for name, kind in columns_of(level, protocol).items():
                 row = {
                     "command": "dissect",
@@ -67,7 +67,7 @@ def _rows() -> Iterator[dict[str, str | None]]:
                     "level": level,
                     "name": name,
                 }
-                yield {**row, "type": _type(kind), "note": _note(name, kind)}
+                yield {**row, "type": _type(kind), "note": _note(name, kind, level)}
     for field in SHOWN:
         yield {"command": "show", "name": field.name, "type": _type(field.type)}
     for command in ANALYZERS:
@@ -79,13 +79,13 @@ def _type(kind: pa.DataType) -> str:
     return "struct" if pa.types.is_struct(kind) else str(kind)
 
 
-def _note(name: str, kind: pa.DataType) -> str | None:
+def _note(name: str, kind: pa.DataType, level: str) -> str | None:
     if name in ALIASES:
         return f"the same as {ALIASES[name]}"
     if pa.types.is_struct(kind):
         return "has parts: " + ", ".join(f"{name}.{field.name}" for field in kind)
     if name == "arguments":
         return "has parts: arguments.queue and the like; those of 0-x also by name: queue"
-    if name in COMPUTED_COLUMNS:
+    if name in COMPUTED_COLUMNS[level]:
         return "made for the table"
     return "where it is asked for" if name in OPTIONAL_COLUMNS else None

@@ -26,11 +26,7 @@ def columns_of(level: str, protocol: str | None) -> dict[str, pa.DataType]:
     schema = pa.schema(capture.schema(level, None, protocol))
     more = pa.schema(capture.schema(level, OPTIONAL_COLUMNS, protocol))
     types = {field.name: field.type for field in [*schema, *more]}
-    types |= (
-        COMPUTED_COLUMNS
-        if level == "frame"
-        else {n: t for n, t in COMPUTED_COLUMNS.items() if n != "kind"}
-    )
+    types |= COMPUTED_COLUMNS[level]
     return types | {short: types[name] for short, name in ALIASES.items()}
 
 
@@ -83,8 +79,8 @@ class Selection:
         self.sort = [self.same.get(name, name) for name in sort]
         self.routing = False  # details say where a message goes
         self.count = 0  # of the rows that were read
-        # The error is always looked for: it decides the exit status.
-        self.read: set[str] = {"error", "file", "timestamp"}
+        # What is bad is always looked for: it decides the exit status.
+        self.read: set[str] = {"event" if level == "event" else "error", "file", "timestamp"}
         self.read_names = set(self.where.names()) if self.where else set()
         for name in shown or ():
             self._need(name, "--fields")
@@ -107,7 +103,7 @@ class Selection:
         name = self.same.get(name, name) if option == "--fields" else name
         if name in ALIASES:
             self.read.add(ALIASES[name])
-        elif name in COMPUTED_COLUMNS and name in self.types:
+        elif name in COMPUTED_COLUMNS[self.level]:
             self.read.update(needs(name, self.level, self.is_v1))
         elif self._is_read(name, option):
             self.read.add(name)
@@ -156,7 +152,7 @@ class Selection:
         for name in names:
             if name in batch.schema.names:
                 continue
-            if name in COMPUTED_COLUMNS:
+            if name in COMPUTED_COLUMNS[self.level]:
                 column = computed_column(name, batch, self.level, self.routing)
                 batch = batch.append_column(name, column)
         return batch

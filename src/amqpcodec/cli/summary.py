@@ -24,13 +24,22 @@ DEFAULT = {
         "size",
         "details",
     ],
+    "event": [
+        *("time", "connection_name", "ch", "event", "outcome", "queue", "message_id"),
+        *("elapsed_us", "reason"),
+    ],
 }
-#: Columns that are made of others, with their types. n: number of the row among all that were read.
+#: level -> columns that are made of others, with their types. n: number of the row among all that
+#: were read.
 COMPUTED_COLUMNS = {
-    "n": pa.int64(),
-    "kind": pa.string(),
-    "size": pa.int64(),
-    "details": pa.string(),
+    "frame": {
+        "n": pa.int64(),
+        "kind": pa.string(),
+        "size": pa.int64(),
+        "details": pa.string(),
+    },
+    "message": {"n": pa.int64(), "size": pa.int64(), "details": pa.string()},
+    "event": {"n": pa.int64()},
 }
 
 _DETAILS = {

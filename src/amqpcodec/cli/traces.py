@@ -48,6 +48,8 @@ def are_traces(options: DissectOptions) -> bool:
 
 def dissect_traces(options: DissectOptions) -> int:
     """Write the rows of every trace; the exit status."""
+    if options.level == "event":
+        raise UsageError("a trace has messages alone: events are read from captures")
     shown = options.rows
     clock = Clock(options.clock)
     format_name = output_format(shown)
