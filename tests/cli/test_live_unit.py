@@ -241,7 +241,8 @@ def recorder(tmp_path, monkeypatch):
         folder = tmp_path / "bin"
         folder.mkdir()
         program = folder / name
-        last = "echo 'eth9: No such device exists' >&2; exit 1" if fails else "exec sleep 60"
+        failure = "exec >&-; sleep 0.3; echo 'eth9: No such device exists' >&2; exit 1"
+        last = failure if fails else "exec sleep 60"
         program.write_text(
             f'#!/bin/sh\necho "$@" > {arguments_file}\n/bin/cat {recording}\n{last}\n'
         )

@@ -27,6 +27,8 @@ POLL_SECONDS = 0.05
 #: Bytes at the beginning and end of what was read that are compared: a file may be written anew
 #: between two looks. A recording has the time of its first packet there.
 COMPARED_BYTES = 64
+#: How long a recorder may take to end once it has closed its output, in seconds.
+EXIT_SECONDS = 5.0
 #: The smallest header of a recording: so much is needed to tell what it is.
 MIN_HEADER_BYTES = 24
 
@@ -205,9 +207,18 @@ class Interface(Pipe):
         )
         assert self.child.stdout is not None
         super().__init__(self.child.stdout.fileno(), interface, stop)
+        self.has_closed = False  # its output
+
+    def ended(self) -> bool:
+        """Whether nothing will follow what was read."""
+        self.has_closed = True
+        return True
 
     def finish(self) -> None:
         """End the program. Raises UsageError: it had ended by itself, with an error."""
+        if self.has_closed:  # it is about to end, and says why
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.child.communicate(timeout=EXIT_SECONDS)
         ours = self.child.poll() is None
         if ours:
             self.child.terminate()
