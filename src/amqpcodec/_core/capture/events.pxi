@@ -14,17 +14,19 @@ cdef void begin_tracking(Reading* r, const Half* h, const Conn* c, int64_t time)
     g.unordered = False
     g.now = NO_NUMBER if time == NO_TIME else to_us(time)
     g.output.n = 0
-    g.output.used = 0
+    g.output.begin = g.output.used = r.rows.used
+    g.output.hint = r.rows.hint
+    g.output.data = &r.rows.data
 
 
-cdef int add_event_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const CapRow* place) noexcept nogil:
+cdef int add_event_row(Reading* r, Conn* c, Half* h, size_t n, const CapRow* place) noexcept nogil:
+    """The next n bytes are there already, with room for all events that wait."""
     cdef CapRow* row = next_row(&r.rows, n)
     if row == NULL:
         return NO_MEMORY
     row[0] = place[0]
     if begin_row(r, c, h, place.flags, row) < 0:
         return NO_MEMORY
-    memcpy(r.rows.data.p + r.rows.used, p, n)
     close_row(&r.rows, n, 0)
     return 0
 
@@ -34,12 +36,12 @@ cdef int put_events(Reading* r, Conn* c, Half* h, const CapRow* first, CapRow* o
     rows: number of the next row of the packet of `others`, of which one is taken already."""
     cdef EventOutput* o = &r.level.tracking.output
     cdef const size_t* end = <const size_t*>o.end.p
-    cdef size_t at = 0
+    cdef size_t at = o.begin
     cdef bint taken = True
     cdef int i
     for i in range(o.n):
         if i == 0 and first != NULL:
-            if add_event_row(r, c, h, o.data.p, end[0], first) < 0:
+            if add_event_row(r, c, h, end[0] - at, first) < 0:
                 return NO_MEMORY
         else:
             if not taken:
@@ -48,13 +50,13 @@ cdef int put_events(Reading* r, Conn* c, Half* h, const CapRow* first, CapRow* o
                 others.order_turn = max(others.order_turn, h.last_turn)
                 others.order_position = others.position
                 put_in_turn(h, others)
-            if add_event_row(r, c, h, o.data.p + at, end[i] - at, others) < 0:
+            if add_event_row(r, c, h, end[i] - at, others) < 0:
                 return NO_MEMORY
             taken = False
             others.flags = 0
         at = end[i]
     o.n = 0
-    o.used = 0
+    o.begin = o.used
     return 0
 
 

@@ -42,7 +42,6 @@ cdef void reading_free(Reading* r) noexcept nogil:
         free(r.protocol[k].methods)
         free(r.protocol[k].events)
     free_spare_questions(&r.level.tracking)
-    block_give(&r.level.tracking.output.data)
     block_give(&r.level.tracking.output.end)
     free(r.alike)
     free(r)

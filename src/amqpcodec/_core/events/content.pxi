@@ -72,7 +72,7 @@ cdef int emit_published(Tracking* g, Tracker* t, TrackedChannel* ch, Event* e, u
         return NO_MEMORY
     if number == 0:
         return 0
-    if keep_question(g, TRACKED_PUBLISHES, &ch.publishes, e, number) < 0:
+    if keep_question(g, TRACKED_PUBLISHES, &ch.publishes, number) < 0:
         return NO_MEMORY
     ch.publishes.newest = newest
     if over:
@@ -115,7 +115,7 @@ cdef int emit_delivered(Tracking* g, Tracker* t, TrackedChannel* ch, Event* e, i
         forget_questions(g, TRACKED_DELIVERIES, &ch.deliveries)     # the channel began anew, and no one saw it
         ch.doubtful_deliveries = 0
     if e.head.settles != SETTLES_AUTOMATIC and tag:
-        if keep_question(g, TRACKED_DELIVERIES, &ch.deliveries, e, tag) < 0:
+        if keep_question(g, TRACKED_DELIVERIES, &ch.deliveries, tag) < 0:
             return NO_MEMORY
         if over and end_deliveries(g, t, ch, b"connection-lost" if t.phase == PHASE_OVER else b"channel-closed") < 0:
             return NO_MEMORY

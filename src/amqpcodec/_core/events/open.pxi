@@ -166,16 +166,38 @@ cdef Question* new_question(Tracking* g, int kind, Event* e, uint64_t number) no
     """Keep an event without what its connection's events share; NULL: no memory."""
     cdef Question* q
     cdef int k
-    cdef size_t n
     for k in range(N_CONNECTION_TEXTS):
         e.text[k].p = NULL
-    n = event_size(e)
-    q = allocate_question(g, n)
+    q = allocate_question(g, event_size(e) + STORE_SLACK)
     if q == NULL:
         return NULL
     q.number = number
     q.time = g.now
     store_event(e, question_bytes(q))
+    g.n[kind] += 1
+    return q
+
+
+cdef Question* repeat_event(Tracking* g, int kind, uint64_t number) noexcept nogil:
+    """The same of the event that was emitted last, from its bytes."""
+    cdef const EventHead* head = <const EventHead*>newest_event(&g.output)
+    cdef const uint8_t* texts = <const uint8_t*>(head + 1)
+    cdef Question* q
+    cdef size_t n
+    cdef int k
+    for k in range(N_CONNECTION_TEXTS):
+        if head.sizes[k] != NO_TEXT:
+            texts += head.sizes[k]
+    n = <size_t>(g.output.data.p + g.output.used - texts)
+    q = allocate_question(g, sizeof(EventHead) + n)
+    if q == NULL:
+        return NULL
+    q.number = number
+    q.time = g.now
+    question_head(q)[0] = head[0]
+    for k in range(N_CONNECTION_TEXTS):
+        question_head(q).sizes[k] = NO_TEXT
+    copy_bytes(question_bytes(q) + sizeof(EventHead), texts, n)
     g.n[kind] += 1
     return q
 
@@ -253,8 +275,9 @@ cdef void forget_questions(Tracking* g, int kind, Questions* o) noexcept nogil:
     o.first = o.n = 0
 
 
-cdef int keep_question(Tracking* g, int kind, Questions* o, Event* e, uint64_t number) noexcept nogil:
-    """Follow an event until it is answered. Where too many are, the channel's oldest is forgotten."""
+cdef int keep_question(Tracking* g, int kind, Questions* o, uint64_t number) noexcept nogil:
+    """Follow the event that was emitted last until it is answered. Where too many are, the channel's oldest is
+    forgotten."""
     cdef Question* q
     o.newest = number
     if g.n[kind] >= g.limit[kind]:
@@ -264,7 +287,7 @@ cdef int keep_question(Tracking* g, int kind, Questions* o, Event* e, uint64_t n
             return 0
         drop_question(g, kind, remove_question(o, o.first))
         trim_questions(o)
-    q = new_question(g, kind, e, number)
+    q = repeat_event(g, kind, number)
     if q == NULL or add_question(o, q) < 0:
         return NO_MEMORY
     return 0

@@ -130,12 +130,18 @@ cdef struct Event:
     EventHead head
     EventText[N_EVENT_TEXTS] text
 
-# Events that wait to become rows.
+# Events that wait to become rows, in memory of these, after the rows that are there.
 cdef struct EventOutput:
     int n
-    size_t used
-    Block data
+    size_t begin            # of the first one
+    size_t used             # end of the newest one
+    size_t hint             # bytes that all rows may have
+    Block* data
     Block end               # size_t: where each ends
+
+cdef enum:
+    STORE_SLACK = 8         # bytes that are written after an event
+    EVENT_SLACK = 32        # and that are left after it
 
 
 # Not known to the compiler, which clears few bytes by `rep stos` where it knows how many they are: that takes longer.
@@ -163,31 +169,30 @@ cdef inline void set_word(Event* e, int k, const char* word) noexcept nogil:
     e.text[k].n = <uint32_t>strlen(word) if word != NULL else 0
 
 
-cdef size_t event_size(Event* e) noexcept nogil:
-    """Bytes that store_event() writes; it notes how long the texts are."""
+cdef size_t event_size(const Event* e) noexcept nogil:
+    """Bytes that store_event() makes of it."""
     cdef size_t n = sizeof(EventHead)
+    cdef int k
+    for k in range(N_EVENT_TEXTS):
+        if e.text[k].p != NULL:
+            n += e.text[k].n
+    return (n + 7) & ~<size_t>7
+
+
+cdef size_t store_event(Event* e, uint8_t* w) noexcept nogil:
+    """What event_size() says. It writes STORE_SLACK bytes more, and notes how long the texts are."""
+    cdef uint8_t* to = w + sizeof(EventHead)
     cdef int k
     for k in range(N_EVENT_TEXTS):
         if e.text[k].p == NULL:
             e.head.sizes[k] = NO_TEXT
         else:
             e.head.sizes[k] = <uint16_t>e.text[k].n
-            n += e.text[k].n
-    return (n + 7) & ~<size_t>7
-
-
-cdef void store_event(const Event* e, uint8_t* w) noexcept nogil:
-    """After event_size()."""
-    cdef size_t n = sizeof(EventHead)
-    cdef int k
+            copy_bytes(to, e.text[k].p, e.text[k].n)
+            to += e.text[k].n
     memcpy(w, &e.head, sizeof(EventHead))
-    w += sizeof(EventHead)
-    for k in range(N_EVENT_TEXTS):
-        if e.text[k].p != NULL and e.text[k].n:
-            copy_bytes(w, e.text[k].p, e.text[k].n)
-            w += e.text[k].n
-            n += e.text[k].n
-    memset(w, 0, -n & 7)
+    store64(to, 0)
+    return (<size_t>(to - w) + 7) & ~<size_t>7
 
 
 cdef void load_event(const uint8_t* p, Event* e) noexcept nogil:
@@ -205,17 +210,21 @@ cdef void load_event(const uint8_t* p, Event* e) noexcept nogil:
 
 
 cdef int append_event(EventOutput* o, Event* e) noexcept nogil:
-    cdef size_t n = event_size(e)
-    if o.data.room < o.used + n and block_room(&o.data, o.used, 2 * (o.used + n)) < 0:
+    cdef size_t room = o.used + sizeof(EventHead) + N_EVENT_TEXTS * TEXT_LIMIT + STORE_SLACK + EVENT_SLACK
+    if o.data.room < room and block_room(o.data, o.used, max(room + o.used // 2, o.hint)) < 0:
         return NO_MEMORY
     if o.end.room < (<size_t>o.n + 1) * sizeof(size_t) and block_room(
             &o.end, <size_t>o.n * sizeof(size_t), (2 * <size_t>o.n + 16) * sizeof(size_t)) < 0:
         return NO_MEMORY
-    store_event(e, o.data.p + o.used)
-    o.used += n
+    o.used += store_event(e, o.data.p + o.used)
     (<size_t*>o.end.p)[o.n] = o.used
     o.n += 1
     return 0
+
+
+cdef inline const uint8_t* newest_event(const EventOutput* o) noexcept nogil:
+    """Its bytes."""
+    return o.data.p + ((<const size_t*>o.end.p)[o.n - 2] if o.n > 1 else o.begin)
 
 
 # ---- a body as a number ----
