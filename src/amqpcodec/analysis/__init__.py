@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "connections",
+    "diagnose",
     "errors",
     "latency",
     "messages",
@@ -50,6 +51,13 @@ def connections(
 ) -> pa.Table:
     """The connections: who they were, what they did, how each ended. See sql()."""
     return _answer("connections", path_or_file, memory_bytes, options)
+
+
+def diagnose(
+    path_or_file: Source | Iterable[Source], *, memory_bytes: int | None = None, **options: Any
+) -> pa.Table:
+    """What a person would look into, the most severe first: a row a finding. See sql()."""
+    return _answer("diagnose", path_or_file, memory_bytes, options)
 
 
 def errors(

@@ -12,7 +12,7 @@ _FOLDER = Path(__file__).parent / "questions"
 
 #: The questions, in the order in which the guide has them.
 NAMES = (
-    *("connections", "queues", "unacked", "latency"),
+    *("diagnose", "connections", "queues", "unacked", "latency"),
     *("errors", "messages", "top", "topology"),
 )
 

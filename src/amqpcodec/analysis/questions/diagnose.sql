@@ -1,0 +1,113 @@
+-- columns: connection, connection_name, virtual_host, event, outcome, initiator, certainty, exchange, queue, reply_code, reason, reply_text, redelivered, message_id, content, elapsed_us, heartbeat_s, time_us, timestamp
+-- A row a finding, the most severe first: what went wrong, for whom, how often, when.
+WITH each AS (
+  SELECT connection, max(connection_name) AS connection_name, max(virtual_host) AS virtual_host,
+         max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost') THEN timestamp END) AS ended_at,
+         max(CASE WHEN event = 'connection-refused' THEN 1 ELSE 0 END) AS refused,
+         max(CASE WHEN event = 'connection-closed' AND reply_code NOT IN (0, 200) THEN 1 ELSE 0 END) AS closed,
+         max(CASE WHEN event = 'connection-lost' THEN 1 ELSE 0 END) AS lost,
+         max(CASE WHEN event = 'heartbeat-missed' THEN 1 ELSE 0 END) AS missed,
+         count(*) FILTER (WHERE event = 'requeued') AS requeued,
+         count(*) FILTER (WHERE event = 'unconfirmed') AS unconfirmed,
+         max(CASE WHEN event = 'requeued' THEN queue END) AS queue,
+         max(CASE WHEN event IN ('connection-refused', 'connection-closed') THEN reply_code END) AS reply_code,
+         max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost') THEN coalesce(reply_text, reason) END) AS text,
+         max(CASE WHEN event = 'heartbeat-missed' THEN initiator END) AS silent,
+         max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost', 'heartbeat-missed') THEN certainty END) AS certainty,
+         max(CASE WHEN event = 'heartbeat-missed' THEN heartbeat_s END) AS heartbeat_s,
+         max(CASE WHEN event = 'heartbeat-missed' THEN elapsed_us END) AS silence_us,
+         CASE WHEN max(CASE WHEN event = 'connection-opened' AND certainty = 'exact' THEN 1 ELSE 0 END) = 1
+               AND max(CASE WHEN event IN ('connection-closed', 'connection-lost') THEN 1 ELSE 0 END) = 1
+               AND max(time_us) - min(time_us) < 2000000 THEN 1 ELSE 0 END AS is_short,
+         min(time_us) AS first_us
+  FROM events
+  GROUP BY connection
+), repeated AS (
+  SELECT each.*,
+         sum(CASE WHEN is_short = 1 THEN 1 ELSE 0 END) OVER (PARTITION BY translate(connection_name, '0123456789', '')) AS alike,
+         max(CASE WHEN is_short = 1 THEN first_us END) OVER (PARTITION BY translate(connection_name, '0123456789', ''))
+           - min(CASE WHEN is_short = 1 THEN first_us END) OVER (PARTITION BY translate(connection_name, '0123456789', '')) AS within_us
+  FROM each
+), ended AS (
+  SELECT CASE WHEN refused = 1 THEN 'connection refused'
+              WHEN closed = 1 THEN 'connection closed with an error'
+              WHEN lost = 1 AND missed = 1 THEN 'heartbeat missed'
+              WHEN lost = 1 AND requeued > 0 THEN 'lost with unsettled messages'
+              WHEN lost = 1 AND unconfirmed > 0 THEN 'lost with unconfirmed publishes'
+              WHEN is_short = 1 AND alike >= 20 AND within_us < alike * 1000000 THEN 'many short connections'
+              WHEN lost = 1 THEN 'lost without a close' END AS finding,
+         repeated.*
+  FROM repeated
+), kinds AS (
+  SELECT CASE WHEN event = 'channel-closed' AND reply_code NOT IN (0, 200) THEN 'channel closed with an error'
+              WHEN event = 'confirmed' AND outcome = 'rejected' THEN 'publishes nacked'
+              WHEN event = 'returned' THEN 'messages returned'
+              WHEN event = 'settled' AND outcome = 'rejected' THEN 'messages rejected'
+              WHEN event = 'settled' AND elapsed_us IS NOT NULL THEN 'slow work'
+              WHEN event = 'blocked' THEN 'publishers blocked'
+              WHEN event = 'consumer-cancelled' AND initiator = 'server' AND reason IS NULL THEN 'consumer cancelled by the broker'
+              WHEN event IN ('gap', 'protocol-error') THEN 'recording incomplete' END AS finding,
+         connection, connection_name, virtual_host, queue, exchange, reply_code, coalesce(reply_text, reason) AS text, certainty, elapsed_us, timestamp
+  FROM events
+), places AS (
+  SELECT finding, connection_name, virtual_host,
+         CASE WHEN finding IN ('messages rejected', 'slow work', 'consumer cancelled by the broker') THEN queue END AS queue,
+         CASE WHEN finding IN ('publishes nacked', 'messages returned') THEN exchange END AS exchange,
+         reply_code, split_part(text, ' - ', 1) AS code_text, max(text) AS text, max(certainty) AS certainty,
+         count(*) AS count, count(DISTINCT connection) AS connections, min(timestamp) AS first_event, max(timestamp) AS last_event,
+         CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY elapsed_us) AS BIGINT) AS half_us
+  FROM kinds
+  WHERE finding IS NOT NULL
+  GROUP BY finding, connection_name, virtual_host, CASE WHEN finding IN ('messages rejected', 'slow work', 'consumer cancelled by the broker') THEN queue END,
+           CASE WHEN finding IN ('publishes nacked', 'messages returned') THEN exchange END, reply_code, split_part(text, ' - ', 1)
+), ranked AS (
+  SELECT places.*, row_number() OVER (PARTITION BY finding ORDER BY half_us, connection_name NULLS LAST, virtual_host NULLS LAST, queue NULLS LAST) AS place_rank,
+         count(*) OVER (PARTITION BY finding) AS ranks
+  FROM places
+), compared AS (
+  SELECT ranked.*, max(CASE WHEN place_rank = floor((ranks + 1) / 2) THEN half_us END) OVER (PARTITION BY finding) AS middle_us
+  FROM ranked
+), loops AS (
+  SELECT virtual_host, queue, message_id, content, max(reply_code) AS reply_code, max(CASE WHEN event = 'delivered' THEN connection_name END) AS connection_name,
+         count(*) FILTER (WHERE event = 'delivered' AND redelivered) AS redeliveries,
+         greatest(count(*) FILTER (WHERE event = 'published'), count(*) FILTER (WHERE event = 'delivered' AND NOT redelivered), 1) AS copies,
+         count(*) FILTER (WHERE event = 'requeued' OR event = 'settled' AND outcome = 'released') AS returns,
+         min(timestamp) AS first_event, max(timestamp) AS last_event,
+         max(CASE WHEN message_id IS NULL THEN 'inferred' WHEN event = 'delivered' THEN certainty END) AS certainty
+  FROM events
+  WHERE event IN ('published', 'delivered', 'requeued', 'settled') AND coalesce(message_id, CAST(content AS STRING)) IS NOT NULL
+  GROUP BY virtual_host, queue, message_id, content
+)
+SELECT severity, finding, connection_name, virtual_host, queue, exchange, reply_code, text, count, messages, connections, first_event, last_event, certainty
+FROM (
+  SELECT CASE WHEN finding = 'many short connections' OR finding = 'lost without a close' THEN 3 ELSE 1 END AS severity,
+         finding, CASE WHEN min(connection_name) = max(connection_name) THEN max(connection_name) END AS connection_name,
+         CASE WHEN min(virtual_host) = max(virtual_host) THEN max(virtual_host) END AS virtual_host,
+         CASE WHEN min(queue) = max(queue) THEN max(queue) END AS queue, CAST(NULL AS STRING) AS exchange, reply_code,
+         CASE WHEN finding = 'heartbeat missed' THEN 'the ' || silent || ' was silent for ' || CAST(CAST(floor(max(silence_us) / 1000) AS BIGINT) AS STRING) || ' ms, the heartbeat is ' || CAST(max(heartbeat_s) AS STRING) || ' s'
+              WHEN finding = 'many short connections' THEN 'each open for less than 2 s'
+              WHEN finding <> 'lost without a close' THEN max(text) END AS text,
+         count(*) AS count, CAST(sum(requeued + unconfirmed) AS BIGINT) AS messages, count(*) AS connections,
+         min(ended_at) AS first_event, max(ended_at) AS last_event, max(certainty) AS certainty
+  FROM ended
+  WHERE finding IS NOT NULL
+  GROUP BY finding, CASE WHEN finding = 'many short connections' THEN translate(connection_name, '0123456789', '')
+                         WHEN finding <> 'lost without a close' THEN connection_name END,
+           CASE WHEN finding <> 'lost without a close' THEN virtual_host END, reply_code, silent
+  UNION ALL
+  SELECT CASE WHEN finding IN ('channel closed with an error', 'publishes nacked') THEN 1 WHEN finding = 'recording incomplete' THEN 4 ELSE 2 END AS severity,
+         finding, connection_name, virtual_host, queue, exchange, reply_code,
+         CASE WHEN finding = 'slow work' THEN 'half of them took ' || CAST(CAST(floor(half_us / 1000) AS BIGINT) AS STRING) || ' ms or longer, elsewhere ' || CAST(CAST(floor(middle_us / 1000) AS BIGINT) AS STRING) || ' ms' ELSE text END AS text,
+         count, CAST(NULL AS BIGINT) AS messages, connections, first_event, last_event,
+         CASE WHEN finding IN ('publishes nacked', 'messages returned') THEN 'exact' ELSE certainty END AS certainty
+  FROM compared
+  WHERE finding <> 'slow work' OR count >= 10 AND half_us > 500000 AND half_us > 20 * middle_us
+  UNION ALL
+  SELECT 1 AS severity, 'poison message' AS finding, max(connection_name) AS connection_name, virtual_host, queue, CAST(NULL AS STRING) AS exchange, max(reply_code) AS reply_code,
+         'redelivered up to ' || CAST(max(redeliveries) AS STRING) || ' times' || coalesce(', such as ' || max(message_id), '') AS text,
+         count(*) AS count, count(*) AS messages, count(DISTINCT connection_name) AS connections, min(first_event) AS first_event, max(last_event) AS last_event, max(certainty) AS certainty
+  FROM loops
+  WHERE redeliveries >= 10 * copies AND returns >= 10
+  GROUP BY virtual_host, queue
+) AS findings
+ORDER BY severity, first_event NULLS LAST, finding, connection_name NULLS LAST, virtual_host NULLS LAST, queue NULLS LAST, exchange NULLS LAST, reply_code NULLS LAST, text NULLS LAST
