@@ -75,7 +75,17 @@ def order_terms(text: str) -> list[str]:
 
 #: Columns of answers that are never null.
 NOT_NULL = {
-    *("connection", "certainty", "count", "event", "event_id", "kind", "span"),
+    *(
+        "connection",
+        "certainty",
+        "count",
+        "event",
+        "event_id",
+        "finding",
+        "kind",
+        "severity",
+        "span",
+    ),
     *("delivery", "waiting", "delivered", "published + delivered"),
     "published_bytes + delivered_bytes",
 }
@@ -137,6 +147,8 @@ def test_every_file_is_a_question_and_has_a_function() -> None:
 
 
 def test_no_question_of_that_name() -> None:
-    with pytest.raises(ValueError, match="'slow' is no question: choose one of connections"):
+    with pytest.raises(
+        ValueError, match="'slow' is no question: choose one of diagnose, connections"
+    ):
         analysis.query("slow")
     assert analysis.query("queues").startswith("-- columns: ")

@@ -14,6 +14,7 @@ from .errors import need_extra, print_error
 from .options import (
     AnalysisOptions,
     CompletionOptions,
+    DiagnoseOptions,
     DissectOptions,
     FieldsOptions,
     FramePosition,
@@ -188,7 +189,16 @@ def _joined(words: list[str]) -> list[str]:
 #: The commands by what they are for: --help lists them so.
 COMMANDS = {
     "Frames and messages": ("dissect", "show", "messages", "stats"),
-    "Analysis": ("connections", "topology", "errors", "latency", "unacked", "top", "sql"),
+    "Analysis": (
+        "diagnose",
+        "connections",
+        "topology",
+        "errors",
+        "latency",
+        "unacked",
+        "top",
+        "sql",
+    ),
     "Report and replay": ("report", "replay"),
     "Help for the command line": ("fields", "completion"),
 }
@@ -245,6 +255,7 @@ def parser() -> argparse.ArgumentParser:
     _dissect(commands)
     _stats(commands)
     _analysis_commands(commands)
+    _diagnose(commands)
     _sql(commands)
     _show(commands)
     _report(commands)
@@ -351,6 +362,27 @@ def _own_arguments(name: str, command: argparse.ArgumentParser) -> type[Analysis
     return AnalysisOptions
 
 
+def _diagnose(commands: Commands) -> None:
+    diagnose = commands.add_parser(
+        "diagnose",
+        help="what went wrong, the most severe first",
+        description="Show what went wrong, the most severe first: refused, lost and closed"
+        " connections, missed heartbeats, messages that were nacked, returned, rejected or"
+        " redelivered again and again, slow consumers.",
+        epilog=EPILOG,
+    )
+    add_source(diagnose, secrets=False)
+    _add_query_rows(diagnose)
+    diagnose.set_defaults(command=Entry(DiagnoseOptions, run_diagnose))
+
+
+def _add_query_rows(command: argparse.ArgumentParser) -> None:
+    """How a command writes rows that SQL has chosen."""
+    add_format(command)
+    add_clock(command)
+    command.set_defaults(fields=None, where=None, sort=[], limit=None)
+
+
 def _sql(commands: Commands) -> None:
     sql = commands.add_parser(
         "sql",
@@ -365,9 +397,7 @@ def _sql(commands: Commands) -> None:
         metavar="QUERY",
         help='such as "SELECT event, count(*) FROM events GROUP BY event"',
     )
-    add_format(sql)
-    add_clock(sql)
-    sql.set_defaults(fields=None, where=None, sort=[], limit=None)
+    _add_query_rows(sql)
     sql.set_defaults(command=Entry(SqlOptions, run_sql))
 
 
@@ -768,6 +798,14 @@ def run_analysis(name: str) -> Callable[[AnalysisOptions], int]:
         return run_analyzer(analyzer_class(name), options)
 
     return run
+
+
+def run_diagnose(options: DiagnoseOptions) -> int:
+    """``amqpcodec diagnose``."""
+    need_extra()
+    from .diagnose import diagnose
+
+    return diagnose(options)
 
 
 def run_sql(options: SqlOptions) -> int:

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 __all__ = [
     "AnalysisOptions",
     "CompletionOptions",
+    "DiagnoseOptions",
     "DissectOptions",
     "FieldsOptions",
     "FramePosition",
     "MessagesOptions",
     "Options",
+    "QueryOptions",
     "ReplayOptions",
     "ReportOptions",
     "RowOptions",
@@ -141,13 +143,24 @@ class TopOptions(AnalysisOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SqlOptions(Options):
-    """``amqpcodec sql``."""
+class QueryOptions(Options):
+    """What the commands that run SQL have."""
 
     source: SourceOptions
     #: Format and output alone.
     rows: RowOptions
     clock: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiagnoseOptions(QueryOptions):
+    """``amqpcodec diagnose``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlOptions(QueryOptions):
+    """``amqpcodec sql``."""
+
     query: str
 
 

@@ -11,7 +11,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,11 +20,10 @@ from .delimited import Csv
 from .errors import UsageError
 from .jsonl import lines
 from .options import RowOptions, SourceOptions
-from .table import Table
 from .times import Clock
 from .uris import readable
 
-__all__ = ["FORMATS", "Output", "check_output", "output_format", "refuse_input"]
+__all__ = ["FORMATS", "Output", "Writer", "check_output", "output_format", "refuse_input"]
 
 FORMATS = ("table", "json", "csv", "parquet")
 BY_SUFFIX = {
@@ -38,6 +37,18 @@ BY_SUFFIX = {
 }
 
 Write = Callable[[pa.RecordBatch], None]
+
+
+class Writer(Protocol):
+    """What shows rows to a person. live: they come one by one, and are seen at once."""
+
+    live: bool
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Show the rows of a batch."""
+
+    def close(self) -> None:
+        """Show what was held back."""
 
 
 def output_format(options: RowOptions) -> str:
@@ -110,7 +121,7 @@ class Output:
         path: str | None,
         format_name: str,
         clock: Clock,
-        table: Callable[[IO[str]], Table],
+        table: Callable[[IO[str]], Writer],
         csv_raw: bool = False,
     ) -> None:
         """path: None or "-" for standard output. format_name: one of FORMATS. table: makes one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO
 
 import pyarrow as pa
@@ -10,8 +10,8 @@ import pyarrow as pa
 from .. import capture
 from .errors import USAGE, UsageError
 from .live import Cancelled
-from .options import SqlOptions
-from .output import Output, check_output, output_format
+from .options import QueryOptions, SqlOptions
+from .output import Output, Writer, check_output, output_format
 from .progress import Progress
 from .sources import Reading
 from .table import Table
@@ -24,27 +24,38 @@ try:
 except ImportError:
     raise UsageError('duckdb is needed: pip install "amqpcodec[analysis,cli]"') from None
 
-__all__ = ["sql"]
+__all__ = ["sql", "write_answer"]
 
 
 def sql(options: SqlOptions) -> int:
     """Read the events of every file once, run the query, and write its rows."""
+
+    def table(out: IO[str]) -> Table:
+        return Table(out, Clock(options.clock), wrap=True)
+
+    return write_answer(options, options.query, engine.columns_of(options.query), table)
+
+
+def write_answer(
+    options: QueryOptions,
+    query: str,
+    columns: list[str] | None,
+    table: Callable[[IO[str]], Writer],
+) -> int:
+    """Write the rows of a query over the events of every file; the exit status.
+
+    columns: of events that it uses; None: all. table: what writes rows that people read.
+    """
     shown = options.rows
     check_output(shown.output, options.source)
     format_name = output_format(shown)
-    columns = engine.columns_of(options.query)
     if columns is not None and "event" not in columns:
         columns.append("event")  # which tells damage
     schema = pa.schema(capture.schema("event", columns))
-    answer(options.query, iter(()), schema)  # what is wrong with the query is said at once
-    clock = Clock(options.clock)
-
-    def table(out: IO[str]) -> Table:
-        return Table(out, clock, wrap=True)
-
+    answer(query, iter(()), schema)  # what is wrong with the query is said at once
     with (
         Cancelled() as stop,
-        Output(shown.output, format_name, clock, table, shown.csv_raw) as output,
+        Output(shown.output, format_name, Clock(options.clock), table, shown.csv_raw) as output,
         Progress(shown.output) as bar,
     ):
         reading = Reading(options.source, bar, stop)
@@ -55,7 +66,7 @@ def sql(options: SqlOptions) -> int:
                 if stop.pressed:
                     return
 
-        rows = printable(answer(options.query, batches(), schema))
+        rows = printable(answer(query, batches(), schema))
         reading.counts.shown = rows.num_rows
         if reading.rows or reading.status != USAGE:
             empty = pa.RecordBatch.from_pylist([], rows.schema)

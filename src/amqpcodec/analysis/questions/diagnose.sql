@@ -1,4 +1,4 @@
--- columns: connection, connection_name, virtual_host, event, outcome, initiator, certainty, exchange, queue, reply_code, reason, reply_text, redelivered, message_id, content, elapsed_us, heartbeat_s, time_us, timestamp
+-- columns: connection, connection_name, virtual_host, event, outcome, initiator, certainty, exchange, queue, settles, reply_code, reason, reply_text, redelivered, message_id, content, elapsed_us, heartbeat_s, time_us, timestamp
 -- A row a finding, the most severe first: what went wrong, for whom, how often, when.
 WITH each AS (
   SELECT connection, max(connection_name) AS connection_name, max(virtual_host) AS virtual_host,
@@ -7,6 +7,8 @@ WITH each AS (
          max(CASE WHEN event = 'connection-closed' AND reply_code NOT IN (0, 200) THEN 1 ELSE 0 END) AS closed,
          max(CASE WHEN event = 'connection-lost' THEN 1 ELSE 0 END) AS lost,
          max(CASE WHEN event = 'heartbeat-missed' THEN 1 ELSE 0 END) AS missed,
+         count(*) FILTER (WHERE event IN ('gap', 'protocol-error') OR event = 'connection-opened' AND certainty <> 'exact'
+                             OR event = 'delivered' AND settles IS NULL) AS doubts,
          count(*) FILTER (WHERE event = 'requeued') AS requeued,
          count(*) FILTER (WHERE event = 'unconfirmed') AS unconfirmed,
          max(CASE WHEN event = 'requeued' THEN queue END) AS queue,
@@ -86,9 +88,11 @@ FROM (
          CASE WHEN min(queue) = max(queue) THEN max(queue) END AS queue, CAST(NULL AS STRING) AS exchange, reply_code,
          CASE WHEN finding = 'heartbeat missed' THEN 'the ' || silent || ' was silent for ' || CAST(CAST(floor(max(silence_us) / 1000) AS BIGINT) AS STRING) || ' ms, the heartbeat is ' || CAST(max(heartbeat_s) AS STRING) || ' s'
               WHEN finding = 'many short connections' THEN 'each open for less than 2 s'
+              WHEN finding IN ('lost with unsettled messages', 'lost with unconfirmed publishes') THEN 'TCP ended without a close: ' || max(text)
               WHEN finding <> 'lost without a close' THEN max(text) END AS text,
          count(*) AS count, CAST(sum(requeued + unconfirmed) AS BIGINT) AS messages, count(*) AS connections,
-         min(ended_at) AS first_event, max(ended_at) AS last_event, max(certainty) AS certainty
+         min(ended_at) AS first_event, max(ended_at) AS last_event,
+         max(CASE WHEN finding = 'lost without a close' AND doubts > 0 THEN 'unknown' ELSE certainty END) AS certainty
   FROM ended
   WHERE finding IS NOT NULL
   GROUP BY finding, CASE WHEN finding = 'many short connections' THEN translate(connection_name, '0123456789', '')

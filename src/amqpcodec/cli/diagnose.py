@@ -1,0 +1,109 @@
+"""``amqpcodec diagnose``: what a person would look into, the most severe first."""
+
+from __future__ import annotations
+
+import shlex
+from typing import IO, Any
+
+import pyarrow as pa
+from rich.console import Console
+from rich.text import Text
+
+from ..analysis._questions import load
+from .cells import cells, clean
+from .options import DiagnoseOptions
+from .sql import write_answer
+from .times import Clock
+
+__all__ = ["diagnose"]
+
+#: A person reads no more of them; the other formats have all.
+MOST = 12
+#: The command that shows the rows behind a finding; errors has those of all others.
+COMMANDS = {
+    "connection closed with an error": "connections",
+    "connection refused": "connections",
+    "heartbeat missed": "connections",
+    "lost with unconfirmed publishes": "connections",
+    "lost with unsettled messages": "connections",
+    "lost without a close": "connections",
+    "many short connections": "connections",
+    "poison message": "messages",
+    "recording incomplete": "stats",
+    "slow work": "latency",
+}
+NOTHING = """\
+nothing was found of what diagnose looks for
+of AMQP 1.0 it reads the connections alone, and of others what the recording has"""
+SEVERITIES = {1: "bold red", 2: "bold yellow", 3: "bold", 4: "dim"}
+
+
+def diagnose(options: DiagnoseOptions) -> int:
+    """Read the events of every file once, and write what went wrong."""
+    question = load("diagnose")
+    files = [str(file) for file in options.source.files]
+
+    def findings(out: IO[str]) -> Findings:
+        return Findings(out, Clock(options.clock), files)
+
+    return write_answer(options, question.query, list(question.columns), findings)
+
+
+class Findings:
+    """Writes findings as paragraphs of two or three lines."""
+
+    def __init__(self, out: IO[str], clock: Clock, files: list[str]) -> None:
+        """files: what the commands that are proposed read."""
+        self.console = Console(file=out, highlight=False, markup=False, emoji=False)
+        self.clock = clock
+        self.files = " ".join(map(shlex.quote, files))
+        self.live = False
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Show the findings of a batch, all that there are."""
+        if not batch.num_rows:
+            self._print(NOTHING)
+            return
+        times = [
+            cells(batch.column(name), batch.schema.field(name), self.clock)
+            for name in ("first_event", "last_event")
+        ]
+        rows = batch.slice(0, MOST).to_pylist()
+        for row, first, last in zip(rows, *times, strict=False):
+            self._finding(row, first, last)
+        if batch.num_rows > MOST:
+            self._print(f"{batch.num_rows - MOST} more: --format json or csv has them all")
+
+    def close(self) -> None:
+        """Nothing is held back."""
+
+    def _finding(self, row: dict[str, Any], first: str, last: str) -> None:
+        places = [clean(row["connection_name"])] if row["connection_name"] else []
+        places += [
+            f"{name} {clean(row[name]) or '(default)'}"
+            for name in ("queue", "exchange")
+            if row[name] is not None
+        ]
+        finding = row["finding"]
+        head = f"{row['severity']}  {finding}" + ": " * bool(places) + ", ".join(places)
+        self._print(head, SEVERITIES[row["severity"]])
+        said = [str(row["reply_code"])] if row["reply_code"] is not None else []
+        said += [clean(row["text"])] if row["text"] else []
+        if said:
+            self._print("   " + " ".join(said))
+        numbers = [_counted(row["count"], "time")]
+        if row["messages"] is not None:
+            numbers = [_counted(row["connections"], "connection")]
+            numbers += [_counted(row["messages"], "message")] * bool(row["messages"])
+        when = first if first == last else f"{first} to {last}"
+        certainty = "" if row["certainty"] == "exact" else f"; {row['certainty']}"
+        self._print(f"   {', '.join(numbers)}, {when}{certainty}")
+        self._print(f"   amqpcodec {COMMANDS.get(finding, 'errors')} {self.files}", "dim")
+
+    def _print(self, line: str, style: str = "") -> None:
+        """A line, never cut in a pipe."""
+        self.console.print(Text(line, style), soft_wrap=not self.console.is_terminal)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

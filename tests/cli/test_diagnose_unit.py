@@ -1,0 +1,81 @@
+"""``amqpcodec diagnose``: what went wrong, as paragraphs and as rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("rich")
+pytest.importorskip("duckdb")
+
+from amqpcodec import v0_9_1 as amqp
+from tests.support.event_talk import client, login, open_channel, server, write
+from tests.support.recording import packets
+from tests.support.shop_talk import killed, without, working
+
+Run = Callable[..., Any]
+
+
+def test_paragraphs(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "a talk.pcap", killed())
+    result = run("diagnose", path)
+    assert result.status == 0
+    head, text, numbers, command = result.lines
+    assert head == "1  lost with unsettled messages: worker, queue jobs"
+    assert text == "   TCP ended without a close: fin"
+    assert numbers.startswith("   1 connection, 2 messages, 20")
+    assert command == f"   amqpcodec connections '{path}'"
+
+
+def test_rows(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "talk.pcap", killed())
+    (line,) = run("diagnose", path, "--format", "json").lines
+    row = json.loads(line)
+    assert (row["severity"], row["finding"]) == (1, "lost with unsettled messages")
+    assert (row["queue"], row["messages"], row["certainty"]) == ("jobs", 2, "exact")
+
+
+def test_nothing(run: Run, tmp_path: Path) -> None:
+    result = run("diagnose", write(tmp_path / "talk.pcap", working()))
+    assert result.status == 0
+    assert result.lines[0] == "nothing was found of what diagnose looks for"
+    assert run("diagnose", tmp_path / "talk.pcap", "--format", "json").lines == []
+
+
+def test_a_damaged_recording_has_status_1(run: Run, tmp_path: Path) -> None:
+    talk = working()
+    result = run("diagnose", write(tmp_path / "talk.pcap", without(talk, len(talk) // 2)))
+    assert result.status == 1
+    assert result.lines[0].startswith("4  recording incomplete: ")
+
+
+def test_many_findings_are_a_dozen_and_a_count(run: Run, tmp_path: Path) -> None:
+    talk = []
+    for number in range(15):
+        closed = server(amqp.Channel.Close(reply_code=404, reply_text=f"NOT_FOUND {number}"))
+        said = [
+            *login(name=f"app-{number}"),
+            *open_channel(),
+            closed,
+            client(amqp.Channel.CloseOk()),
+        ]
+        talk += packets(said, client=40001 + number)
+    result = run("diagnose", write(tmp_path / "talk.pcap", talk))
+    heads = [line for line in result.lines if line.startswith("1  ")]
+    assert heads[0] == "1  channel closed with an error: app-0"
+    assert len(heads) == 12
+    assert result.lines[-1] == "3 more: --format json or csv has them all"
+    rows = run("diagnose", tmp_path / "talk.pcap", "--format", "json").lines
+    assert len(rows) == 15
+
+
+def test_text_of_the_wire_moves_no_cursor(run: Run, tmp_path: Path) -> None:
+    closed = server(amqp.Channel.Close(reply_code=404, reply_text="\x1b[2Jgone"))
+    talk = packets([*login(name="\x1b]0;x\x07"), *open_channel(), closed])
+    result = run("diagnose", write(tmp_path / "talk.pcap", talk))
+    assert "\x1b" not in "".join(result.lines)
+    assert "\x07" not in "".join(result.lines)
