@@ -101,7 +101,7 @@ TEST_NEEDS := $(addprefix $(DONE)/with-,test clients lint arrow spark spec cli) 
 TEST_SETUP := $(DONE)/built $(TEST_NEEDS)
 
 # Tests that need a broker.
-LIVE := tests/interop tests/dropins/live tests/v1/live tests/session/live tests/aio/live tests/testing/live tests/cli/live
+LIVE := tests/interop tests/analysis/live tests/dropins/live tests/v1/live tests/session/live tests/aio/live tests/testing/live tests/cli/live
 WITHOUT_LIVE := $(addprefix --ignore=,$(LIVE))
 
 # Tests of the compiled core, of its Python face and of the drop-ins: neither Spark nor type checkers.

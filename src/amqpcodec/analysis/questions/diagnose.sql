@@ -45,7 +45,7 @@ WITH each AS (
               WHEN event = 'confirmed' AND outcome = 'rejected' THEN 'publishes nacked'
               WHEN event = 'returned' THEN 'messages returned'
               WHEN event = 'settled' AND outcome = 'rejected' THEN 'messages rejected'
-              WHEN event = 'settled' AND elapsed_us IS NOT NULL THEN 'slow work'
+              WHEN event = 'settled' AND outcome = 'accepted' AND elapsed_us IS NOT NULL THEN 'slow work'
               WHEN event = 'blocked' THEN 'publishers blocked'
               WHEN event = 'consumer-cancelled' AND initiator = 'server' AND reason IS NULL THEN 'consumer cancelled by the broker'
               WHEN event IN ('gap', 'protocol-error') THEN 'recording incomplete' END AS finding,
