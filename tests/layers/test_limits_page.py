@@ -14,7 +14,6 @@ from amqpcodec import batch, limits, load_xml_spec
 from amqpcodec.capture import Reader, _limits, read
 from amqpcodec.capture._layers import _derived, _handshake, _keylog, _sessions, _tls, _websocket
 from amqpcodec.capture._limits import LIMITS
-from amqpcodec.capture._read import MAX_TRACKED
 from amqpcodec.session import Connection, v1
 from amqpcodec.session._v1 import scram
 from amqpcodec.spec import document, loader
@@ -78,6 +77,7 @@ CORE_HOMES = {
     "MESSAGE_LIMIT": "_core/capture/open.pxi",
     "HIGHEST_FRAME_MAX": "_core/capture/stream.pxi",
     "DELIVERIES_OPEN": "_core/capture/v1.pxi",
+    "TRACKED_LIMIT": "_core/events/open.pxi",
 }
 FRAME_MAX = parameter(Connection, "frame_max")
 MAX_OPEN = constant("spark/functions/pieces.py", "MAX_OPEN")
@@ -152,7 +152,7 @@ FIGURES: list[tuple[str, list[int]]] = [
     ),
     (
         "at event level, channels, consumers, publishes, deliveries, requests, each",
-        [MAX_TRACKED],
+        [LIMITS.max_tracked],
     ),
     (
         "rows that wait for one that comes before them",
@@ -368,6 +368,7 @@ def test_the_core_has_the_defaults_of_captures() -> None:
         "message_bytes": LIMITS.message_bytes,
         "frame_bytes": LIMITS.frame_bytes,
         "open_deliveries": LIMITS.open_deliveries,
+        "max_tracked": LIMITS.max_tracked,
     }.items():
         match = re.search(rf'"{name}": ({NUMBER}|[A-Z_]+)[,}}]', text)
         assert match, name

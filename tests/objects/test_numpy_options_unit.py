@@ -207,16 +207,12 @@ CASES: dict[tuple[str, str, str], Callable[[Any], Any]] = {
     ("capture/_read.py", "Reader.__init__", "ports"): lambda n: (rows(ports=n), rows(ports=[n])),
     ("capture/_read.py", "Reader.__init__", "batch_rows"): lambda n: rows(batch_rows=n),
     ("capture/_read.py", "Reader.__init__", "workers"): lambda n: rows(workers=n // n * 2),
-    ("capture/_read.py", "Reader.__init__", "max_tracked"): lambda n: rows(
-        level="event", max_tracked=n
-    ),
     ("capture/_read.py", "Reader.read", "stop"): read_until,
     ("capture/_read.py", "Reader.first_record", "start"): first_record,
     ("capture/_read.py", "Reader.first_record", "stop"): first_record,
     ("capture/_read.py", "read", "ports"): lambda n: rows(ports=(n, 5672)),
     ("capture/_read.py", "read", "batch_rows"): lambda n: rows(batch_rows=n),
     ("capture/_read.py", "read", "workers"): lambda n: rows(workers=n // n * 2),
-    ("capture/_read.py", "read", "max_tracked"): lambda n: rows(level="event", max_tracked=n),
     ("capture/_read.py", "stats", "ports"): lambda n: (
         capture.stats(io.BytesIO(CAPTURE), n),
         capture.stats(io.BytesIO(CAPTURE), [n]),

@@ -18,7 +18,7 @@ from amqpcodec.spark.planning.options import Options, limit_names, limits_of  # 
 from amqpcodec.spark.planning.rows import capture_columns, with_error  # noqa: E402
 from amqpcodec.spark.source import binary_column, stats  # noqa: E402
 from tests.spark.test_ranges_unit import rows, tasks  # noqa: E402
-from tests.support.limit_cases import CASES, EACH, only_a_multiple  # noqa: E402
+from tests.support.limit_cases import CASES, EACH, is_good, only_a_multiple, verdict  # noqa: E402
 
 __all__ = ["only_a_multiple"]
 pytestmark = pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
@@ -49,9 +49,9 @@ def test_rows(tmp_path: Path, name: str) -> None:
     _, enough, too_few, level = CASES[name]
     path = written(name, tmp_path)
     complete_rows = rows(path, level=level, **{spelled(name): enough})
-    assert {row["error"] for row in complete_rows} == {None}
+    assert all(map(is_good, complete_rows))
     less = rows(path, level=level, **{spelled(name).upper(): str(too_few)})
-    assert sum(row["error"] is None for row in less) < len(complete_rows)
+    assert sum(map(is_good, less)) < len(complete_rows)
 
 
 @EACH
@@ -82,7 +82,7 @@ def test_stats(tmp_path: Path, name: str) -> None:
         batches = [rows for part in reader.partitions() for rows in reader.read(part)]
         return pa.Table.from_batches(batches).to_pylist()
 
-    assert (counted(too_few) == counted(enough)) is (level == "message")
+    assert (counted(too_few) == counted(enough)) is (level != "frame")
 
 
 @EACH
@@ -90,7 +90,7 @@ def test_values_of_a_column(name: str) -> None:
     """What decode_captures has its tasks do."""
     octets, enough, too_few, level = CASES[name]
     decode_plan = with_error(
-        plan(capture_columns(level, None), ["error"], None, None), "PERMISSIVE"
+        plan(capture_columns(level, None), [verdict(level)], None, None), "PERMISSIVE", level
     )
 
     def good(limit: int) -> int:
@@ -99,7 +99,9 @@ def test_values_of_a_column(name: str) -> None:
             decode_plan, 0, level, server_ports(None), None, True, "PERMISSIVE", limits
         )
         return sum(
-            record_batch.column("error").null_count for record_batch in job.captures("", octets)
+            is_good(row)
+            for record_batch in job.captures("", octets)
+            for row in record_batch.to_pylist()
         )
 
     assert good(too_few) < good(enough)

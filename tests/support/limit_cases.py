@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -12,8 +12,8 @@ from amqpcodec import v0_9_1 as amqp
 from amqpcodec.capture import _limits
 from tests.capture.test_limits_unit import talk
 from tests.capture.test_websocket_unit import CLIENT
+from tests.support import event_talk, v1_talk
 from tests.support import recording as make
-from tests.support import v1_talk
 from tests.support.web_socket import DEFLATE, Deflater, over_web
 
 ACK = amqp.encode(1, amqp.Basic.Ack(delivery_tag=7))
@@ -68,6 +68,24 @@ def _deliveries() -> bytes:
     return make.pcap([*make.opening(), make.client(1001, stream)])
 
 
+def _settled() -> bytes:
+    """Three deliveries, which one ack settles."""
+    said = [*event_talk.login(), *event_talk.open_channel(), *event_talk.consume("jobs")]
+    said += [event_talk.deliver(number) for number in (1, 2, 3)]
+    ack = event_talk.client(amqp.Basic.Ack(delivery_tag=3, multiple=True))
+    return make.pcap(make.packets([*said, ack, *event_talk.close()]))
+
+
+def verdict(level: str) -> str:
+    """The column that says whether a row is good."""
+    return "certainty" if level == "event" else "error"
+
+
+def is_good(row: dict[str, Any]) -> bool:
+    """Whether nothing is wrong with a row; an event is one that is known."""
+    return row["certainty"] == "exact" if "certainty" in row else row["error"] is None
+
+
 #: Large frames in compressed messages, and how many bytes each of these has.
 WEB = [amqp.PROTOCOL_HEADER, *[LARGE] * 19]
 PACKED = [len(packed) for packed in map(Deflater(True), WEB)]
@@ -104,6 +122,7 @@ CASES = {
         make.pcap([*make.opening(), make.client(1001, MESSAGE)]), len(MESSAGE), "message"
     ),
     "open_deliveries": at(_deliveries(), 3, "message"),
+    "max_tracked": at(_settled(), 3, "event"),
     "fragment_bytes": Case(
         _fragments(), 1 << 23, 1 << 12
     ),  # the memory that packets take is rounded up

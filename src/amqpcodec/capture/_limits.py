@@ -40,6 +40,11 @@ class LimitOptions(TypedDict, total=False):
         open_deliveries: of AMQP 1.0, of each direction, that have begun and not ended, at message
             level, from 1 to 1,024, the default. Where there are more, the oldest ends, a row with
             an error and the flag "truncated".
+        max_tracked: at event level, how many channels are followed at once, in all connections, and
+            how many consumers and exclusive queues, publishes, deliveries, and requests that wait
+            for an answer, from 1 to 131,072, the default. Beyond it the channel's oldest publish or
+            delivery is forgotten, and of the others the new one is not followed; stats() of the
+            reader counts them by kind, under forgotten.
         fragment_bytes: what IP packets may take of which fragments are missing. Where they take
             more, the oldest are given up: what is there before the first hole is read, and stats()
             counts the fragments of which nothing was, as skipped ("IP fragment"). 8 MiB.
@@ -65,6 +70,7 @@ class LimitOptions(TypedDict, total=False):
     frame_bytes: int
     message_bytes: int
     open_deliveries: int
+    max_tracked: int
     fragment_bytes: int
     websocket_bytes: int
     websocket_ratio: int
@@ -119,6 +125,7 @@ class Limits(Unpacking):
     frame_bytes: int = _limit(1 << 26, 1, 1 << 26)
     message_bytes: int = _limit(1 << 26, 1, 1 << 26)
     open_deliveries: int = _limit(1 << 10, 1, 1 << 10)
+    max_tracked: int = _limit(1 << 17, 1, 1 << 17)
     fragment_bytes: int = _limit(1 << 23, 0, (1 << 31) - 1)
     websocket_bytes: int = _limit(1 << 24, 1, 1 << 25)
     websocket_ratio: int = _limit(128, 1, 1032)

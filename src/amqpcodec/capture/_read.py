@@ -57,8 +57,6 @@ SEARCH_BYTES = 1 << 23
 #: What connections may speak beside 0-9-1, in the order that the core knows them by.
 OTHERS = ("0-9", "0-8", "1.0")
 
-#: Channels, consumers, publishes, deliveries and requests that are followed at event level, each.
-MAX_TRACKED = 1 << 17
 
 #: Rows of a batch, at most; one of large frames has fewer.
 BATCH_ROWS = 32768
@@ -103,17 +101,14 @@ class Reader:
         keylog: KeyLog | KeyLogSource | None = None,
         workers: int = 1,
         on_progress: OnProgress | None = None,
-        max_tracked: int = MAX_TRACKED,
         **limits: Unpack[LimitOptions],
     ) -> None:
         """Nothing is opened before the first batch is asked for; a glob, a folder or a URI is
         looked up now."""
-        workers, max_tracked = as_int(workers), as_int(max_tracked)
+        workers = as_int(workers)
         level, field_tables = as_text(level), as_text(field_tables)
         if workers < 1:
             raise ValueError(f"workers is at least 1, not {workers}")
-        if not 1 <= max_tracked <= MAX_TRACKED:
-            raise ValueError(f"max_tracked is from 1 to {MAX_TRACKED}, not {max_tracked}")
         if order not in ("packets", "none"):
             raise ValueError(f'order is "packets" or "none", not {order!r}')
         #: What a recording may make it do.
@@ -160,7 +155,7 @@ class Reader:
                 fragment_bytes=self.limits.fragment_bytes,
                 frame_bytes=self.limits.frame_bytes,
                 open_deliveries=self.limits.open_deliveries,
-                max_tracked=max_tracked,
+                max_tracked=self.limits.max_tracked,
             )
             if self._filter is not None:
                 reader.choose(*self._filter)
@@ -581,7 +576,6 @@ def read(
     keylog: KeyLog | KeyLogSource | None = None,
     workers: int = 1,
     on_progress: OnProgress | None = None,
-    max_tracked: int = MAX_TRACKED,
     **limits: Unpack[LimitOptions],
 ) -> Reader:
     """Iterates over what a capture holds, as Arrow batches (``__arrow_c_array__``).
@@ -693,10 +687,6 @@ def read(
         on_progress: called after each piece of a file (256 KiB, or 64 KiB packed) with the bytes of
             all files that were read, as they lie there, and how many there are: None where a pipe
             or a file of a store is among them. What it raises ends the reading.
-        max_tracked: at event level, how many channels are followed at once, in all connections, and
-            how many consumers and exclusive queues, publishes, deliveries, and requests that wait
-            for an answer. Beyond it the channel's oldest publish or delivery is forgotten, and of
-            the others the new one is not followed; stats() counts them by kind, under forgotten.
         limits: what a recording may make this do, such as open_connections: see LimitOptions.
 
     Raises:
@@ -743,7 +733,6 @@ def read(
         keylog=keylog,
         workers=workers,
         on_progress=on_progress,
-        max_tracked=max_tracked,
         **limits,
     )
 

@@ -80,6 +80,7 @@ LIMITS = {
     "frame-bytes": "maximum bytes of a frame",
     "message-bytes": "maximum bytes of the frames of a message",
     "open-deliveries": "maximum open deliveries of 1.0, per direction",
+    "max-tracked": "maximum open channels, consumers, publishes, deliveries and requests, each",
     "fragment-bytes": "maximum bytes of incomplete IP packets",
     "websocket-bytes": "maximum bytes of a compressed WebSocket message",
     "websocket-ratio": "maximum ratio of decompressed to compressed bytes of WebSocket messages,"
