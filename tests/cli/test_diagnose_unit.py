@@ -31,6 +31,13 @@ def test_paragraphs(run: Run, tmp_path: Path) -> None:
     assert command == f"   amqpcodec connections '{path}'"
 
 
+def test_a_file_without_a_command(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "talk.pcap", killed())
+    assert run(path).lines == run("diagnose", path).lines
+    assert json.loads(run(path, "--format", "json").out)["queue"] == "jobs"
+    assert "invalid choice: 'no-such-file'" in run("no-such-file").err
+
+
 def test_rows(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "talk.pcap", killed())
     (line,) = run("diagnose", path, "--format", "json").lines

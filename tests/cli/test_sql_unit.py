@@ -119,4 +119,4 @@ def test_duckdb_is_missing(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(builtins, "__import__", without_duckdb)
     result = run("sql", path, COUNT)
     assert result.status == 2
-    assert 'pip install "amqpcodec[analysis,cli]"' in result.err
+    assert 'pip install "amqpcodec[cli]"' in result.err

@@ -157,6 +157,8 @@ def parse_arguments(arguments: Sequence[str]) -> Command:
 
         complete(command_parser)
     words = _joined(list(arguments))
+    if words and words[0] not in _commands(command_parser).choices and os.path.exists(words[0]):
+        words.insert(0, "diagnose")
     namespace, unknown = command_parser.parse_known_args(words)
     command_parser = _commands(command_parser).choices[words[0]]
     if unknown and "query" in namespace and not any(word.startswith("-") for word in unknown):
@@ -247,7 +249,10 @@ class TopLevelParser(CommandParser):
 def parser() -> argparse.ArgumentParser:
     """What may follow ``amqpcodec``."""
     top = TopLevelParser(
-        prog="amqpcodec", description="Look into recordings of AMQP traffic.", epilog=EPILOG
+        prog="amqpcodec",
+        description="Look into recordings of AMQP traffic. A FILE in place of the command:"
+        " diagnose it.",
+        epilog=EPILOG,
     )
     top.add_argument("--version", action="version", version=f"amqpcodec {version()}")
     commands = top.add_subparsers(

@@ -22,7 +22,7 @@ try:
 
     from ..analysis import _duckdb as engine
 except ImportError:
-    raise UsageError('duckdb is needed: pip install "amqpcodec[analysis,cli]"') from None
+    raise UsageError('duckdb is needed: pip install "amqpcodec[cli]"') from None
 
 __all__ = ["sql", "write_answer"]
 
