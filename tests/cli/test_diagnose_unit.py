@@ -1,4 +1,4 @@
-"""``amqpcodec diagnose``: what went wrong, as paragraphs and as rows."""
+"""``amqpcodec diagnose`` and ``queues``: paragraphs, and rows that are chosen and sorted."""
 
 from __future__ import annotations
 
@@ -86,3 +86,28 @@ def test_text_of_the_wire_moves_no_cursor(run: Run, tmp_path: Path) -> None:
     result = run("diagnose", write(tmp_path / "talk.pcap", talk))
     assert "\x1b" not in "".join(result.lines)
     assert "\x07" not in "".join(result.lines)
+
+
+def test_rows_are_chosen(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "talk.pcap", killed())
+    assert run("diagnose", path, "--where", "severity > 1").lines[0].startswith("nothing was found")
+    table = run("diagnose", path, "--fields", "finding,messages").lines
+    assert [line.split("  ")[0] for line in table] == ["finding", "lost with unsettled messages"]
+    result = run("diagnose", path, "--sort", "nme")
+    assert (result.status, "there is no column 'nme'" in result.err) == (2, True)
+
+
+def test_queues(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "talk.pcap", working())
+    head, row = run("queues", path).lines
+    assert "certainty" in head.split()
+    assert row.split()[:2] == ["/", "jobs"]
+    (line,) = run("queues", path, "--format", "json", "--fields", "queue,published,backlog").lines
+    assert json.loads(line) == {"queue": "jobs", "published": 4, "backlog": 3}
+    assert run("queues", path, "--where", "backlog > 3", "--format", "json").lines == []
+
+
+def test_their_columns_are_listed(run: Run) -> None:
+    lines = run("fields", "queues", "--format", "json").lines
+    names = [json.loads(line)["name"] for line in lines]
+    assert {"queue", "backlog", "wait_p99_ms"} <= set(names)

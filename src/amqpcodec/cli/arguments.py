@@ -20,6 +20,7 @@ from .options import (
     FramePosition,
     MessagesOptions,
     Options,
+    QueuesOptions,
     ReplayOptions,
     ReportOptions,
     ShowOptions,
@@ -58,6 +59,8 @@ does. Names and values with spaces or signs are quoted: 'so' or "so".
 #: The expression that a command's --help shows.
 EXAMPLES = {
     "dissect": "method == basic.publish and arguments.exchange == orders",
+    "diagnose": "severity == 1 and connection_name ~ shop",
+    "queues": "backlog > 0 or unacknowledged > 0",
     "connections": "ended != closed and user == guest",
     "topology": "kind == queue and not (name ~ '^amq')",
     "messages": "event == publish and size > 1000",
@@ -262,6 +265,7 @@ def parser() -> argparse.ArgumentParser:
     _stats(commands)
     _analysis_commands(commands)
     _diagnose(commands)
+    _queues(commands)
     _sql(commands)
     _show(commands)
     _report(commands)
@@ -375,18 +379,29 @@ def _diagnose(commands: Commands) -> None:
         description="Show what went wrong, the most severe first: refused, lost and closed"
         " connections, missed heartbeats, messages that were nacked, returned, rejected or"
         " redelivered again and again, slow consumers.",
-        epilog=EPILOG,
+        **where_help("diagnose"),
     )
-    add_source(diagnose, secrets=False)
-    _add_query_rows(diagnose)
+    _add_question(diagnose)
     diagnose.set_defaults(command=Entry(DiagnoseOptions, run_diagnose))
 
 
-def _add_query_rows(command: argparse.ArgumentParser) -> None:
-    """How a command writes rows that SQL has chosen."""
-    add_format(command)
+def _queues(commands: Commands) -> None:
+    queues = commands.add_parser(
+        "queues",
+        help="what came into each queue, what went out, and what is left",
+        description="Show each queue: what came in and went out, what is left, and how long"
+        " messages waited and took.",
+        **where_help("queues"),
+    )
+    _add_question(queues)
+    queues.set_defaults(command=Entry(QueuesOptions, run_queues))
+
+
+def _add_question(command: argparse.ArgumentParser) -> None:
+    """What a command takes that shows the rows of a question."""
+    add_source(command, secrets=False)
+    add_rows(command)
     add_clock(command)
-    command.set_defaults(fields=None, where=None, sort=[], limit=None)
 
 
 def _sql(commands: Commands) -> None:
@@ -403,7 +418,9 @@ def _sql(commands: Commands) -> None:
         metavar="QUERY",
         help='such as "SELECT event, count(*) FROM events GROUP BY event"',
     )
-    _add_query_rows(sql)
+    add_format(sql)
+    add_clock(sql)
+    sql.set_defaults(fields=None, where=None, sort=[], limit=None)
     sql.set_defaults(command=Entry(SqlOptions, run_sql))
 
 
@@ -812,6 +829,14 @@ def run_diagnose(options: DiagnoseOptions) -> int:
     from .diagnose import diagnose
 
     return diagnose(options)
+
+
+def run_queues(options: QueuesOptions) -> int:
+    """``amqpcodec queues``."""
+    need_extra()
+    from .queues import queues
+
+    return queues(options)
 
 
 def run_sql(options: SqlOptions) -> int:

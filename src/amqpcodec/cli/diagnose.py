@@ -12,7 +12,9 @@ from rich.text import Text
 from ..analysis._questions import load
 from .cells import cells, clean
 from .options import DiagnoseOptions
+from .output import Writer
 from .sql import write_answer
+from .table import Table
 from .times import Clock
 
 __all__ = ["diagnose"]
@@ -43,7 +45,9 @@ def diagnose(options: DiagnoseOptions) -> int:
     question = load("diagnose")
     files = [str(file) for file in options.source.files]
 
-    def findings(out: IO[str]) -> Findings:
+    def findings(out: IO[str]) -> Writer:
+        if options.rows.fields is not None:
+            return Table(out, Clock(options.clock), wrap=True)
         return Findings(out, Clock(options.clock), files)
 
     return write_answer(options, question.query, list(question.columns), findings)

@@ -27,6 +27,7 @@ __all__ = [
     "MessagesOptions",
     "Options",
     "QueryOptions",
+    "QueuesOptions",
     "ReplayOptions",
     "ReportOptions",
     "RowOptions",
@@ -147,7 +148,6 @@ class QueryOptions(Options):
     """What the commands that run SQL have."""
 
     source: SourceOptions
-    #: Format and output alone.
     rows: RowOptions
     clock: str
 
@@ -158,8 +158,13 @@ class DiagnoseOptions(QueryOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QueuesOptions(QueryOptions):
+    """``amqpcodec queues``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SqlOptions(QueryOptions):
-    """``amqpcodec sql``."""
+    """``amqpcodec sql``. Of the rows, format and output alone."""
 
     query: str
 
