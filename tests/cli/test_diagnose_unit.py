@@ -35,7 +35,8 @@ def test_a_file_without_a_command(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "talk.pcap", killed())
     assert run(path).lines == run("diagnose", path).lines
     assert json.loads(run(path, "--format", "json").out)["queue"] == "jobs"
-    assert "invalid choice: 'no-such-file'" in run("no-such-file").err
+    assert "invalid choice: 'disect'" in run("disect").err
+    assert "no-such-file.pcap: No such file" in run("no-such-file.pcap").err
 
 
 def test_rows(run: Run, tmp_path: Path) -> None:

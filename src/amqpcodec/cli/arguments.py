@@ -160,7 +160,7 @@ def parse_arguments(arguments: Sequence[str]) -> Command:
 
         complete(command_parser)
     words = _joined(list(arguments))
-    if words and words[0] not in _commands(command_parser).choices and os.path.exists(words[0]):
+    if words and words[0] not in _commands(command_parser).choices and _is_file(words[0]):
         words.insert(0, "diagnose")
     namespace, unknown = command_parser.parse_known_args(words)
     command_parser = _commands(command_parser).choices[words[0]]
@@ -179,6 +179,14 @@ def parse_arguments(arguments: Sequence[str]) -> Command:
             command_parser.error(str(problem))
     entry: Entry[Any] = namespace.command
     return Command(entry.run, options_of(entry.kind, namespace))
+
+
+def _is_file(word: str) -> bool:
+    """Whether a word that is no command names a file, a pattern or a URI; or looks like one."""
+    return word == "-" or (
+        not word.startswith("-")
+        and (os.path.exists(word) or any(sign in word for sign in "./\\*?"))
+    )
 
 
 def _joined(words: list[str]) -> list[str]:

@@ -60,7 +60,7 @@ class Findings:
         """files: what the commands that are proposed read."""
         self.console = Console(file=out, highlight=False, markup=False, emoji=False)
         self.clock = clock
-        self.files = " ".join(map(shlex.quote, files))
+        self.files = shlex.quote(files[0]) if len(files) == 1 else "FILE..."
         self.live = False
 
     def write(self, batch: pa.RecordBatch) -> None:
