@@ -64,3 +64,13 @@ def test_any_byte_is_a_sign_of_life():
     pair.client.data_to_send()
     assert pair.client.handle_timeout(121) == []
     assert not pair.client.closed
+
+
+def test_who_does_not_read_can_say_so():
+    """Empty data: it is not the peer that is silent."""
+    pair = opened(client={"heartbeat": 10})
+    pair.client.next_timeout(100)
+    assert pair.client.receive_data(b"") == []
+    assert pair.client.handle_timeout(119) == []
+    assert pair.client.handle_timeout(121) == []
+    assert not pair.client.closed

@@ -161,7 +161,8 @@ class Connection(Endpoint):
     def receive_data(self, data: Buffer) -> list[Event]:
         """Take bytes from the peer, in any chunking; what they mean, in order.
 
-        Empty data means nothing; `receive_eof` says that the peer has closed.
+        Empty data holds nothing, and has the peer count as alive: who does not read for a while
+        says so by it. `receive_eof` says that the peer has closed.
 
         Raises:
             RemoteProtocolError: the peer broke the protocol. Its ``events`` holds what came
