@@ -1,21 +1,46 @@
-"""How tests of the client run a coroutine: bounded in time, and nothing may go unseen."""
+"""How tests of the client run a coroutine: bounded in time, and nothing may go unseen.
+
+AMQPCODEC_LOOP=uvloop, eager or debug has all of them run in such a loop.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import warnings
 from collections.abc import Awaitable, Callable
 from typing import Any
+
+import pytest
 
 from amqpcodec import aio
 
 __all__ = ["Stopwatch", "outcome", "run"]
 
 
-def run(work: Callable[[], Awaitable[Any]], seconds: float = 30, collect: bool = True) -> Any:
+def new_loop(kind: str) -> asyncio.AbstractEventLoop:
+    """An event loop: of uvloop, of eager tasks, one that looks for mistakes, or asyncio's own."""
+    if kind == "uvloop":
+        loop: asyncio.AbstractEventLoop = pytest.importorskip("uvloop").new_event_loop()
+        return loop
+    if kind == "eager" and not hasattr(asyncio, "eager_task_factory"):
+        pytest.skip("eager tasks came with CPython 3.12")
+    loop = asyncio.new_event_loop()
+    if kind == "eager":
+        loop.set_task_factory(asyncio.eager_task_factory)
+    return loop
+
+
+def run(
+    work: Callable[[], Awaitable[Any]],
+    seconds: float = 30,
+    collect: bool = True,
+    loop: str = os.environ.get("AMQPCODEC_LOOP", ""),
+) -> Any:
     """Run it in a loop of its own; what it returns.
 
+    loop: see `new_loop`.
     collect: whether objects in cycles are looked for, too, which takes a tenth of a second.
 
     Fails where it takes too long, leaves a task, a warning, or an exception that nobody reads.
@@ -34,7 +59,8 @@ def run(work: Callable[[], Awaitable[Any]], seconds: float = 30, collect: bool =
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        value = asyncio.run(main())
+        with asyncio.Runner(debug=loop == "debug", loop_factory=lambda: new_loop(loop)) as runner:
+            value = runner.run(main())
         if collect:
             gc.collect()
     assert not problems, problems

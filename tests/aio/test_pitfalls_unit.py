@@ -1,8 +1,8 @@
 """What other clients suffer from: a test for each pitfall, under its number in the guide's table.
 
-12 to 15 and 24 are in test_reconnection_unit. 26 is test_urls_unit, 2 and 23 have
-their sweeps in test_sweeps_unit, 18 is every test here: see runs. 32 is typing/test_examples with
-aio_worker.py.
+12 to 15 and 24, and more of 1, are in test_reconnection_unit. 26 is test_urls_unit, 2 and 23 have
+their sweeps in test_sweeps_unit, 18 is every test here, too: see runs. 32 is typing/test_examples
+with aio_worker.py.
 """
 
 from __future__ import annotations
@@ -159,6 +159,32 @@ def test_4_what_came_before_the_cancel_can_be_handled(amqp_broker):
 
         assert isinstance(await outcome(consume()), aio.ConsumerCancelled)
         assert bodies == [b"0", b"1", b"2"]
+
+    connected(amqp_broker, work)
+
+
+def test_4_a_consumer_can_have_more_time(amqp_broker):
+    """The broker closes the channel of a message that waits too long for its acknowledgement."""
+
+    async def work(connection):
+        channel, patient = await connection.channel(), await connection.channel()
+        await channel.declare_queue("orders")
+        await channel.declare_queue("others")
+        for queue in ("orders", "others"):
+            await channel.publish(b"", routing_key=queue)
+        async with (
+            channel.consume("orders") as messages,
+            patient.consume("others", ack_timeout=7200) as others,
+        ):
+            await messages.get(5)
+            message = await others.get(5)
+            amqp_broker.advance(3600)
+            with pytest.raises(aio.ChannelClosed, match="timeout") as caught:
+                await messages.get(5)
+            assert caught.value.reply_code == 406
+            assert await message.ack() is True
+        with pytest.raises(ValueError, match="ack_timeout"):
+            channel.consume("orders", ack_timeout=0)
 
     connected(amqp_broker, work)
 
@@ -452,6 +478,43 @@ def test_10_the_buffer_is_never_above_the_prefetch(amqp_broker):
     connected(amqp_broker, work)
 
 
+def test_10_what_needs_no_acknowledgement_is_bounded(amqp_broker):
+    """Above the bound the client stops reading, and heartbeats still leave."""
+    amqp_broker.declare_queue("orders")
+    for _ in range(20_000):
+        amqp_broker.publish(bytes(300), routing_key="orders")
+
+    async def work(connection):
+        channel = await connection.channel()
+        await channel.declare_queue("others")
+        async with channel.consume("orders", no_ack=True) as messages:
+            await messages.get(5)
+            await asyncio.sleep(2.5)  # longer than two heartbeats
+            assert connection.state == "open"
+            assert 100 < len(messages._buffer) < 2000
+            await channel.publish(b"", routing_key="others")  # a call that waits is answered
+            for _ in range(19_999):
+                await messages.get(5)
+
+    connected(amqp_broker, work, heartbeat=1)
+
+
+def test_10_a_consumer_that_is_left_reads_on(amqp_broker):
+    amqp_broker.declare_queue("orders")
+    for _ in range(20_000):
+        amqp_broker.publish(bytes(300), routing_key="orders")
+
+    async def work(connection):
+        channel = await connection.channel()
+        async with channel.consume("orders", no_ack=True) as messages:
+            await messages.get(5)
+            await asyncio.sleep(0.2)
+        await connection.check()
+        await channel.declare_queue("others")
+
+    connected(amqp_broker, work)
+
+
 def test_11_the_prefetch_comes_before_its_consumer(amqp_broker):
     async def work(connection):
         channel = await connection.channel()
@@ -546,6 +609,39 @@ def test_17_returns_are_errors_of_their_own_publications(amqp_broker, coalesce):
     connected(amqp_broker, work)
 
 
+# ---- 18: exceptions that nobody sees ----
+
+
+def test_18_no_exception_goes_unseen(amqp_broker):
+    """That of a consuming task is the task's; that of a future that nobody reads, the loop's."""
+
+    async def work(connection):
+        channel = await connection.channel()
+        await channel.declare_queue("orders")
+        await channel.publish(b"", routing_key="orders")
+
+        async def consume():
+            async with channel.consume("orders") as messages:
+                async for message in messages:
+                    async with message.process(requeue=True):
+                        raise LookupError
+
+        task = asyncio.create_task(consume())
+        await asyncio.wait((task,), timeout=5)
+        assert isinstance(task.exception(), LookupError)
+        contexts = []
+        loop = asyncio.get_running_loop()
+        before = loop.get_exception_handler()
+        loop.set_exception_handler(lambda _, context: contexts.append(context))
+        channel.publish_nowait(b"", routing_key="nowhere")
+        await channel.publish(b"", routing_key="orders")
+        gc.collect()
+        loop.set_exception_handler(before)
+        assert [type(context["exception"]) for context in contexts] == [aio.Returned]
+
+    connected(amqp_broker, work)
+
+
 # ---- 19, 20: errors of a channel ----
 
 
@@ -572,6 +668,55 @@ def test_19_one_wrong_publication_among_a_hundred(amqp_broker):
             await other.publish(b"", routing_key="orders")
 
     connected(amqp_broker, work)
+
+
+def test_19_publications_of_a_connection_have_channels_of_their_own(amqp_broker):
+    amqp_broker.declare_queue("orders")
+
+    async def work(connection):
+        calls = [connection.publish(b"%d" % n, routing_key="orders") for n in range(100)]
+        wrong = [connection.publish(b"", routing_key="x", exchange="wrong") for _ in range(3)]
+        ends = await asyncio.gather(*(outcome(call) for call in [*calls[:50], *wrong, *calls[50:]]))
+        assert ends[:50] + ends[53:] == [None] * 100
+        assert {type(end) for end in ends[50:53]} == {aio.NotFound}
+        assert len(connection.session.channels) == 1
+        async with connection.channel() as channel:
+            await channel.declare_exchange("wrong", "fanout")
+        await connection.publish(b"", routing_key="x", exchange="wrong")  # by a new channel
+        with pytest.raises(aio.Returned):
+            await connection.publish(b"", routing_key="nowhere")
+
+    connected(amqp_broker, work)
+    amqp_broker.messages("orders", n=100)
+
+
+def test_19_many_exchanges_share_some_channels(amqp_broker):
+    async def work(connection):
+        channel = await connection.channel()
+        for number in range(100):
+            await channel.declare_exchange(f"e{number}", "fanout")
+        sends = [
+            connection.publish(b"", exchange=f"e{number}", routing_key="") for number in range(100)
+        ]
+        await asyncio.gather(*sends)
+        assert len(connection.session.channels) < 70
+
+    connected(amqp_broker, work)
+
+
+def test_19_a_place_in_the_window_of_a_channel_that_ends(amqp_broker):
+    """Who waits for a place behind a wrong publication goes on by the next channel."""
+
+    async def work(connection):
+        amqp_broker.on("basic.publish", n=1).close_channel(404, "NOT_FOUND - a test")
+        sends = [
+            connection.publish(bytes(600_000), exchange="amq.topic", routing_key="") for _ in "abcd"
+        ]
+        return await asyncio.gather(*(outcome(send) for send in sends))
+
+    ends = connected(amqp_broker, work)
+    assert type(ends[0]) is aio.PublishUnconfirmed
+    assert ends[1:] == [None] * 3
 
 
 OPERATIONS = {
@@ -648,6 +793,20 @@ def test_21_a_blocked_loop_is_named(amqp_broker):
         assert "heartbeat 1 s" in str(connection.error)
 
     connected(amqp_broker, work, heartbeat=1)
+
+
+def test_21_a_blocked_loop_is_told_before_it_is_too_late(amqp_broker, caplog):
+    async def work(connection):
+        time.sleep(2.6)
+        await asyncio.sleep(0.1)
+        assert connection.state == "open"
+
+    connected(amqp_broker, work, heartbeat=2)
+    (record,) = [one for one in caplog.records if one.name == "amqpcodec.aio"]
+    assert record.levelname == "WARNING"
+    assert "the event loop was blocked" in record.getMessage()
+    assert "heartbeat 2 s" in record.getMessage()
+    assert "asyncio.to_thread" in record.getMessage()
 
 
 def test_22_a_silent_broker_is_noticed(amqp_broker):
@@ -910,12 +1069,11 @@ def test_31_another_loop_is_refused(amqp_broker):
     connected(amqp_broker, work)
 
 
-def test_31_debug_mode_and_eager_tasks(amqp_broker):
+@pytest.mark.parametrize("loop", ["debug", "eager", "uvloop"])
+def test_31_other_loops(amqp_broker, loop):
+    """AMQPCODEC_LOOP has all tests run in them."""
+
     async def work():
-        loop = asyncio.get_running_loop()
-        loop.set_debug(True)
-        if hasattr(asyncio, "eager_task_factory"):
-            loop.set_task_factory(asyncio.eager_task_factory)
         async with aio.connect(amqp_broker.url) as connection, connection.channel() as channel:
             queue = await channel.declare_queue()
             sends = [
@@ -926,8 +1084,12 @@ def test_31_debug_mode_and_eager_tasks(amqp_broker):
             async with channel.consume(queue.name) as messages:
                 for _ in range(50):
                     await (await messages.get()).ack()
+                waiting = asyncio.create_task(messages.get())
+                await asyncio.sleep(0)
+                amqp_broker.reset_connections()
+                assert isinstance(await outcome(waiting), aio.ConnectionLost)
 
-    run(work)
+    run(work, loop=loop)
 
 
 # ---- 33: health ----
@@ -938,7 +1100,7 @@ def test_33_health(amqp_broker):
         loop = asyncio.get_running_loop()
         before = connection.last_received
         await connection.check()
-        assert before < connection.last_received <= loop.time()
+        assert before <= connection.last_received <= loop.time()  # uvloop counts milliseconds
         amqp_broker.on("channel.open").freeze()
         with Stopwatch() as watch, pytest.raises(TimeoutError):
             await connection.check(timeout=0.1)

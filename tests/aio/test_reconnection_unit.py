@@ -1,8 +1,9 @@
-"""One connection after the other: pitfalls 12 to 15 and 24, and the sweeps of what they promise."""
+"""One connection after the other: pitfalls 1, 12 to 15 and 24, and their sweeps."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import socket
 import threading
@@ -11,7 +12,7 @@ import pytest
 
 from amqpcodec import aio
 from amqpcodec.testing import Broker, tls_contexts
-from tests.aio.runs import outcome, run
+from tests.aio.runs import Stopwatch, outcome, run
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -46,6 +47,121 @@ async def consume_all(broker, taken):
                 return
         except aio.ConnectionLost:
             continue
+
+
+# ---- 1: a publish through a restart of the broker ----
+
+
+async def iterate(found):
+    """What a service does that only publishes: connect, and connect again."""
+    async for connection in found:
+        async with connection:
+            await connection.wait_closed()
+
+
+async def lose(broker, found):
+    """The connection that there is ends, and the broker is away."""
+    broker.refuse_connections()
+    broker.reset_connections()
+    await found._connection.wait_closed()
+
+
+@contextlib.asynccontextmanager
+async def service(found):
+    """The service runs, and is cancelled at the end."""
+    task = asyncio.create_task(iterate(found))
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+
+
+def test_1_a_publish_waits_for_the_next_connection(amqp_broker):
+    amqp_broker.declare_queue("orders")
+
+    async def work():
+        found = aio.connections(amqp_broker.url, backoff=AT_ONCE)
+        async with service(found):
+            await found.publish(b"first", routing_key="orders")  # waits for the first one, too
+            await lose(amqp_broker, found)
+            waiting = asyncio.create_task(found.publish(b"second", routing_key="orders"))
+            await asyncio.sleep(0.1)
+            assert not waiting.done()
+            amqp_broker.accept_connections()
+            await waiting
+
+    run(work)
+    assert [one.body for one in amqp_broker.messages("orders")] == [b"first", b"second"]
+
+
+def test_1_a_publish_waits_no_longer_than_its_timeout(amqp_broker):
+    amqp_broker.declare_queue("orders")
+
+    async def work():
+        found = aio.connections(amqp_broker.url, backoff=AT_ONCE)
+        with pytest.raises(aio.ConnectionLost, match=r"within 0\.1 s.*not sent"):
+            await found.publish(b"", routing_key="orders", timeout=0.1)  # nobody connects
+        async with service(found):
+            await found.publish(b"", routing_key="orders")
+            await lose(amqp_broker, found)
+            with Stopwatch() as watch, pytest.raises(aio.ConnectionLost, match=r"within 0\.2 s"):
+                await found.publish(b"", routing_key="orders", timeout=0.2)
+            assert 0.15 < watch.seconds < 1
+            amqp_broker.accept_connections()
+            await found.publish(b"", routing_key="orders")
+            amqp_broker.on("basic.publish").freeze()
+            with Stopwatch() as watch, pytest.raises(aio.PublishUnconfirmed):
+                await found.publish(b"", routing_key="orders", timeout=0.2)
+            assert 0.15 < watch.seconds < 1
+            amqp_broker.thaw()
+
+    run(work)
+
+
+def test_1_a_publish_hears_that_there_will_be_no_connection(amqp_broker):
+    async def work():
+        found = aio.connections(amqp_broker.url, password="wrong")
+        waiting = asyncio.create_task(found.publish(b"", routing_key="orders"))
+        await asyncio.sleep(0)
+        with pytest.raises(aio.AuthenticationFailed):
+            await anext(found)
+        with pytest.raises(aio.ConnectionLost, match="ACCESS_REFUSED") as caught:
+            await waiting
+        assert isinstance(caught.value.__cause__, aio.AuthenticationFailed)
+
+    run(work)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_1_publications_of_all_connections(amqp_broker, fault):
+    """Cut at every frame: none fails but by PublishUnconfirmed, none is there twice."""
+    unconfirmed = 0
+    for point in amqp_broker.every_frame(fault):
+        amqp_broker.declare_queue("orders")
+
+        async def work():
+            found = aio.connections(amqp_broker.url, backoff=AT_ONCE, timeout=5)
+            async with service(found):
+                sends = [found.publish(b"%d" % n, routing_key="orders") for n in range(10)]
+                ends = await asyncio.gather(*(outcome(send) for send in sends))
+                ends.append(await outcome(found.publish(b"10", routing_key="orders")))
+                return ends
+
+        ends = run(work, collect=not point.number % 10)
+        arrived = [message.body for message in amqp_broker.messages("orders")]
+        assert len(arrived) == len(set(arrived)), str(point)
+        for number, end in enumerate(ends):
+            if end is None:
+                assert b"%d" % number in arrived, str(point)
+            else:
+                assert type(end) is aio.PublishUnconfirmed, str(point)
+                unconfirmed += 1
+    assert ends == [None] * 11
+    assert unconfirmed > 10
+
+
+# ---- 12 to 15: what a recovery sets up ----
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -149,7 +265,7 @@ def test_13_the_connection_before_is_closed(amqp_broker):
 
 
 def test_14_exclusive_queues_of_the_old_connection(amqp_broker):
-    """RabbitMQ has not noticed yet: 405, until it has. A queue without a name gets a new one."""
+    """Without heartbeats no broker notices: 405. A queue without a name gets a new one."""
     names = []
 
     async def work():
@@ -157,7 +273,7 @@ def test_14_exclusive_queues_of_the_old_connection(amqp_broker):
         old = await aio.connect(amqp_broker.url)
         channel = await old.channel()
         await channel.declare_queue("mine", exclusive=True)
-        async for connection in aio.connections(amqp_broker.url, backoff=AT_ONCE):
+        async for connection in aio.connections(amqp_broker.url, backoff=AT_ONCE, heartbeat=0):
             try:
                 async with connection, connection.channel() as channel:
                     names.append((await channel.declare_queue()).name)
@@ -175,6 +291,51 @@ def test_14_exclusive_queues_of_the_old_connection(amqp_broker):
 
     assert run(work) == 5
     assert len(set(names)) == 6
+
+
+def test_14_the_lock_of_the_connection_before_is_waited_for(amqp_broker):
+    """For two heartbeats RabbitMQ may not have noticed the loss."""
+
+    async def work():
+        loop = asyncio.get_running_loop()
+        old = await aio.connect(amqp_broker.url)
+        async with old.channel() as channel:
+            await channel.declare_queue("mine", exclusive=True)
+        found = aio.connections(amqp_broker.url, backoff=AT_ONCE, heartbeat=1)
+        async with (await anext(found)).channel() as channel:
+            with pytest.raises(aio.ResourceLocked):  # the first connection lost none
+                await channel.declare_queue("mine", exclusive=True)
+        connection = await anext(found)
+        async with connection.channel() as channel:
+            with Stopwatch() as watch:
+                loop.call_later(0.3, asyncio.ensure_future, old.close())
+                declared = await channel.declare_queue("mine", exclusive=True)
+            assert 0.2 < watch.seconds < 2
+            assert declared == ("mine", 0, 0)
+            await channel.publish(b"", routing_key="mine")  # the refusals closed other channels
+            assert len(connection.session.channels) == 1
+        await connection.close()
+        await old.wait_closed()
+
+    run(work)
+
+
+def test_14_a_lock_that_stays_is_an_error_after_two_heartbeats(amqp_broker):
+    async def work():
+        old = await aio.connect(amqp_broker.url)
+        async with old.channel() as channel:
+            await channel.declare_queue("mine", exclusive=True)
+        found = aio.connections(amqp_broker.url, backoff=AT_ONCE, heartbeat=1)
+        await anext(found)
+        connection = await anext(found)
+        async with connection.channel() as channel:
+            with Stopwatch() as watch, pytest.raises(aio.ResourceLocked):
+                await channel.declare_queue("mine", exclusive=True)
+            assert 1.5 < watch.seconds < 4
+        await connection.close()
+        await old.close()
+
+    run(work)
 
 
 def test_15_other_arguments_are_told_once(amqp_broker):

@@ -24,14 +24,14 @@ from amqpcodec.aio._addresses import parse
         ("amqp://[::1]:3/", "::1", 3, None, None),
     ],
 )
-def test_a_url(url, host, port, user, virtual_host):
+def test_26_a_url(url, host, port, user, virtual_host):
     address = parse(url)
     assert (address.host, address.port, address.virtual_host) == (host, port, virtual_host)
     assert (address.username, address.password) == (user or (None, None))
     assert address.tls == url.startswith("amqps")
 
 
-def test_options_of_a_url():
+def test_26_options_of_a_url():
     address = parse("amqp://h?heartbeat=7&channel_max=9&frame_max=8192&auth_mechanism=external")
     assert address.options == {
         "heartbeat": 7,
@@ -56,19 +56,19 @@ def test_options_of_a_url():
         ("amqp://u:secret@h/a#b", "%23"),
     ],
 )
-def test_what_is_wrong_with_a_url(url, text):
+def test_26_what_is_wrong_with_a_url(url, text):
     with pytest.raises(ValueError, match=text) as caught:
         aio.connect(url)
     assert "secret" not in str(caught.value)
 
 
-def test_several_urls():
+def test_26_several_urls():
     with pytest.raises(ValueError, match="no URL"):
         aio.connect([])
     with pytest.raises(ValueError, match="scheme"):
         aio.connect(["amqp://h", "http://h"])
 
 
-def test_a_password_is_not_shown():
+def test_26_a_password_is_not_shown():
     assert "secret" not in repr(parse("amqp://u:secret@h"))
     assert "secret" not in str(parse("amqp://u:secret@h"))

@@ -45,7 +45,7 @@ from ._errors import (
     VirtualHostRefused,
     WindowFull,
 )
-from ._message import Message, MessageProperties, Processing
+from ._message import Message, MessageProperties, Processing, PublishOptions
 from ._reconnection import Backoff, Connections, connections
 
 __all__ = [
@@ -75,6 +75,7 @@ __all__ = [
     "PreconditionFailed",
     "Processing",
     "PublishError",
+    "PublishOptions",
     "PublishUnconfirmed",
     "ResourceLocked",
     "Returned",

@@ -10,7 +10,14 @@ from ..session import Channel as SessionChannel
 from ..session import LocalProtocolError
 from ..session import events as session_events
 from ._consumer import Consumer
-from ._errors import AlreadySettled, AMQPError, ChannelClosed, ConnectionBlocked, WindowFull
+from ._errors import (
+    AlreadySettled,
+    AMQPError,
+    ChannelClosed,
+    ConnectionBlocked,
+    ResourceLocked,
+    WindowFull,
+)
 from ._link import CLOSED_HERE, HIGH_WATER, LEAVE, Link, logger, take_error
 from ._message import Message
 from ._publishing import Publication, Publications
@@ -50,12 +57,15 @@ class Channel:
         session: the channel of `amqpcodec.session`, for what this class does not have.
     """
 
-    def __init__(self, link: Link, *, confirms: bool, window: int, window_bytes: int) -> None:
+    def __init__(
+        self, link: Link, *, confirms: bool = True, window: int = 1000, window_bytes: int = 1 << 20
+    ) -> None:
         self._publications = Publications(window, window_bytes)
         self._link = link
         self.session: SessionChannel = link.session.open_channel()
         self.session.context = self
         self._confirms = confirms
+        self._selected = self.session.confirm() if confirms else None
         self._consumers: set[Consumer] = set()
         self._opened: asyncio.Future[None] = link.loop.create_future()
         self._ended: asyncio.Future[None] = link.loop.create_future()
@@ -121,21 +131,39 @@ class Channel:
         Args:
             name: "" has the broker choose one.
             durable: whether it survives a restart; None: if it has a name.
-            exclusive: whether it is for this connection alone; None: if it has no name.
+            exclusive: whether it is for this connection alone; None: if it has no name. On a later
+                connection of `connections` the lock of the one before is waited for, at most two
+                heartbeats.
             auto_delete: whether it goes with its last consumer.
             passive: only ask; NotFound is raised where it does not exist.
             arguments: such as ``{"x-queue-type": "quorum"}``.
         """
-        reply = await self._call(
-            "declare_queue",
-            name,
-            durable=bool(name) if durable is None else durable,
-            exclusive=not name if exclusive is None else exclusive,
-            auto_delete=auto_delete,
-            passive=passive,
-            arguments=arguments,
-        )
+        options = {
+            "durable": bool(name) if durable is None else durable,
+            "exclusive": not name if exclusive is None else exclusive,
+            "auto_delete": auto_delete,
+            "passive": passive,
+            "arguments": arguments,
+        }
+        if exclusive and name:
+            await self._wait_until_unlocked(name, options)
+        reply = await self._call("declare_queue", name, **options)
         return DeclaredQueue(reply.queue, reply.message_count, reply.consumer_count)
+
+    async def _wait_until_unlocked(self, name: str, options: dict[str, Any]) -> None:
+        """Declare a queue while the connection before may lock it: see `Link.locked_until`."""
+        link = self._link
+        delay = 0.05
+        while link.loop.time() < link.locked_until:
+            link.check_open()
+            # A refusal closes the channel: each attempt has one of its own.
+            async with Channel(link, confirms=False) as channel:
+                try:
+                    await channel._call("declare_queue", name, **options)
+                    return
+                except ResourceLocked:
+                    await asyncio.sleep(delay)
+                    delay = min(2 * delay, 1.0)
 
     async def bind_queue(
         self,
@@ -394,19 +422,29 @@ class Channel:
         no_ack: bool = False,
         exclusive: bool = False,
         tag: str = "",
+        ack_timeout: float | None = None,
         arguments: dict[str, Any] | None = None,
     ) -> Consumer:
         """The messages of a queue, to be used as ``async with channel.consume(...) as messages``.
 
         Args:
             queue: its name.
-            prefetch: how many messages may wait to be acknowledged; 0 for any number.
-            no_ack: have the broker forget a message once it is sent. Nothing bounds then what waits
-                here, and what no task has taken is lost at the end.
+            prefetch: how many messages may wait to be acknowledged; 0 for any number. With no_ack
+                the client stops reading where more wait for a task, unless a call on the connection
+                waits for its answer.
+            no_ack: have the broker forget a message once it is sent. What no task has taken is lost
+                at the end.
             exclusive: be the only consumer of the queue.
             tag: the consumer tag; "" has the broker choose one.
+            ack_timeout: seconds within which a message has to be acknowledged, or the broker ends
+                the channel; None for the broker's own limit, as a rule 30 minutes.
             arguments: such as ``{"x-priority": 10}``.
         """
+        if ack_timeout is not None:
+            if not ack_timeout > 0:
+                raise ValueError(f"ack_timeout is {ack_timeout}, not a number above 0")
+            limit = {"x-consumer-timeout": round(ack_timeout * 1000)}
+            arguments = limit | (arguments or {})
         return Consumer(
             self,
             queue,
@@ -544,7 +582,7 @@ class Channel:
 
     async def _open(self) -> None:
         link = self._link
-        future = link.expect(self.session.confirm()) if self._confirms else self._opened
+        future = link.expect(self._selected) if self._confirms else self._opened
         link.soon()
         try:
             await future

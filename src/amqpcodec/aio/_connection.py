@@ -6,15 +6,25 @@ import asyncio
 import random
 import ssl as tls
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
-from typing import Any, Generic, Literal, Protocol, Self, TypedDict, TypeVar, final
+from typing import Any, Generic, Literal, Protocol, Self, TypedDict, TypeVar, Unpack, final
 
 from ..session import Connection as SessionConnection
 from ._addresses import Address, parse_all
 from ._channel import Channel
-from ._errors import AMQPError, AuthenticationFailed, ConnectFailed, VirtualHostRefused
+from ._errors import (
+    AMQPError,
+    AuthenticationFailed,
+    ChannelClosed,
+    ConnectFailed,
+    VirtualHostRefused,
+)
 from ._link import LEAVE, Link
+from ._message import PublishOptions
 
 __all__ = ["ConnectOptions", "Connection", "Opening", "connect"]
+
+#: Exchanges whose publications have a channel of their own.
+_PUBLISHERS = 50
 
 
 class ConnectOptions(TypedDict, total=False):
@@ -202,6 +212,7 @@ class Connection:
     def __init__(self, link: Link, address: Address) -> None:
         self._link = link
         self._address = address
+        self._publishers: dict[str | None, Channel] = {}
         self.session: SessionConnection = link.session
 
     def __repr__(self) -> str:
@@ -267,6 +278,45 @@ class Connection:
             return channel
 
         return Opening(start)
+
+    async def publish(
+        self,
+        body: bytes,
+        *,
+        routing_key: str,
+        timeout: float | None = 30.0,
+        **options: Unpack[PublishOptions],
+    ) -> None:
+        """Publish a message on a channel that the connection keeps for its exchange.
+
+        A publication that the broker closes the channel for takes none to other exchanges along,
+        and the next one has a new channel. Beyond 50 exchanges the others share one.
+
+        Arguments and errors are those of `Channel.publish`; of its ChannelClosed NotFound alone.
+        """
+        self._link.check_loop()
+        loop = self._link.loop
+        deadline = None if timeout is None else loop.time() + timeout
+        while True:
+            channel = self._publisher(options.get("exchange", ""))
+            remaining = None if deadline is None else max(deadline - loop.time(), 0.0)
+            try:
+                await channel.publish(body, routing_key=routing_key, timeout=remaining, **options)
+                return
+            except ChannelClosed as error:
+                if type(error) is not ChannelClosed:
+                    raise
+                # It waited for a place behind one that was at fault, and was not sent.
+
+    def _publisher(self, exchange: str) -> Channel:
+        self._link.check_open()
+        publishers = self._publishers
+        is_known = exchange in publishers or len(publishers) < _PUBLISHERS
+        key = exchange if is_known else None
+        channel = publishers.get(key)
+        if channel is None or not channel.is_open:
+            channel = publishers[key] = Channel(self._link)
+        return channel
 
     async def wait_unblocked(self) -> None:
         """Wait until the broker takes publications.

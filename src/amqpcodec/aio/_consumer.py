@@ -61,6 +61,7 @@ class Consumer:
         self._channel = channel
         self._prefetch = prefetch
         self._no_ack = no_ack
+        self._bound = prefetch if no_ack else 0
         self._exclusive = exclusive
         self._arguments = arguments
         self._subscription: Subscription | None = None
@@ -131,7 +132,10 @@ class Consumer:
                 else:
                     self._wake()  # the message is for another task
                 raise
-        return Message(self._channel, buffer.popleft(), self._no_ack)
+        content = buffer.popleft()
+        if self._bound and len(buffer) <= self._bound // 2:
+            self._channel._link.read_on(self)
+        return Message(self._channel, content, self._no_ack)
 
     async def get(self, timeout: float | None = None) -> Message:
         """The next message.
@@ -178,6 +182,8 @@ class Consumer:
         self._buffer.append(content)
         if self._waiters:
             self._wake()
+        elif self._bound and len(self._buffer) > self._bound:
+            self._channel._link.full.add(self)
 
     def _on_cancelled(self) -> None:
         """The broker ended it: what came before can be handled."""
@@ -229,6 +235,7 @@ class Consumer:
         if not self._is_over:
             self._is_over = True
             self._make_error = make_error
+            self._channel._link.read_on(self)
         while self._waiters:
             self._wake()
 

@@ -48,6 +48,9 @@ class Link(asyncio.Protocol):
         ended: done when the connection is over, for whatever reason.
         lost: done when the transport is gone.
         last_received: when the last byte came, by the loop's clock.
+        locked_until: until when, by the loop's clock, the broker may not have noticed that the
+            connection before this one is over, so that its exclusive queues are locked.
+        full: who has enough, so that nothing is read while no call waits for its answer.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, session: Connection) -> None:
@@ -59,6 +62,9 @@ class Link(asyncio.Protocol):
         self.unblocked: asyncio.Event = asyncio.Event()
         self.unblocked.set()
         self.last_received: float = loop.time()
+        self.locked_until: float = 0.0
+        self.full: set[object] = set()
+        self._is_holding = False
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._linger: asyncio.TimerHandle | None = None
@@ -218,6 +224,8 @@ class Link(asyncio.Protocol):
             return
         if self.session.bytes_to_send:
             transport.write(self.session.data_to_send())
+        if self.full:
+            self._adjust_reading()
         if self.session.closed and not transport.is_closing():
             transport.close()
             self._linger = self.loop.call_later(_LINGER, transport.abort)
@@ -241,6 +249,30 @@ class Link(asyncio.Protocol):
         self._act(events)
         if self.session.bytes_to_send or self.session.closed:
             self.soon()
+        if self.full:
+            self._adjust_reading()
+
+    def read_on(self, consumer: object) -> None:
+        """A consumer has not enough any more."""
+        if consumer in self.full:
+            self.full.remove(consumer)
+            self._adjust_reading()
+
+    def _adjust_reading(self) -> None:
+        """Read, or leave to the broker what a consumer without acknowledgements has no room for."""
+        holds = bool(self.full) and not self._is_awaiting()
+        transport = self._transport
+        if holds != self._is_holding and transport is not None:
+            self._is_holding = holds
+            (transport.pause_reading if holds else transport.resume_reading)()
+
+    def _is_awaiting(self) -> bool:
+        """Whether an answer has to come: it comes after what the broker sent before."""
+        session = self.session
+        return bool(session.sent) or any(
+            channel.sent or not channel.is_open or len(channel.publications)
+            for channel in session.channels.values()
+        )
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End what waits."""
@@ -265,18 +297,31 @@ class Link(asyncio.Protocol):
 
     # ---- time ----
 
-    def _note_lateness(self, now: float) -> None:
-        """Remember that a timer came late: the loop was blocked, which errors then say."""
-        if self._timer is None:
-            return
-        late = now - self._timer.when()
-        if late > _LATE:
-            self._blocked_for = late
-            self._blocked_until = now + 2 * self.session.heartbeat
+    def _note_lateness(self, now: float) -> float:
+        """Remember that a timer came late: the loop was blocked, which errors then say.
+
+        Returns:
+            for how many seconds; 0 where it came in time.
+        """
+        late = 0.0 if self._timer is None else now - self._timer.when()
+        if late <= _LATE:
+            return 0.0
+        self._blocked_for = late
+        self._blocked_until = now + 2 * self.session.heartbeat
+        return late
 
     def _tick(self) -> None:
         now = self.loop.time()
-        self._note_lateness(now)
+        late = self._note_lateness(now)
+        if late > self.session.heartbeat / 2:
+            logger.warning(
+                "the event loop was blocked for %.1f s (heartbeat %d s); the broker closes a "
+                "connection that is silent for two: run what takes long by asyncio.to_thread",
+                late,
+                self.session.heartbeat,
+            )
+        if self._is_holding:
+            self.session.receive_data(b"")  # it is not the broker that is silent
         events = self.session.handle_timeout(now)
         if self.session.closed:
             self._was_silent = True

@@ -20,7 +20,7 @@ from typing import (
 
 from ._errors import AlreadySettled
 
-__all__ = ["Message", "MessageProperties", "Processing", "Settler"]
+__all__ = ["Message", "MessageProperties", "Processing", "PublishOptions", "Settler"]
 
 ValueT = TypeVar("ValueT")
 
@@ -52,6 +52,13 @@ class MessageProperties(TypedDict, total=False):
     type: str
     user_id: str
     app_id: str
+
+
+class PublishOptions(MessageProperties, total=False):
+    """Options of publish() of connections: see `Channel.publish`."""
+
+    exchange: str
+    mandatory: bool | None
 
 
 class _Property(Generic[ValueT]):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self, Unpack, final
 
 from ._connection import Connection, ConnectOptions, Opening, connect
-from ._errors import ConnectFailed
+from ._errors import ConnectFailed, ConnectionLost
 from ._link import LEAVE, logger
+from ._message import PublishOptions
 
 __all__ = ["Backoff", "Connections", "connections"]
 
@@ -56,6 +58,8 @@ class Connections:
         self._opened_at = 0.0
         self._failures = 0
         self._is_connecting = False
+        self._changed = asyncio.Event()
+        self._failure: ConnectFailed | None = None
 
     def __aiter__(self) -> Self:
         """Itself."""
@@ -70,6 +74,54 @@ class Connections:
             return await self._next()
         finally:
             self._is_connecting = False
+
+    async def publish(
+        self,
+        body: bytes,
+        *,
+        routing_key: str,
+        timeout: float | None = 30.0,
+        **options: Unpack[PublishOptions],
+    ) -> None:
+        """Publish a message on the connection that there is, or wait for the next one.
+
+        For any number of tasks, while one iterates. What was sent when a connection was lost is not
+        sent again. Arguments and errors are those of `Connection.publish`, but:
+
+        Raises:
+            ConnectionLost: there was no connection within timeout, or another attempt is of no use;
+                the message was not sent.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = None if timeout is None else loop.time() + timeout
+        while True:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    connection = await self._usable()
+            except TimeoutError:
+                text = f"no connection within {timeout:g} s: the message was not sent"
+                raise ConnectionLost(text) from None
+            remaining = None if deadline is None else max(deadline - loop.time(), 0.0)
+            with contextlib.suppress(ConnectionLost):  # it was not sent
+                await connection.publish(
+                    body, routing_key=routing_key, timeout=remaining, **options
+                )
+                return
+
+    async def _usable(self) -> Connection:
+        while True:
+            connection = self._connection
+            if connection is not None and connection.error is None:
+                return connection
+            if self._failure is not None:
+                text = f"no connection: the message was not sent: {self._failure}"
+                raise ConnectionLost(text) from self._failure
+            await self._changed.wait()
+
+    def _tell(self) -> None:
+        """Have those who wait for a connection look again."""
+        self._changed.set()
+        self._changed.clear()
 
     async def _next(self) -> Connection:
         loop = asyncio.get_running_loop()
@@ -86,11 +138,17 @@ class Connections:
                 self._connection = await self._opening
             except ConnectFailed as error:
                 if error.is_final:
+                    self._failure = error
+                    self._tell()
                     raise
                 self._failures += 1
                 logger.info("%s; it is tried again", error)
             else:
                 self._opened_at = loop.time()
+                if self._failures:
+                    link = self._connection._link
+                    link.locked_until = self._opened_at + 2 * self._connection.heartbeat
+                self._tell()
                 return self._connection
 
 
