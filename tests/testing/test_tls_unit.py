@@ -63,3 +63,15 @@ def test_a_client_without_tls():
                 pass
         with socket.create_connection((broker.host, broker.port)) as line:
             client.wrap_socket(line, server_hostname="localhost").close()
+
+
+def test_strict_clients_trust_it():
+    """CPython 3.13 checks as RFC 5280 says, by default."""
+    server, client, _ = tls_contexts()
+    client.verify_flags |= ssl.VERIFY_X509_STRICT
+    with (
+        Broker(tls=server) as broker,
+        socket.create_connection((broker.host, broker.port)) as plain,
+        client.wrap_socket(plain, server_hostname="127.0.0.1") as link,
+    ):
+        assert link.getpeercert()["subject"] == ((("commonName", "127.0.0.1"),),)

@@ -63,7 +63,9 @@ def tls_contexts(
             .not_valid_after(now + datetime.timedelta(days=end))
         )
         for extension in extensions:
-            builder = builder.add_extension(extension, critical=False)
+            # RFC 5280, sections 4.2.1.3 and 4.2.1.9: what says that it is an authority is critical.
+            is_critical = isinstance(extension, x509.BasicConstraints | x509.KeyUsage)
+            builder = builder.add_extension(extension, critical=is_critical)
         return builder.sign(authority_key, hashes.SHA256())
 
     authority = certificate(
@@ -71,6 +73,17 @@ def tls_contexts(
         authority_key.public_key(),
         [
             x509.BasicConstraints(ca=True, path_length=0),
+            x509.KeyUsage(
+                key_cert_sign=True,
+                crl_sign=True,
+                digital_signature=False,
+                content_commitment=False,
+                key_encipherment=False,
+                data_encipherment=False,
+                key_agreement=False,
+                encipher_only=False,
+                decipher_only=False,
+            ),
             x509.SubjectKeyIdentifier.from_public_key(authority_key.public_key()),
         ],
         max(days, 1),
