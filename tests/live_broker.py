@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
+
+from tests.paths import REPO
 
 
 def address(listener: str = "") -> tuple[str, int]:
@@ -18,3 +22,19 @@ def address(listener: str = "") -> tuple[str, int]:
         pytest.skip(f"{variable} is not set: use scripts/broker.py run -- CMD")
     host, _, port = host_and_port.rpartition(":")
     return host, int(port)
+
+
+def rabbitmqctl(*arguments: str, **environment: str) -> str:
+    """What rabbitmqctl prints; a skip where the broker is not one of scripts/broker.py."""
+    if "AMQPCODEC_BROKER_DIR" not in os.environ:
+        pytest.skip("AMQPCODEC_BROKER_DIR is not set: not a broker of scripts/broker.py")
+    process = subprocess.run(
+        [sys.executable, str(REPO / "scripts" / "broker.py"), "ctl", "--", "-q", *arguments],
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import uuid
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests import live_broker
 from tests.interop.client import Client
-
-BROKER = Path(__file__).resolve().parents[2] / "scripts" / "broker.py"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -62,16 +56,5 @@ def unique() -> Callable[[str], str]:
 
 @pytest.fixture
 def rabbitmqctl(broker: tuple[str, int]) -> Callable[..., str]:
-    """Administration, returning what it prints; skips if scripts/broker.py has no such broker."""
-    if "AMQPCODEC_BROKER_DIR" not in os.environ:
-        pytest.skip("AMQPCODEC_BROKER_DIR is not set: not a broker of scripts/broker.py")
-
-    def run(*arguments: str) -> str:
-        command = [sys.executable, str(BROKER), "ctl", "--", "-q", *arguments]
-        process = subprocess.run(
-            command, timeout=40, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8"
-        )
-        assert process.returncode == 0, process.stdout + process.stderr
-        return process.stdout
-
-    return run
+    """Administration."""
+    return live_broker.rabbitmqctl

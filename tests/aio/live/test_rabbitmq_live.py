@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
 
 import pytest
 
 from amqpcodec import aio
-from tests import live_broker
 from tests.aio.runs import outcome, run
-
-
-@pytest.fixture
-def url():
-    host, port = live_broker.address()
-    return f"amqp://guest:guest@{host}:{port}/%2F"
-
-
-@pytest.fixture
-def unique():
-    """A name that no other test and no other run uses."""
-    return f"amqpcodec.aio.{uuid.uuid4().hex[:12]}"
 
 
 def with_channel(url, work, **options):

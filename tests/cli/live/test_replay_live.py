@@ -177,28 +177,20 @@ def test_poison(channel: Any, queue: str, tmp_path: Path) -> None:
 
 def test_a_message_that_is_too_large_among_others(channel: Any, queue: str, tmp_path: Path) -> None:
     """A refusal that nothing tells beforehand: the others arrive, and none is lost."""
-    if "AMQPCODEC_BROKER_DIR" not in os.environ:
-        pytest.skip("needs rabbitmqctl of scripts/broker.py")
     limit = "application:set_env(rabbit, max_message_size, {0})"
     limit += ", persistent_term:put(max_message_size, {0})."  # versions differ in where it is
-    control("eval", limit.format(10_000))
+    live_broker.rabbitmqctl("eval", limit.format(10_000))
     try:
         bodies = [b"%d" % n for n in range(100)]
         bodies[50] = bytes(20_000)
         path = capture_of(tmp_path / "c.pcap", bodies)
         status, out, err = finish(replay(path, "--to", target(), "--map", f"orders={queue}"))
     finally:
-        control("eval", limit.format(1 << 27))
+        live_broker.rabbitmqctl("eval", limit.format(1 << 27))
     assert (status, out) == (1, "100 sent, 99 confirmed, 1 refused\n"), err
     assert "message 50 was refused: 406 PRECONDITION_FAILED - message size" in err
     numbers = {int(body) for _, _, body in arrived(channel, queue)}
     assert numbers == {number for number in range(100) if number != 50}
-
-
-def control(*words: str) -> None:
-    """rabbitmqctl against the broker of these tests."""
-    script = Path(__file__).resolve().parents[3] / "scripts" / "broker.py"
-    subprocess.run([sys.executable, script, "ctl", "--", *words], check=True, capture_output=True)
 
 
 def test_cc_and_bcc(channel: Any, queue: str, tmp_path: Path) -> None:
@@ -253,8 +245,6 @@ def test_declare(channel: Any, tmp_path: Path) -> None:
 
 def test_a_broker_that_restarts_in_the_middle(tmp_path: Path) -> None:
     """The replay ends, and the same command goes on: all arrive, at most a window of them twice."""
-    if "AMQPCODEC_BROKER_DIR" not in os.environ:
-        pytest.skip("needs rabbitmqctl of scripts/broker.py")
     queue = f"replay.{uuid.uuid4().hex[:10]}"
     host, port = live_broker.address()
     connection = pika.BlockingConnection(pika.ConnectionParameters(host, port))
@@ -278,7 +268,7 @@ def test_a_broker_that_restarts_in_the_middle(tmp_path: Path) -> None:
         if journal.exists() and journal.stat().st_size > 2000:
             break
         time.sleep(0.005)
-    control("stop_app")
+    live_broker.rabbitmqctl("stop_app")
     try:
         status, out, err = finish(process)
         assert status == 2, (out, err)
@@ -287,7 +277,7 @@ def test_a_broker_that_restarts_in_the_middle(tmp_path: Path) -> None:
         status, _, err = finish(replay(*words))
         assert status == 2, "nobody is there"
     finally:
-        control("start_app")
+        live_broker.rabbitmqctl("start_app")
     status, out, err = finish(replay(*words))
     assert (status, err) == (0, "")
     connection = pika.BlockingConnection(pika.ConnectionParameters(host, port))

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -13,10 +10,7 @@ from typing import Any
 import pytest
 
 from tests import live_broker
-from tests.paths import REPO
 from tests.support import asyncio_shell
-
-BROKER = REPO / "scripts" / "broker.py"
 
 
 @pytest.fixture(scope="session")
@@ -51,23 +45,7 @@ def live(url: str) -> Callable[..., Any]:
     return run
 
 
-def ctl(*arguments: str, **environment: str) -> str:
-    """Run rabbitmqctl; what it prints."""
-    process = subprocess.run(
-        [sys.executable, str(BROKER), "ctl", "--", "-q", *arguments],
-        timeout=40,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        env={**os.environ, **environment},
-    )
-    assert process.returncode == 0, process.stdout + process.stderr
-    return process.stdout
-
-
 @pytest.fixture
 def rabbitmqctl() -> Callable[..., str]:
-    """Administration; skips if scripts/broker.py has no such broker."""
-    if "AMQPCODEC_BROKER_DIR" not in os.environ:
-        pytest.skip("AMQPCODEC_BROKER_DIR is not set: not a broker of scripts/broker.py")
-    return ctl
+    """Administration."""
+    return live_broker.rabbitmqctl

@@ -1,0 +1,203 @@
+"""RabbitMQ restarts, or closes connections, while messages are published and consumed."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import itertools
+
+import pytest
+
+from amqpcodec import aio
+from tests import live_broker
+from tests.aio.runs import outcome, run
+
+SOON = aio.Backoff(first=0.1, most=0.5)
+TASKS = 20
+
+
+class Service:
+    """Consumes a queue until it has had all messages; what became of each.
+
+    Attributes:
+        taken: how often each body came.
+        acks: what ack() gave, by body, in order.
+        setups: how often its own set-up ran.
+    """
+
+    def __init__(self, url, queue):
+        self.url = url
+        self.queue = queue
+        self.taken = collections.Counter()
+        self.acks = collections.defaultdict(list)
+        self.errors = []
+        self.setups = 0
+
+    async def run(self, is_done):
+        async for connection in aio.connections(self.url, backoff=SOON):
+            try:
+                async with connection, connection.channel() as channel:
+                    await channel.declare_queue(self.queue)
+                    self.setups += 1
+                    async with channel.consume(self.queue, prefetch=50) as messages:
+                        tasks = [asyncio.create_task(self.take(messages)) for _ in range(10)]
+                        tasks.append(asyncio.create_task(is_done.wait()))
+                        _, waiting = await asyncio.wait(tasks, return_when="FIRST_COMPLETED")
+                        for task in waiting:
+                            task.cancel()
+                        ends = await asyncio.gather(*tasks, return_exceptions=True)
+                        if is_done.is_set():
+                            return
+                        raise next(end for end in ends if isinstance(end, Exception))
+            except aio.ConnectionLost as error:
+                self.errors.append(error)
+
+    async def take(self, messages):
+        async for message in messages:
+            # Once it was acknowledged it does not come again, and a copy says that it is one.
+            assert True not in self.acks[message.body] or message.redelivered
+            if self.taken[message.body]:
+                assert message.redelivered
+            self.taken[message.body] += 1
+            await asyncio.sleep(0)
+            self.acks[message.body].append(await message.ack())
+
+
+async def publish_all(found, queue, ends, is_over):
+    """20 tasks publish until the trouble is over; the end of each publication."""
+    numbers = itertools.count()
+
+    async def work():
+        while not is_over.is_set():
+            body = b"%d" % next(numbers)
+            ends[body] = await outcome(found.publish(body, routing_key=queue, timeout=60))
+            await asyncio.sleep(0.001)
+
+    await asyncio.gather(*(work() for _ in range(TASKS)))
+
+
+async def keep_open(found):
+    async for connection in found:
+        async with connection:
+            await connection.wait_closed()
+
+
+async def through(url, queue, disturb):
+    """Publish and consume while disturb() runs; no message is lost, and each error is typed."""
+    service, ends, is_done, is_over = Service(url, queue), {}, asyncio.Event(), asyncio.Event()
+    found = aio.connections(url, backoff=SOON)
+    holder = asyncio.create_task(keep_open(found))
+    consumer = asyncio.create_task(service.run(is_done))
+    while not service.setups:
+        await asyncio.sleep(0.01)
+    publisher = asyncio.create_task(publish_all(found, queue, ends, is_over))
+    while len(ends) < 100:
+        await asyncio.sleep(0.001)
+    await disturb()
+    while not found._connection or found._connection.error:
+        await asyncio.sleep(0.01)
+    is_over.set()
+    await publisher
+    confirmed = {body for body, end in ends.items() if end is None}
+    unconfirmed = {body for body, end in ends.items() if type(end) is aio.PublishUnconfirmed}
+    others = [end for body, end in ends.items() if body not in confirmed | unconfirmed]
+    assert others == []
+    async with asyncio.timeout(30):
+        while not confirmed <= set(service.taken):
+            await asyncio.sleep(0.01)
+    is_done.set()
+    await consumer
+    holder.cancel()
+    await asyncio.wait((holder,))
+    assert set(service.taken) <= confirmed | unconfirmed
+    async with aio.connect(url) as connection, connection.channel() as channel:
+        await channel.delete_queue(queue)
+    return service, confirmed, unconfirmed
+
+
+def test_a_restart_of_the_broker(url, unique):
+    async def restart():
+        await asyncio.to_thread(live_broker.rabbitmqctl, "stop_app")
+        await asyncio.to_thread(live_broker.rabbitmqctl, "start_app")
+
+    service, confirmed, unconfirmed = run(lambda: through(url, unique, restart), seconds=120)
+    print(f"{len(confirmed)} confirmed, {len(unconfirmed)} unconfirmed")
+    assert len(confirmed) > 100
+    assert service.setups == 2
+    assert {error.reply_code for error in service.errors} <= {0, 320}
+    assert len(unconfirmed) <= TASKS  # those that waited for their confirms
+
+
+def test_closed_connections(url, unique):
+    """Each connection is closed by the operator, three times."""
+
+    async def close():
+        for _ in range(3):
+            lines = await asyncio.to_thread(live_broker.rabbitmqctl, "list_connections", "pid")
+            for pid in lines.split("\n"):
+                if pid.startswith("<"):
+                    await asyncio.to_thread(
+                        live_broker.rabbitmqctl, "close_connection", pid, "a test"
+                    )
+
+    service, confirmed, unconfirmed = run(lambda: through(url, unique, close), seconds=120)
+    print(f"{len(confirmed)} confirmed, {len(unconfirmed)} unconfirmed, {service.setups} set-ups")
+    assert service.setups >= 2
+    assert unconfirmed
+    assert {type(error) for error in service.errors} == {aio.ConnectionClosed}
+    assert {error.reply_code for error in service.errors} == {320}
+
+
+def test_the_lock_of_the_connection_before(url, unique):
+    async def work():
+        old = await aio.connect(url)
+        async with old.channel() as channel:
+            await channel.declare_queue(unique, exclusive=True)
+        found = aio.connections(url, backoff=SOON, heartbeat=2)
+        async with (await anext(found)).channel() as channel:
+            with pytest.raises(aio.ResourceLocked):
+                await channel.declare_queue(unique, exclusive=True)
+        connection = await anext(found)
+        async with connection.channel() as channel:
+            loop = asyncio.get_running_loop()
+            loop.call_later(0.5, asyncio.ensure_future, old.close())
+            assert await channel.declare_queue(unique, exclusive=True) == (unique, 0, 0)
+        await connection.close()
+        await old.wait_closed()
+
+    run(work)
+
+
+def test_channels_of_a_connection(url, unique):
+    async def work():
+        async with aio.connect(url) as connection, connection.channel() as channel:
+            await channel.declare_queue(unique, exclusive=True)
+            calls = [
+                connection.publish(b"", routing_key=unique, exchange="" if n % 10 else unique)
+                for n in range(1000)
+            ]
+            ends = await asyncio.gather(*(outcome(call) for call in calls))
+            for number, end in enumerate(ends):
+                assert end is None if number % 10 else type(end) is aio.NotFound
+            with pytest.raises(aio.Returned):
+                await connection.publish(b"", routing_key=unique + ".nowhere")
+            assert await channel.purge_queue(unique) == 900
+
+    run(work)
+
+
+def test_no_acknowledgements_and_a_bound(url, unique):
+    async def work():
+        async with aio.connect(url, heartbeat=1) as connection, connection.channel() as channel:
+            await channel.declare_queue(unique, exclusive=True)
+            sends = (channel.publish(bytes(300), routing_key=unique) for _ in range(20_000))
+            await asyncio.gather(*sends)
+            async with channel.consume(unique, no_ack=True) as messages:
+                await messages.get(5)
+                await asyncio.sleep(3)
+                assert 100 < len(messages._buffer) < 2000
+                await connection.check()
+                for _ in range(19_999):
+                    await messages.get(5)
+
+    run(work)
