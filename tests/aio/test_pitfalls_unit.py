@@ -12,6 +12,7 @@ import gc
 import random
 import ssl
 import time
+import warnings
 
 import pytest
 
@@ -642,6 +643,32 @@ def test_18_no_exception_goes_unseen(amqp_broker):
     connected(amqp_broker, work)
 
 
+@pytest.mark.parametrize("is_confirmed", [False, True])
+def test_18_a_program_that_ends_without_closing(amqp_broker, is_confirmed):
+    """Its loop ends: no task or exception of the client is left; asyncio's warning is."""
+    problems = []
+
+    async def main():
+        asyncio.get_running_loop().set_exception_handler(lambda _, what: problems.append(what))
+        connection = await aio.connect(amqp_broker.url)
+        channel = await connection.channel()
+        await channel.declare_queue("orders")
+        messages = await channel.consume("orders").__aenter__()
+        calls = [messages.get(), messages.get(), channel.get("orders")]
+        tasks = [asyncio.create_task(call) for call in calls]
+        tasks.append(asyncio.create_task(connection.publish(b"", routing_key="orders")))
+        channel.publish_nowait(b"", routing_key="orders")
+        await asyncio.sleep(0.1 if is_confirmed else 0)
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        asyncio.run(main())
+        gc.collect()
+    assert problems == []
+    assert {warning.category for warning in caught} <= {ResourceWarning}
+    amqp_broker.connections(n=0)
+
+
 # ---- 19, 20: errors of a channel ----
 
 
@@ -903,6 +930,35 @@ def test_29_a_password_is_asked_for_at_each_connection():
 
     run(work)
     assert asked == ["old", "new"]
+
+
+def test_29_a_secret_is_renewed_under_traffic():
+    async def work():
+        with Broker(users={"me": "old"}) as broker:
+            broker.declare_queue("orders")
+            async with aio.connect(broker.url, username="me", password="old") as connection:
+                channel = await connection.channel()
+                async with channel.consume("orders") as messages:
+                    for number in range(20):
+                        secret = f"token {number}"
+                        broker.users["me"] = secret
+                        sends = [channel.publish(b"", routing_key="orders") for _ in range(20)]
+                        await asyncio.gather(*sends, connection.update_secret(secret, "renewed"))
+                    for _ in range(400):
+                        await (await messages.get(5)).ack()
+            with pytest.raises(aio.AuthenticationFailed):
+                await aio.connect(broker.url, username="me", password="old")
+            async with aio.connect(broker.url, username="me", password=secret) as connection:
+                sent = connection.publish(b"", routing_key="orders")
+                ends = await asyncio.gather(
+                    outcome(connection.update_secret("wrong", "renewed")), outcome(sent)
+                )
+                assert type(ends[0]) is aio.ConnectionClosed
+                assert ends[0].reply_code == 530
+                assert ends[1] is None or isinstance(ends[1], aio.AMQPError)
+                assert connection.state == "closed"
+
+    run(work)
 
 
 def test_30_several_brokers(amqp_broker):
