@@ -138,6 +138,13 @@ def _sections(protocol: Protocol) -> Values:
     return {**sections, "SEC_COUNT": len(codes), "SEC_FIRST_CODE": first}
 
 
+#: Composites beside frames and sections of which the core reads fields by their place.
+_READ_BY_EVENTS = (
+    *("source", "target", "error", "transactional-state"),
+    *("sasl-init", "sasl-outcome"),
+)
+
+
 def _fields(item: Composite) -> Values:
     name = _upper(item.name)
     numbers = {f"{name}_{_upper(entry.name)}": i for i, entry in enumerate(item.fields)}
@@ -173,7 +180,9 @@ def _groups(protocol: Protocol) -> list[tuple[str, Values]]:
         ),
     ]
     for item in protocol.types():
-        if isinstance(item, Composite) and {"frame", "section"} & set(item.provides):
+        if isinstance(item, Composite) and (
+            {"frame", "section"} & set(item.provides) or item.name in _READ_BY_EVENTS
+        ):
             groups.append((f"Fields of {item.name} by their place.", _fields(item)))
     return groups
 

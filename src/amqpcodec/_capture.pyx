@@ -8,11 +8,21 @@ Root of the module: directives, what it uses of others, and its files in order; 
 
 cimport cython
 from amqpcodec._gen.v1_constants cimport (
-    ATTACH_HANDLE, ATTACH_TARGET, CATEGORY_FIXED0, CATEGORY_VARIABLE1, CATEGORY_VARIABLE4, CTOR_DESCRIBED, CTOR_FALSE,
-    CTOR_LIST0, CTOR_LIST32, CTOR_LIST8, CTOR_TRUE, CTOR_ULONG0, CTOR_WIRE_TYPE, DESC_ATTACH, DESC_CLOSE, DESC_DETACH,
-    DESC_OPEN, DESC_SASL_INIT, DESC_SASL_OUTCOME, DESC_TRANSFER, SEC_AMQP_VALUE, SEC_COUNT, SEC_DATA, SEC_FIRST_CODE,
-    TRANSFER_ABORTED, TRANSFER_HANDLE, TRANSFER_MORE, V1_ARRAY, V1_DESCRIBED, V1_LIST, V1_MAP, V1_MIN_MAX_FRAME,
-    V1_NULL, V1_SYMBOL, V1_ULONG, V1_UNKNOWN,
+    ATTACH_HANDLE, ATTACH_NAME, ATTACH_ROLE, ATTACH_SND_SETTLE_MODE, ATTACH_SOURCE, ATTACH_TARGET,
+    BEGIN_REMOTE_CHANNEL, CATEGORY_FIXED0, CATEGORY_VARIABLE1, CATEGORY_VARIABLE4, CLOSE_ERROR, CTOR_DESCRIBED,
+    CTOR_FALSE, CTOR_LIST0, CTOR_LIST32, CTOR_LIST8, CTOR_TRUE, CTOR_ULONG0, CTOR_WIRE_TYPE, DESC_ACCEPTED,
+    DESC_ATTACH, DESC_BEGIN, DESC_CLOSE, DESC_COORDINATOR, DESC_DECLARE, DESC_DECLARED, DESC_DETACH,
+    DESC_DISCHARGE, DESC_DISPOSITION, DESC_END, DESC_ERROR, DESC_MODIFIED, DESC_OPEN, DESC_REJECTED,
+    DESC_RELEASED, DESC_SASL_INIT, DESC_SASL_OUTCOME, DESC_SOURCE, DESC_TARGET, DESC_TRANSACTIONAL_STATE,
+    DESC_TRANSFER, DETACH_ERROR, DETACH_HANDLE, DISPOSITION_FIRST, DISPOSITION_LAST, DISPOSITION_ROLE,
+    DISPOSITION_SETTLED, DISPOSITION_STATE, END_ERROR, ERROR_CONDITION, ERROR_DESCRIPTION, HEADER_DELIVERY_COUNT,
+    HEADER_FIRST_ACQUIRER, OPEN_CONTAINER_ID, OPEN_HOSTNAME, OPEN_IDLE_TIME_OUT, OPEN_PROPERTIES,
+    PROPERTIES_CORRELATION_ID, PROPERTIES_MESSAGE_ID, PROPERTIES_SUBJECT, PROPERTIES_TO,
+    SASL_INIT_INITIAL_RESPONSE, SASL_INIT_MECHANISM, SASL_OUTCOME_CODE, SEC_AMQP_VALUE, SEC_COUNT, SEC_DATA,
+    SEC_FIRST_CODE, SEC_HEADER, SEC_PROPERTIES, SOURCE_ADDRESS, SOURCE_DYNAMIC, TRANSACTIONAL_STATE_OUTCOME,
+    TRANSFER_ABORTED, TRANSFER_DELIVERY_ID, TRANSFER_HANDLE, TRANSFER_MESSAGE_FORMAT, TRANSFER_MORE,
+    TRANSFER_RESUME, TRANSFER_SETTLED, V1_ARRAY, V1_BINARY, V1_DESCRIBED, V1_LIST, V1_MAP, V1_MIN_MAX_FRAME,
+    V1_NULL, V1_STRING, V1_SYMBOL, V1_UBYTE, V1_ULONG, V1_UNKNOWN, V1_UUID,
 )
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, Block, block_give, block_room, CONNECTION_SECURE,
@@ -29,8 +39,8 @@ from amqpcodec._v1 cimport (
     DELIVERY_ALONE, DELIVERY_COMPLETE, DELIVERY_DROPPED, delivery_event, delivery_fault, DELIVERY_IDLE,
     DELIVERY_OPEN, delivery_step, DeliveryOutcome, DeliveryState, v1_is_silent, v1_is_unidentified, v1_is_variable,
     v1_same_delivery, v1_true, V1_AMQP_FRAME, v1_begin, v1_check, v1_check_begin, v1_content, V1_FRAME_AMQP,
-    V1_FRAME_SASL, v1_inside, v1_known, V1_MAX_FIELDS, v1_read, V1_SASL_FRAME, v1_verify_begin, v1_verify_fields,
-    V1Check, V1Core, V1Desc, V1Types, V1Value,
+    V1_FRAME_SASL, v1_inside, v1_known, V1_MAX_FIELDS, v1_read, V1_SASL_FRAME, v1_scan_sections,
+    v1_verify_begin, v1_verify_fields, V1Check, V1Core, V1Desc, V1Types, V1Value,
 )
 from amqpcodec._columns cimport (
     append_bytes, append_i64, array_capsule, ArrowArray, AS_BOOL, AS_INT32, AS_INT64, AS_TEXT, begin_array,
@@ -47,10 +57,15 @@ pool_use(shared_pool())
 include "_core/events/record.pxi"
 include "_core/events/methods.pxi"
 include "_core/events/open.pxi"
+include "_core/events/v1_open.pxi"
 include "_core/events/tracker.pxi"
 include "_core/events/channel.pxi"
 include "_core/events/content.pxi"
 include "_core/events/connection.pxi"
+include "_core/events/v1_read.pxi"
+include "_core/events/v1_session.pxi"
+include "_core/events/v1_content.pxi"
+include "_core/events/v1_connection.pxi"
 include "_core/capture/file.pxi"
 include "_core/capture/tunnel.pxi"
 include "_core/capture/link.pxi"

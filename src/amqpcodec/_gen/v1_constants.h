@@ -299,6 +299,14 @@ enum {
     CLOSE_FIELDS = 1,
 };
 
+/* Fields of error by their place. */
+enum {
+    ERROR_CONDITION = 0,
+    ERROR_DESCRIPTION = 1,
+    ERROR_INFO = 2,
+    ERROR_FIELDS = 3,
+};
+
 /* Fields of header by their place. */
 enum {
     HEADER_DURABLE = 0,
@@ -325,6 +333,56 @@ enum {
     PROPERTIES_GROUP_SEQUENCE = 11,
     PROPERTIES_REPLY_TO_GROUP_ID = 12,
     PROPERTIES_FIELDS = 13,
+};
+
+/* Fields of source by their place. */
+enum {
+    SOURCE_ADDRESS = 0,
+    SOURCE_DURABLE = 1,
+    SOURCE_EXPIRY_POLICY = 2,
+    SOURCE_TIMEOUT = 3,
+    SOURCE_DYNAMIC = 4,
+    SOURCE_DYNAMIC_NODE_PROPERTIES = 5,
+    SOURCE_DISTRIBUTION_MODE = 6,
+    SOURCE_FILTER = 7,
+    SOURCE_DEFAULT_OUTCOME = 8,
+    SOURCE_OUTCOMES = 9,
+    SOURCE_CAPABILITIES = 10,
+    SOURCE_FIELDS = 11,
+};
+
+/* Fields of target by their place. */
+enum {
+    TARGET_ADDRESS = 0,
+    TARGET_DURABLE = 1,
+    TARGET_EXPIRY_POLICY = 2,
+    TARGET_TIMEOUT = 3,
+    TARGET_DYNAMIC = 4,
+    TARGET_DYNAMIC_NODE_PROPERTIES = 5,
+    TARGET_CAPABILITIES = 6,
+    TARGET_FIELDS = 7,
+};
+
+/* Fields of transactional-state by their place. */
+enum {
+    TRANSACTIONAL_STATE_TXN_ID = 0,
+    TRANSACTIONAL_STATE_OUTCOME = 1,
+    TRANSACTIONAL_STATE_FIELDS = 2,
+};
+
+/* Fields of sasl-init by their place. */
+enum {
+    SASL_INIT_MECHANISM = 0,
+    SASL_INIT_INITIAL_RESPONSE = 1,
+    SASL_INIT_HOSTNAME = 2,
+    SASL_INIT_FIELDS = 3,
+};
+
+/* Fields of sasl-outcome by their place. */
+enum {
+    SASL_OUTCOME_CODE = 0,
+    SASL_OUTCOME_ADDITIONAL_DATA = 1,
+    SASL_OUTCOME_FIELDS = 2,
 };
 
 /* Type of each constructor. */

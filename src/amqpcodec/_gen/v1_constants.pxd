@@ -278,6 +278,13 @@ cdef extern from "v1_constants.h" nogil:
         CLOSE_ERROR
         CLOSE_FIELDS
 
+    # Fields of error by their place.
+    enum:
+        ERROR_CONDITION
+        ERROR_DESCRIPTION
+        ERROR_INFO
+        ERROR_FIELDS
+
     # Fields of header by their place.
     enum:
         HEADER_DURABLE
@@ -303,6 +310,51 @@ cdef extern from "v1_constants.h" nogil:
         PROPERTIES_GROUP_SEQUENCE
         PROPERTIES_REPLY_TO_GROUP_ID
         PROPERTIES_FIELDS
+
+    # Fields of source by their place.
+    enum:
+        SOURCE_ADDRESS
+        SOURCE_DURABLE
+        SOURCE_EXPIRY_POLICY
+        SOURCE_TIMEOUT
+        SOURCE_DYNAMIC
+        SOURCE_DYNAMIC_NODE_PROPERTIES
+        SOURCE_DISTRIBUTION_MODE
+        SOURCE_FILTER
+        SOURCE_DEFAULT_OUTCOME
+        SOURCE_OUTCOMES
+        SOURCE_CAPABILITIES
+        SOURCE_FIELDS
+
+    # Fields of target by their place.
+    enum:
+        TARGET_ADDRESS
+        TARGET_DURABLE
+        TARGET_EXPIRY_POLICY
+        TARGET_TIMEOUT
+        TARGET_DYNAMIC
+        TARGET_DYNAMIC_NODE_PROPERTIES
+        TARGET_CAPABILITIES
+        TARGET_FIELDS
+
+    # Fields of transactional-state by their place.
+    enum:
+        TRANSACTIONAL_STATE_TXN_ID
+        TRANSACTIONAL_STATE_OUTCOME
+        TRANSACTIONAL_STATE_FIELDS
+
+    # Fields of sasl-init by their place.
+    enum:
+        SASL_INIT_MECHANISM
+        SASL_INIT_INITIAL_RESPONSE
+        SASL_INIT_HOSTNAME
+        SASL_INIT_FIELDS
+
+    # Fields of sasl-outcome by their place.
+    enum:
+        SASL_OUTCOME_CODE
+        SASL_OUTCOME_ADDITIONAL_DATA
+        SASL_OUTCOME_FIELDS
 
     # Type of each constructor.
     const uint8_t CTOR_WIRE_TYPE[256]

@@ -171,6 +171,78 @@ cdef void io_consumers(StateIO* io, Tracking* g, Consumers* o) noexcept nogil:
         o.last.leaving = leaving
 
 
+cdef int io_link(StateIO* io, Tracking* g, V1Session* s, V1Link* x) noexcept nogil:
+    """x: one that is there, or NULL where states are read."""
+    cdef EventText name
+    cdef bint receives
+    cdef int64_t handle
+    cdef int k, status
+    memset(&name, 0, sizeof(name))
+    if x != NULL:
+        name = x.name
+    io_text(io, &name, NAME_LIMIT)
+    receives = io_flag(io, x != NULL and x.receives)
+    if not io.writing:
+        status = 0 if io.bad else add_link(g, s, &name, receives, &x)
+        free(<void*>name.p)
+        if status < 0:
+            return NO_MEMORY
+        if x == NULL:
+            io.bad = True
+            return 0
+    for k in range(BY_NAME):
+        handle = io_ranged(io, <int64_t>x.key[k], 0, <int64_t>NO_HANDLE)
+        if not io.writing and <uint64_t>handle != NO_HANDLE:
+            if io.bad or find_link(s, k, <uint64_t>handle) != NULL:
+                io.bad = True
+                return 0
+            set_link_key(s, x, k, <uint64_t>handle)
+    x.coordinates = io_flag(io, x.coordinates)
+    x.refused = io_flag(io, x.refused)
+    x.dynamic = io_flag(io, x.dynamic)
+    x.started = io_flag(io, x.started)
+    x.torn = io_flag(io, x.torn)
+    x.opener = <uint8_t>io_flag(io, x.opener)
+    x.attached = <uint8_t>io_ranged(io, x.attached, 0, 3)
+    x.detached = <uint8_t>io_ranged(io, x.detached, 0, 3)
+    x.settles = <uint8_t>io_ranged(io, x.settles, 0, N_SETTLES - 1)
+    x.certainty = <uint8_t>io_ranged(io, x.certainty, 0, N_CERTAINTIES - 1)
+    x.time = io_number(io, x.time)
+    io_text(io, &x.address, ADDRESS_LIMIT)
+    return 0
+
+
+cdef int io_session(StateIO* io, Tracking* g, Tracker* t, TrackedChannel* ch) noexcept nogil:
+    """What a session has beside what every channel has."""
+    cdef V1Session* s = ch.session
+    cdef V1Link* x = s.first
+    cdef int64_t channel = io_ranged(io, s.channel, -1, 0xFFFF)
+    cdef size_t i, n
+    cdef int k
+    if io_flag(io, io.writing and find_served(t, s.channel) == ch) and not io.writing:
+        if io.bad or channel < 0 or find_served(t, <int32_t>channel) != NULL:
+            io.bad = True
+        elif name_session(t, ch, 1, <uint16_t>channel) < 0:
+            return NO_MEMORY
+    s.channel = <int32_t>channel
+    s.opener = io_flag(io, s.opener)
+    s.begun = <uint8_t>io_ranged(io, s.begun, 0, 3)
+    s.ended = <uint8_t>io_ranged(io, s.ended, 0, 3)
+    s.time = io_number(io, s.time)
+    for k in range(2):
+        s.anchored[k] = io_flag(io, s.anchored[k])
+        s.seen_from[k] = io_count(io, s.seen_from[k])
+    n = io_size(io, <size_t>s.n, TRACKED_LIMIT)
+    for i in range(n):
+        if io.bad:
+            return 0
+        if io_link(io, g, s, x) < 0:
+            return NO_MEMORY
+        if io.writing:
+            x = x.after
+    return 0
+
+
 cdef void io_channel(StateIO* io, Tracking* g, TrackedChannel* ch) noexcept nogil:
     ch.closing = io_flag(io, ch.closing)
     ch.confirms = <uint8_t>io_ranged(io, ch.confirms, CONFIRMS_UNKNOWN, CONFIRMS)
@@ -200,27 +272,50 @@ cdef void io_hearing(StateIO* io, Hearing* x) noexcept nogil:
     x.spacing = io_number(io, x.spacing)
 
 
+cdef int read_channel(StateIO* io, Tracking* g, Tracker* t, int32_t number, bint session, bint placed,
+                      TrackedChannel** out) noexcept nogil:
+    """A channel of a state; out: NULL where the state is bad."""
+    out[0] = NULL
+    if io.bad or (number < 0 and not session) or (placed and (number < 0 or find_channel(t, <uint16_t>number) != NULL)):
+        io.bad = True
+        return 0
+    if add_channel(g, t, number if placed else -1, False, out) < 0:
+        return NO_MEMORY
+    if out[0] == NULL:
+        io.bad = True
+        return 0
+    out[0].number = number
+    if session:
+        out[0].session = <V1Session*>calloc(1, sizeof(V1Session))
+        if out[0].session == NULL:
+            return NO_MEMORY
+        out[0].session.channel = -1
+    return 0
+
+
 cdef int io_channels(StateIO* io, Tracking* g, Tracker* t) noexcept nogil:
     cdef TrackedChannel* ch = t.first
     cdef size_t i, n = 0
-    cdef uint16_t number
+    cdef int32_t number
+    cdef bint session, placed
     while ch != NULL:
         n += 1
         ch = ch.after
-    n = io_size(io, n, 1 << 16)
+    n = io_size(io, n, TRACKED_LIMIT)
     ch = t.first
     for i in range(n):
-        number = <uint16_t>io_ranged(io, ch.number if io.writing else 0, 0, 0xFFFF)
+        number = <int32_t>io_ranged(io, ch.number if io.writing else 0, -1, 0xFFFF)
+        session = io_flag(io, io.writing and ch.session != NULL)
+        placed = io_flag(io, io.writing and number >= 0 and find_channel(t, <uint16_t>number) == ch)
         if not io.writing:
-            if io.bad or find_channel(t, number) != NULL:
-                io.bad = True
-                return 0
-            if add_channel(g, t, number, False, &ch) < 0:
+            if read_channel(io, g, t, number, session, placed, &ch) < 0:
                 return NO_MEMORY
             if ch == NULL:
-                io.bad = True
                 return 0
-        io_channel(io, g, ch)
+        if session and io_session(io, g, t, ch) < 0:
+            return NO_MEMORY
+        if not io.bad:
+            io_channel(io, g, ch)
         if io.bad:
             return 0
         ch = ch.after
@@ -235,11 +330,15 @@ cdef int io_tracker(StateIO* io, Tracking* g, Tracker* t) noexcept nogil:
     t.last_id = io_ranged(io, t.last_id, 0, NUMBER_LIMIT)
     t.began = io_number(io, t.began)
     t.heartbeat = <int32_t>io_ranged(io, t.heartbeat, -1, 0xFFFF)
+    t.v1 = io_flag(io, t.v1)
+    t.broker = <uint8_t>io_ranged(io, t.broker, 0, N_BROKERS - 1)
     for k in range(2):
+        t.idle[k] = io_number(io, t.idle[k])
         io_hearing(io, &t.hearing[k])
     io_text(io, &t.name, NAME_LIMIT)
     io_text(io, &t.user, NAME_LIMIT)
     io_text(io, &t.virtual_host, NAME_LIMIT)
+    io_text(io, &t.login, NAME_LIMIT)
     io_consumers(io, g, &t.exclusive)
     return 0 if io.bad else io_channels(io, g, t)
 

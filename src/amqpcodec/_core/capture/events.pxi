@@ -96,14 +96,10 @@ cdef void name_subject(Reading* r, const Conn* c, TrackedFrame* f) noexcept nogi
         f.about = d.name
 
 
-cdef int close_tracked(Reading* r, Conn* c, Half* h, Open* o, bint complete, CapRow* place) noexcept nogil:
-    """Make events of a content, whole or not. place: of the frame at hand, or NULL."""
+cdef int track_open_content(Reading* r, Conn* c, Open* o, bint complete) noexcept nogil:
+    """Make events of a content, whole or not."""
     cdef TrackedFrame f
     cdef Content x
-    cdef CapRow own
-    cdef int32_t rows = END_POSITION
-    cdef int status
-    begin_tracking(r, h, c, o.row.first_time)
     frame_of(r, c, o.row.version, o.data.p, <size_t>load32(o.data.p + 3) + 8, &f)
     x.desc = f.desc
     x.method = f.p
@@ -113,7 +109,47 @@ cdef int close_tracked(Reading* r, Conn* c, Half* h, Open* o, bint complete, Cap
     x.number = o.number
     x.body = o.body
     x.complete = complete
-    status = track_content(&r.level.tracking, c.tracker, &f, &x)
+    return track_content(&r.level.tracking, c.tracker, &f, &x)
+
+
+cdef int track_open_delivery(Reading* r, Conn* c, Open* o, bint complete) noexcept nogil:
+    """Make events of a delivery of 1.0, whole or not. Its frames could be read when they came."""
+    cdef V1Look first, look
+    cdef Delivery y
+    cdef size_t at = 0, size, part
+    v1_look(r.v1, o.data.p, load32(o.data.p), &first, ALL_FIELDS)
+    y.v = first.v
+    y.number = o.number
+    y.settled = False
+    y.complete = complete
+    y.n = 0
+    if r.level.joined.room < o.n and block_room(&r.level.joined, 0, o.n) < 0:
+        return NO_MEMORY
+    while at < o.n:
+        size = load32(o.data.p + at)
+        v1_look(r.v1, o.data.p + at, size, &look, ALL_FIELDS)
+        y.settled |= v1_true(&look.v[TRANSFER_SETTLED])
+        part = <size_t>(o.data.p + at + size - look.payload)
+        memcpy(r.level.joined.p + y.n, look.payload, part)
+        y.n += part
+        at += size
+    y.payload = r.level.joined.p
+    return track_delivery(&r.level.tracking, c.tracker, o.channel, &y)
+
+
+cdef inline bint is_delivery(const Reading* r, const Open* o) noexcept nogil:
+    return r.v1 != NULL and o.row.version == r.v1_number
+
+
+cdef int close_tracked(Reading* r, Conn* c, Half* h, Open* o, bint complete, CapRow* place) noexcept nogil:
+    """Make events of a content or a delivery, whole or not. place: of the frame at hand, or NULL."""
+    cdef CapRow own
+    cdef int32_t rows = END_POSITION
+    cdef int status
+    if tracker_of(r, c) == NULL:
+        return NO_MEMORY
+    begin_tracking(r, h, c, o.row.first_time)
+    status = track_open_delivery(r, c, o, complete) if is_delivery(r, o) else track_open_content(r, c, o, complete)
     if status == 0:
         o.row.flags = o.flags
         if place == NULL:
@@ -127,19 +163,27 @@ cdef int close_tracked(Reading* r, Conn* c, Half* h, Open* o, bint complete, Cap
     return status
 
 
+cdef int move_place(Reading* r, Conn* c, Half* h, CapRow* place) noexcept nogil:
+    """Where the frame at hand made events, it has another place for its next one."""
+    if r.level.tracking.output.n == 0:
+        return 0
+    if put_frame_events(r, c, h, place) < 0:
+        return NO_MEMORY
+    place.position = half_mark(h).rows
+    half_mark(h).rows += 1
+    place.order_turn = max(place.order_turn, h.last_turn)
+    place.order_position = place.position
+    put_in_turn(h, place)
+    return 0
+
+
 cdef int open_tracked(Reading* r, Conn* c, Half* h, const TrackedFrame* f, CapRow* place) noexcept nogil:
     """A method that has a content."""
     cdef uint64_t number = 0
     if track_opening(&r.level.tracking, c.tracker, f, &number) < 0:
         return NO_MEMORY
-    if r.level.tracking.output.n:
-        if put_frame_events(r, c, h, place) < 0:
-            return NO_MEMORY
-        place.position = half_mark(h).rows      # the content's event has a place of its own
-        half_mark(h).rows += 1
-        place.order_turn = max(place.order_turn, h.last_turn)
-        place.order_position = place.position
-        put_in_turn(h, place)
+    if move_place(r, c, h, place) < 0:      # the content's event has one of its own
+        return NO_MEMORY
     if open_message(r, h, f.p, f.n, place, h.flags) < 0:
         return NO_MEMORY
     h.flags = 0
@@ -213,29 +257,6 @@ cdef int track_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, i
     return status if status < 0 else put_frame_events(r, c, h, &place)
 
 
-cdef int track_v1_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
-    """One frame of 1.0, of whose connection alone events are made."""
-    cdef Tracker* t = tracker_of(r, c)
-    cdef Tracking* g = &r.level.tracking
-    cdef CapRow place
-    cdef V1Look look
-    cdef int code = -1, status
-    if t == NULL:
-        return NO_MEMORY
-    find_place(h, n, at, &place)
-    place.version = c.now
-    begin_tracking(r, h, c, place.first_time)
-    if p[0] == c'A':
-        status = track_v1_header(g, t)
-    elif n == 4 * <size_t>p[4]:
-        status = track_heartbeat(g, t)
-    else:
-        if p[5] == V1_FRAME_AMQP and v1_look(r.v1, p, n, &look, 0):
-            code = look.desc.code
-        status = track_v1(g, t, p[5] == V1_FRAME_AMQP, code == DESC_OPEN, code == DESC_CLOSE)
-    return status if status < 0 else put_frame_events(r, c, h, &place)
-
-
 cdef int track_complete(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at, CapRow* row,
                         CapRow* place) noexcept nogil:
     """A method with its whole content, which stand one after the other. row: place of the method; place: of the last
@@ -275,7 +296,7 @@ cdef int track_complete(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
 cdef int track_bytes(Reading* r, Conn* c, Half* h, size_t n, int64_t at, uint64_t reason) noexcept nogil:
     """n bytes that are no frame. Those around a gap are no event of their own."""
     cdef CapRow place
-    if reason == LOST_CUT or c.v1:
+    if reason == LOST_CUT:
         return 0
     if tracker_of(r, c) == NULL:
         return NO_MEMORY

@@ -9,6 +9,7 @@ cdef int add_known_protocol(Reading* r, object core) except -1:
     if isinstance(core, V1Core):
         r.v1 = &(<V1Core>core).descs.types
         r.v1_number = <uint8_t>r.n_protocols
+        r.level.tracking.v1 = r.v1
         return 0
     protocol = core
     s.methods = <uint64_t*>calloc(<size_t>max(protocol.descs.count, 1), sizeof(uint64_t))

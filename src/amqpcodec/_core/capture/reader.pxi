@@ -43,6 +43,7 @@ cdef void reading_free(Reading* r) noexcept nogil:
         free(r.protocol[k].events)
     free_spare_questions(&r.level.tracking)
     block_give(&r.level.tracking.output.end)
+    block_give(&r.level.joined)
     free(r.alike)
     free(r)
 

@@ -59,6 +59,7 @@ cdef bint is_open_message(Reading* r, const Open* o) noexcept nogil:
     cdef int count = 0
     cdef bint opening
     cdef ContentMachine grammar
+    cdef uint32_t fields = ALL_FIELDS if r.level.events else DELIVERY_FIELDS
     cdef DeliveryState delivery = DELIVERY_IDLE
     memset(&grammar, 0, sizeof(grammar))
     while at < o.n:
@@ -66,7 +67,7 @@ cdef bint is_open_message(Reading* r, const Open* o) noexcept nogil:
             return False
         if o.row.version == r.v1_number and r.v1 != NULL:
             total = load32(p + at)
-            if total > o.n - at or not v1_look(r.v1, p + at, <size_t>total, &look, DELIVERY_FIELDS) \
+            if total > o.n - at or not v1_look(r.v1, p + at, <size_t>total, &look, fields) \
                     or look.desc.code != DESC_TRANSFER or p[at + 5] != V1_FRAME_AMQP:
                 return False
             if load16(p + at + 6) != o.channel or look.v[TRANSFER_HANDLE].wire_type == V1_NULL \
@@ -90,10 +91,10 @@ cdef bint is_open_message(Reading* r, const Open* o) noexcept nogil:
                 return False
         at += <size_t>total
         count += 1
-    if r.level.events:      # its bodies are not kept
+    if r.level.events and not is_delivery(r, o):        # its bodies are not kept
         return (count > 0 and grammar.state == o.grammar.state and grammar.size == o.grammar.size and grammar.have == 0
                 and (o.grammar.have == 0 if grammar.state == CONTENT_AWAITS_HEADER else o.grammar.have < grammar.size)
-                and o.body.n == o.grammar.have and o.row.version != r.v1_number)
+                and o.body.n == o.grammar.have)
     return count > 0 and grammar.state == o.grammar.state and grammar.size == o.grammar.size \
         and grammar.have == o.grammar.have
 

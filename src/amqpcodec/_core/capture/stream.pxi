@@ -306,6 +306,7 @@ cdef struct RowLevel:
     bint events
     size_t open_bytes       # of messages
     Tracking tracking       # at event level
+    Block joined            # the payload of a delivery
     uint64_t end_turn       # the packet in which connections ended without a word, and how many rows say so
     int32_t end_rows
 

@@ -147,6 +147,115 @@ cdef bint v1_same(Reading* r, const Open* o, const V1Look* look) noexcept nogil:
     return v1_same_delivery(first.v, look.v)
 
 
+cdef void v1_drop_some(Reading* r, Half* h, uint8_t code, uint16_t channel, const V1Look* look) noexcept nogil:
+    """At event level the same: a delivery that its sender broke off is none."""
+    cdef Open* o = h.open
+    cdef Open* after
+    while o != NULL:
+        after = o.next
+        if code == DESC_CLOSE or (o.channel == channel and (
+                code == DESC_END or look.v[TRANSFER_HANDLE].u == o.handle)):
+            drop_open(r, h, o)
+        o = after
+
+
+cdef int track_v1_transfer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const V1Look* look,
+                           CapRow* place) noexcept nogil:
+    """A transfer at event level: events of the delivery that it completes."""
+    cdef Tracking* g = &r.level.tracking
+    cdef uint16_t channel = load16(p + 6)
+    cdef Open* o = find_delivery(h, channel, look.v[TRANSFER_HANDLE].u)
+    cdef DeliveryState none = DELIVERY_IDLE
+    cdef DeliveryOutcome outcome
+    cdef Delivery y
+    cdef uint64_t number = 0
+    cdef bint more = v1_true(&look.v[TRANSFER_MORE]), aborted = v1_true(&look.v[TRANSFER_ABORTED])
+    cdef bint first, unordered = g.unordered
+    outcome = delivery_step(&none if o == NULL else &o.delivery,
+                            delivery_event(more, aborted, o != NULL and not v1_same(r, o, look)))
+    if o != NULL and (delivery_fault(outcome) != NULL or o.n + n > r.limits.message
+                      or r.level.open_bytes + n > OPEN_LIMIT):
+        if close_tracked(r, c, h, o, False, place) < 0:
+            return NO_MEMORY
+        begin_tracking(r, h, c, place.first_time)
+        g.unordered = unordered
+        o = NULL
+        outcome = delivery_step(&none, delivery_event(more, aborted, False))
+    first = o == NULL and not v1_is_unidentified(look.v)
+    if track_transfer(g, c.tracker, channel, look.v, first, &number) < 0:
+        return NO_MEMORY
+    if outcome == DELIVERY_DROPPED or (o == NULL and not first):
+        if o != NULL:
+            drop_open(r, h, o)
+        return 0
+    if o == NULL and outcome == DELIVERY_ALONE:
+        y.v = look.v
+        y.number = number
+        y.settled = v1_true(&look.v[TRANSFER_SETTLED])
+        y.complete = True
+        y.payload = look.payload
+        y.n = <size_t>(p + n - look.payload)
+        return track_delivery(g, c.tracker, channel, &y)
+    if o != NULL:
+        if extend_open(r, o, p, n, place, h.flags) < 0:
+            return NO_MEMORY
+        h.flags = 0
+        return close_tracked(r, c, h, o, True, place) if outcome == DELIVERY_COMPLETE else 0
+    if move_place(r, c, h, place) < 0:
+        return NO_MEMORY
+    if h.n_open >= r.limits.deliveries:         # the oldest is given up
+        o = h.open
+        while o.next != NULL:
+            o = o.next
+        if close_tracked(r, c, h, o, False, NULL) < 0:
+            return NO_MEMORY
+    if open_message(r, h, p, n, place, h.flags) < 0:
+        return NO_MEMORY
+    h.flags = 0
+    h.open.delivery = none
+    h.open.channel = channel
+    h.open.handle = <uint32_t>look.v[TRANSFER_HANDLE].u
+    h.open.number = number
+    return 0
+
+
+cdef int track_v1_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    """One frame of 1.0 at event level, or a protocol header."""
+    cdef Tracker* t = tracker_of(r, c)
+    cdef Tracking* g = &r.level.tracking
+    cdef TrackedPerformative f
+    cdef CapRow place
+    cdef V1Look look
+    cdef bint read
+    cdef int status
+    if t == NULL:
+        return NO_MEMORY
+    t.v1 = True
+    find_place(h, n, at, &place)
+    place.version = c.now
+    begin_tracking(r, h, c, place.first_time)
+    g.unordered = at < h.unordered_to
+    if p[0] == c'A':
+        status = track_v1_header(g, t)
+    elif n == 4 * <size_t>p[4]:
+        status = track_heartbeat(g, t)
+    else:
+        read = v1_look(r.v1, p, n, &look, ALL_FIELDS)
+        f.code = look.desc.code if read else 0
+        f.channel = load16(p + 6)
+        f.v = look.v
+        if p[5] != V1_FRAME_AMQP:
+            status = track_sasl(g, t, &f if read else NULL)
+        elif f.code == DESC_TRANSFER:
+            hear_frame(g, t, False)
+            status = track_v1_transfer(r, c, h, p, n, &look, &place)
+        else:
+            if DESC_DETACH <= f.code <= DESC_CLOSE:
+                v1_drop_some(r, h, f.code, f.channel, &look)
+            status = track_performative(g, t, &f if read else NULL)
+    return status if status < 0 else put_frame_events(r, c, h, &place)
+
+
 cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
     """One frame of the message level (Part 2 §2.6.14)."""
     cdef CapRow place

@@ -18,6 +18,7 @@ cdef uint32_t DELIVERY_FIELDS = 0x22F
 # The performative of a whole frame, and the fields of it that were asked for; null where they are not there.
 cdef struct V1Look:
     const V1Desc* desc
+    const uint8_t* payload      # what comes after it
     V1Value[V1_MAX_FIELDS] v
 
 
@@ -63,6 +64,7 @@ cdef bint v1_look(const V1Types* types, const uint8_t* p, size_t n, V1Look* out,
     v1_verify_begin(&k, types)
     if v1_verify_fields(out.desc, &c, &k, 1, out.v, mask) < 0:
         return False
+    out.payload = c.p
     if mask != ALL_FIELDS:
         return True
     for i in range(out.desc.n):

@@ -325,30 +325,6 @@ cdef int track_protocol_header(Tracking* g, Tracker* t) noexcept nogil:
     return 0
 
 
-cdef int track_v1_header(Tracking* g, Tracker* t) noexcept nogil:
-    """The header of 1.0, or of its security layers, which either side sends."""
-    hear_frame(g, t, False)
-    begin_opening(g, t)
-    return 0
-
-
-cdef int track_v1(Tracking* g, Tracker* t, bint amqp, bint opens, bint closes) noexcept nogil:
-    """A frame of 1.0; amqp: not one of SASL."""
-    hear_frame(g, t, False)
-    if t.phase == PHASE_UNKNOWN and (opens or not amqp):
-        t.phase = PHASE_OPENING
-    if opens and g.side == 1:
-        return open_connection(g, t, IS_EXACT, NULL)
-    if not amqp or opens or t.phase >= PHASE_CLOSING:
-        return 0
-    if closes:
-        if emit_alone(g, t, EVENT_CONNECTION_CLOSED, -1, IS_EXACT if t.phase == PHASE_OPEN else IS_INFERRED, NULL) < 0:
-            return NO_MEMORY
-        t.phase = PHASE_CLOSING
-        return 0
-    return prove_open(g, t) if g.side == 1 or t.phase == PHASE_UNKNOWN else 0
-
-
 cdef int track_opening(Tracking* g, Tracker* t, const TrackedFrame* f, uint64_t* number) noexcept nogil:
     """A method that has a content, which follows. number: of a publish, for track_content()."""
     cdef TrackedChannel* ch = NULL

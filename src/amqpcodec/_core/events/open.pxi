@@ -3,13 +3,14 @@
 # What is counted. The order is that of TRACKED_NAMES.
 cdef enum:
     TRACKED_CHANNELS
+    TRACKED_LINKS
     TRACKED_CONSUMERS
     TRACKED_PUBLISHES
     TRACKED_DELIVERIES
     TRACKED_REQUESTS
     N_TRACKED
 
-cdef tuple TRACKED_NAMES = ("channels", "consumers", "publishes", "deliveries", "requests")
+cdef tuple TRACKED_NAMES = ("channels", "links", "consumers", "publishes", "deliveries", "requests")
 
 cdef enum:
     TRACKED_LIMIT = 1 << 17         # of each kind, in all connections
@@ -36,6 +37,7 @@ cdef struct Tracking:
     TrackerCounts counts
     EventOutput output
     uintptr_t dialect
+    const V1Types* v1       # where connections may speak 1.0, else NULL
     int side                # the sender of the frame: 0 for the client
     bint unordered          # it may come before what the other side sent before it
     int64_t now             # its time, µs since 1970, or NO_NUMBER
@@ -55,6 +57,7 @@ cdef struct Question:
 cdef struct QuestionSlot:
     uint64_t number
     Question* question      # NULL: it is answered
+    uint64_t skip           # then: to the next slot that may not be
 
 # Questions with rising numbers.
 cdef struct Questions:
@@ -88,10 +91,14 @@ cdef enum:
     CONFIRMS_NOT
     CONFIRMS
 
+cdef struct V1Session
+
+# A channel; in 1.0 a session.
 cdef struct TrackedChannel:
     TrackedChannel* before  # in the order in which they began
     TrackedChannel* after
-    uint16_t number
+    V1Session* session      # NULL in 0-x
+    int32_t number          # in 1.0 the client's, -1 while it is not known
     bint closing            # it was closed, and the other side has not agreed yet
     uint8_t confirms
     bint counts             # `publishes.newest` is how many publishes there were
@@ -251,6 +258,7 @@ cdef Question* remove_question(Questions* o, size_t i) noexcept nogil:
     """The caller has it then. trim_questions() follows."""
     cdef Question* q = question_slot(o, i).question
     question_slot(o, i).question = NULL
+    question_slot(o, i).skip = 1
     o.n_open -= 1
     return q
 
@@ -400,6 +408,7 @@ cdef int add_consumer(Tracking* g, Consumers* o, const EventText* tag, const Eve
                       int certainty) noexcept nogil:
     """In the place of one with the same tag. queue: its p is NULL where it is not known."""
     cdef Consumer* x = find_consumer(o, tag.p, tag.n)
+    cdef size_t n_queue = queue.n if queue.p != NULL else 0
     cdef uint8_t* w
     if x != NULL:
         remove_consumer(g, o, x)
@@ -408,18 +417,18 @@ cdef int add_consumer(Tracking* g, Consumers* o, const EventText* tag, const Eve
         return 0
     if o.n >= o.n_buckets and grow_consumers(o) < 0:
         return NO_MEMORY
-    x = <Consumer*>malloc(sizeof(Consumer) + tag.n + queue.n)
+    x = <Consumer*>malloc(sizeof(Consumer) + tag.n + n_queue)
     if x == NULL:
         return NO_MEMORY
     memset(x, 0, sizeof(Consumer))
     x.n_tag = <uint16_t>tag.n
-    x.n_queue = <uint16_t>queue.n
+    x.n_queue = <uint16_t>n_queue
     x.settles = <uint8_t>settles
     x.certainty = <uint8_t>(IS_UNKNOWN if queue.p == NULL else certainty)
     w = <uint8_t*>(x + 1)
     memcpy(w, tag.p, tag.n)
-    if queue.n:
-        memcpy(w + tag.n, queue.p, queue.n)
+    if n_queue:
+        memcpy(w + tag.n, queue.p, n_queue)
     x.hash = hash_name(w, tag.n)
     x.chain = o.bucket[x.hash & (o.n_buckets - 1)]
     o.bucket[x.hash & (o.n_buckets - 1)] = x

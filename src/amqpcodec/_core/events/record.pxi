@@ -9,6 +9,7 @@ cdef enum:
     EVENT_CONNECTION_LOST
     EVENT_CHANNEL_OPENED
     EVENT_CHANNEL_CLOSED
+    EVENT_LINK_CLOSED
     EVENT_DECLARED
     EVENT_DELETED
     EVENT_PURGED
@@ -37,9 +38,10 @@ cdef enum:
 
 cdef const char** EVENT_NAMES = [
     "connection-opened", "connection-refused", "connection-closed", "connection-lost", "channel-opened",
-    "channel-closed", "declared", "deleted", "purged", "bound", "unbound", "consumer-started", "consumer-cancelled",
-    "published", "confirmed", "returned", "unconfirmed", "delivered", "settled", "requeued", "get-empty", "flow",
-    "blocked", "unblocked", "heartbeat-missed", "gap", "protocol-error", "waiting", "recording-ended"]
+    "channel-closed", "link-closed", "declared", "deleted", "purged", "bound", "unbound", "consumer-started",
+    "consumer-cancelled", "published", "confirmed", "returned", "unconfirmed", "delivered", "settled", "requeued",
+    "get-empty", "flow", "blocked", "unblocked", "heartbeat-missed", "gap", "protocol-error", "waiting",
+    "recording-ended"]
 
 # The order is that of OUTCOME_NAMES.
 cdef enum:
@@ -47,9 +49,10 @@ cdef enum:
     OUTCOME_ACCEPTED
     OUTCOME_REJECTED
     OUTCOME_RELEASED
+    OUTCOME_MODIFIED
     N_OUTCOMES
 
-cdef const char** OUTCOME_NAMES = [NULL, "accepted", "rejected", "released"]
+cdef const char** OUTCOME_NAMES = [NULL, "accepted", "rejected", "released", "modified"]
 
 # The order is that of CERTAINTY_NAMES.
 cdef enum:

@@ -1,14 +1,21 @@
-# One connection of 0-8, 0-9 or 0-9-1: its channels, how far it is, and the making of its events.
+# One connection: its channels, how far it is, and the making of its events.
 
 cdef enum:
     PHASE_UNKNOWN           # nothing says whether it was opened
     PHASE_OPENING
     PHASE_OPEN
-    PHASE_CLOSING           # connection.close was seen
+    PHASE_CLOSING           # its close was seen
     PHASE_OVER              # and the end of TCP
 
 cdef enum:
     CHANNEL_PAGE = 256
+
+# What the server of 1.0 says that it is, which addresses are read by.
+cdef enum:
+    BROKER_UNKNOWN
+    BROKER_RABBITMQ
+    BROKER_OTHER
+    N_BROKERS
 
 # When a side was heard, for heartbeats.
 cdef struct Hearing:
@@ -25,21 +32,26 @@ cdef struct Tracker:
     int64_t last_id
     int64_t began           # µs of the client's first protocol header, if that was seen
     int32_t heartbeat       # seconds, -1 while it is not known
+    int64_t[2] idle         # in 1.0: µs without a frame that a side bears, 0 for any, NO_NUMBER while it is not known
+    bint v1                 # it speaks 1.0
+    uint8_t broker
     Hearing[2] hearing
     TrackedChannel** page[CHANNEL_PAGE]     # channels by number
+    TrackedChannel*** served                # sessions of 1.0 by the server's number: as many pages, or NULL
     TrackedChannel* first
     TrackedChannel* last
     Consumers exclusive     # queues of this connection, by name
     EventText name          # its own copies
     EventText user
     EventText virtual_host
+    EventText login         # in 1.0 the user, while no one knows yet whether the connection has a name
 
 
 cdef Tracker* new_tracker(Tracking* g) noexcept nogil:
     cdef Tracker* t = <Tracker*>calloc(1, sizeof(Tracker))
     if t != NULL:
         t.heartbeat = -1
-        t.began = t.hearing[0].last = t.hearing[1].last = NO_NUMBER
+        t.began = t.idle[0] = t.idle[1] = t.hearing[0].last = t.hearing[1].last = NO_NUMBER
         t.hearing[0].beat = t.hearing[1].beat = NO_NUMBER
         t.hearing[0].spacing = t.hearing[1].spacing = NO_NUMBER
     return t
@@ -47,6 +59,15 @@ cdef Tracker* new_tracker(Tracking* g) noexcept nogil:
 
 cdef inline TrackedChannel* find_channel(const Tracker* t, uint16_t number) noexcept nogil:
     cdef TrackedChannel** page = t.page[number // CHANNEL_PAGE]
+    return NULL if page == NULL else page[number % CHANNEL_PAGE]
+
+
+cdef inline TrackedChannel* find_served(const Tracker* t, int32_t number) noexcept nogil:
+    """The session of 1.0 with this number of the server's; number: -1 for none."""
+    cdef TrackedChannel** page
+    if t.served == NULL or number < 0:
+        return NULL
+    page = t.served[number // CHANNEL_PAGE]
     return NULL if page == NULL else page[number % CHANNEL_PAGE]
 
 
@@ -58,7 +79,12 @@ cdef void remove_channel(Tracking* g, Tracker* t, TrackedChannel* ch) noexcept n
     forget_consumers(g, &ch.consumers)
     block_give(&ch.publishes.slots)
     block_give(&ch.deliveries.slots)
-    t.page[ch.number // CHANNEL_PAGE][ch.number % CHANNEL_PAGE] = NULL
+    if ch.number >= 0 and find_channel(t, <uint16_t>ch.number) == ch:
+        t.page[ch.number // CHANNEL_PAGE][ch.number % CHANNEL_PAGE] = NULL
+    if ch.session != NULL:
+        if find_served(t, ch.session.channel) == ch:
+            t.served[ch.session.channel // CHANNEL_PAGE][ch.session.channel % CHANNEL_PAGE] = NULL
+        free_session(g, ch.session)
     if ch.before != NULL:
         ch.before.after = ch.after
     else:
@@ -71,20 +97,29 @@ cdef void remove_channel(Tracking* g, Tracker* t, TrackedChannel* ch) noexcept n
     free(ch)
 
 
-cdef int add_channel(Tracking* g, Tracker* t, uint16_t number, bint whole, TrackedChannel** out) noexcept nogil:
+cdef int place_channel(TrackedChannel*** pages, int32_t number, TrackedChannel* ch) noexcept nogil:
+    """In the place of one with the same number."""
+    cdef TrackedChannel*** page = &pages[number // CHANNEL_PAGE]
+    if page[0] == NULL:
+        page[0] = <TrackedChannel**>calloc(CHANNEL_PAGE, sizeof(TrackedChannel*))
+        if page[0] == NULL:
+            return NO_MEMORY
+    page[0][number % CHANNEL_PAGE] = ch
+    return 0
+
+
+cdef int add_channel(Tracking* g, Tracker* t, int32_t number, bint whole, TrackedChannel** out) noexcept nogil:
     """A channel from here on. whole: its opening was seen. out: NULL where too many are followed."""
-    cdef TrackedChannel*** page = &t.page[number // CHANNEL_PAGE]
     cdef TrackedChannel* ch
     out[0] = NULL
     if g.n[TRACKED_CHANNELS] >= g.limit[TRACKED_CHANNELS]:
         g.counts.forgotten[TRACKED_CHANNELS] += 1
         return 0
-    if page[0] == NULL:
-        page[0] = <TrackedChannel**>calloc(CHANNEL_PAGE, sizeof(TrackedChannel*))
-        if page[0] == NULL:
-            return NO_MEMORY
     ch = <TrackedChannel*>calloc(1, sizeof(TrackedChannel))
     if ch == NULL:
+        return NO_MEMORY
+    if number >= 0 and place_channel(t.page, number, ch) < 0:
+        free(ch)
         return NO_MEMORY
     ch.number = number
     ch.confirms = CONFIRMS_NOT if whole else CONFIRMS_UNKNOWN
@@ -96,7 +131,6 @@ cdef int add_channel(Tracking* g, Tracker* t, uint16_t number, bint whole, Track
     else:
         t.first = ch
     t.last = ch
-    page[0][number % CHANNEL_PAGE] = ch
     g.n[TRACKED_CHANNELS] += 1
     out[0] = ch
     return 0
@@ -111,9 +145,13 @@ cdef void free_tracker(Tracking* g, Tracker* t) noexcept nogil:
     forget_consumers(g, &t.exclusive)
     for i in range(CHANNEL_PAGE):
         free(t.page[i])
+        if t.served != NULL:
+            free(t.served[i])
+    free(t.served)
     free(<void*>t.name.p)
     free(<void*>t.user.p)
     free(<void*>t.virtual_host.p)
+    free(<void*>t.login.p)
     free(t)
 
 
@@ -166,7 +204,9 @@ cdef int answer_question(Tracking* g, Tracker* t, Question* q, int event, int ou
     e.head.answers = e.head.event_id
     e.head.event = <uint8_t>event
     e.head.outcome = <uint8_t>outcome
-    e.head.certainty = <uint8_t>(IS_INFERRED if e.head.certainty == IS_INFERRED else certainty)
+    if e.head.certainty == IS_INFERRED or (e.head.channel < 0 and certainty == IS_EXACT):
+        certainty = IS_INFERRED     # a session whose number was not known is one by inference
+    e.head.certainty = <uint8_t>certainty
     e.head.initiator = <uint8_t>(INITIATOR_NONE if reason != NULL else INITIATOR_CLIENT + g.side)
     e.head.message_count = NO_NUMBER
     e.text[TEXT_DETAILS].p = NULL
@@ -280,6 +320,8 @@ cdef void doubt_channel(Tracking* g, TrackedChannel* ch, int side) noexcept nogi
     ch.gaps |= <uint8_t>(1 << side)
     forget_requests(g, ch)
     ch.asks = False
+    if ch.session != NULL:
+        doubt_session(g, ch, side)
     if ch.gaps == 3:        # it may have been closed and opened again
         forget_questions(g, TRACKED_DELIVERIES, &ch.deliveries)
         forget_questions(g, TRACKED_PUBLISHES, &ch.publishes)
@@ -291,11 +333,11 @@ cdef void doubt_channel(Tracking* g, TrackedChannel* ch, int side) noexcept nogi
     if side == 0:
         ch.counts = False
         ch.names_queue = False
-        ch.doubtful_deliveries = ch.deliveries.newest
+        ch.doubtful_deliveries = max(ch.doubtful_deliveries, ch.deliveries.newest)
         if ch.confirms == CONFIRMS_NOT:
             ch.confirms = CONFIRMS_UNKNOWN
     else:
-        ch.doubtful_publishes = ch.publishes.newest
+        ch.doubtful_publishes = max(ch.doubtful_publishes, ch.publishes.newest)
         ch.names_queue = False
     while x != NULL:
         after = x.after
@@ -366,7 +408,9 @@ cdef int emit_silence(Tracking* g, Tracker* t, int silent) noexcept nogil:
     cdef int certainty = IS_EXACT
     cdef char[80] text
     cdef Event e
-    if t.heartbeat < 0:
+    if t.v1:
+        beat = max(t.idle[1 - silent], <int64_t>0)      # which the other side bears
+    elif t.heartbeat < 0:
         if t.hearing[1].spacing == NO_NUMBER:
             return 0
         beat = (2 * t.hearing[1].spacing + 500000) // 1000000 * 1000000
@@ -381,8 +425,8 @@ cdef int emit_silence(Tracking* g, Tracker* t, int silent) noexcept nogil:
     e.head.initiator = <uint8_t>(INITIATOR_CLIENT + silent)
     e.head.heartbeat_s = <int32_t>(beat // 1000000)
     e.head.elapsed_us = g.now - heard.last
-    set_text(&e, TEXT_DETAILS, text, <size_t>snprintf(text, sizeof(text), b'{"agreed_s": %d, "silent_s": %.3f}',
-                                                      e.head.heartbeat_s, <double>e.head.elapsed_us / 1e6))
+    set_text(&e, TEXT_DETAILS, text, <size_t>snprintf(text, sizeof(text), b'{"agreed_s": %g, "silent_s": %.3f}',
+                                                      <double>beat / 1e6, <double>e.head.elapsed_us / 1e6))
     return emit_event(g, t, &e)
 
 
