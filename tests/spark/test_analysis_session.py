@@ -16,8 +16,10 @@ import pyarrow.parquet as pq  # noqa: E402
 from amqpcodec import analysis, capture  # noqa: E402
 from amqpcodec import spark as amqp  # noqa: E402
 from amqpcodec.analysis import _duckdb  # noqa: E402
+from tests.analysis.test_v1_questions_unit import WORK  # noqa: E402
 from tests.paths import REPO, shared_dir  # noqa: E402
 from tests.support.event_talk import write  # noqa: E402
+from tests.support.recording import packets  # noqa: E402
 from tests.support.shop_talk import WORKER, killed, of_client, without, working  # noqa: E402
 
 QUESTIONS = [name for name in analysis.__all__ if name not in ("sql", "query")]
@@ -26,6 +28,7 @@ RECORDINGS = {
     "killed": killed(),
     "open": OPEN,
     "middle": OPEN[20:],
+    "1.0": packets(WORK),
     "lost": without(OPEN, of_client(OPEN, WORKER)[-4]),
 }
 

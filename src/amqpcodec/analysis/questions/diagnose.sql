@@ -4,7 +4,7 @@ WITH each AS (
   SELECT connection, max(connection_name) AS connection_name, max(virtual_host) AS virtual_host,
          max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost') THEN timestamp END) AS ended_at,
          max(CASE WHEN event = 'connection-refused' THEN 1 ELSE 0 END) AS refused,
-         max(CASE WHEN event = 'connection-closed' AND reply_code NOT IN (0, 200) THEN 1 ELSE 0 END) AS closed,
+         max(CASE WHEN event = 'connection-closed' AND (reply_code NOT IN (0, 200) OR reply_code IS NULL AND reason IS NOT NULL) THEN 1 ELSE 0 END) AS closed,
          max(CASE WHEN event = 'connection-lost' THEN 1 ELSE 0 END) AS lost,
          max(CASE WHEN event = 'heartbeat-missed' THEN 1 ELSE 0 END) AS missed,
          count(*) FILTER (WHERE event IN ('gap', 'protocol-error') OR event = 'connection-opened' AND certainty <> 'exact'
@@ -13,7 +13,7 @@ WITH each AS (
          count(*) FILTER (WHERE event = 'unconfirmed') AS unconfirmed,
          max(CASE WHEN event = 'requeued' THEN queue END) AS queue,
          max(CASE WHEN event IN ('connection-refused', 'connection-closed') THEN reply_code END) AS reply_code,
-         max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost') THEN coalesce(reply_text, reason) END) AS text,
+         max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost') THEN coalesce(reason || ' - ' || reply_text, reply_text, reason) END) AS text,
          max(CASE WHEN event = 'heartbeat-missed' THEN initiator END) AS silent,
          max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost', 'heartbeat-missed') THEN certainty END) AS certainty,
          max(CASE WHEN event = 'heartbeat-missed' THEN heartbeat_s END) AS heartbeat_s,
@@ -41,26 +41,27 @@ WITH each AS (
          repeated.*
   FROM repeated
 ), kinds AS (
-  SELECT CASE WHEN event = 'channel-closed' AND reply_code NOT IN (0, 200) THEN 'channel closed with an error'
+  SELECT CASE WHEN event = 'channel-closed' AND (reply_code NOT IN (0, 200) OR reply_code IS NULL AND reason IS NOT NULL) THEN 'channel closed with an error'
+              WHEN event = 'link-closed' AND reason IS NOT NULL THEN 'link closed with an error'
               WHEN event = 'confirmed' AND outcome = 'rejected' THEN 'publishes nacked'
-              WHEN event = 'returned' THEN 'messages returned'
+              WHEN event = 'returned' OR event = 'confirmed' AND outcome IN ('released', 'modified') THEN 'messages returned'
               WHEN event = 'settled' AND outcome = 'rejected' THEN 'messages rejected'
               WHEN event = 'settled' AND outcome = 'accepted' AND elapsed_us IS NOT NULL THEN 'slow work'
               WHEN event = 'blocked' THEN 'publishers blocked'
-              WHEN event = 'consumer-cancelled' AND initiator = 'server' AND reason IS NULL THEN 'consumer cancelled by the broker'
+              WHEN event = 'consumer-cancelled' AND initiator = 'server' THEN 'consumer cancelled by the broker'
               WHEN event IN ('gap', 'protocol-error') THEN 'recording incomplete' END AS finding,
-         connection, connection_name, virtual_host, queue, exchange, reply_code, coalesce(reply_text, reason) AS text, certainty, elapsed_us, timestamp
+         connection, connection_name, virtual_host, queue, exchange, reply_code, coalesce(reason || ' - ' || reply_text, reply_text, reason) AS text, certainty, elapsed_us, timestamp
   FROM events
 ), places AS (
   SELECT finding, connection_name, virtual_host,
-         CASE WHEN finding IN ('messages rejected', 'slow work', 'consumer cancelled by the broker') THEN queue END AS queue,
+         CASE WHEN finding IN ('messages rejected', 'slow work', 'consumer cancelled by the broker', 'link closed with an error') THEN queue END AS queue,
          CASE WHEN finding IN ('publishes nacked', 'messages returned') THEN exchange END AS exchange,
          reply_code, split_part(text, ' - ', 1) AS code_text, max(text) AS text, max(certainty) AS certainty,
          count(*) AS count, count(DISTINCT connection) AS connections, min(timestamp) AS first_event, max(timestamp) AS last_event,
          CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY elapsed_us) AS BIGINT) AS half_us
   FROM kinds
   WHERE finding IS NOT NULL
-  GROUP BY finding, connection_name, virtual_host, CASE WHEN finding IN ('messages rejected', 'slow work', 'consumer cancelled by the broker') THEN queue END,
+  GROUP BY finding, connection_name, virtual_host, CASE WHEN finding IN ('messages rejected', 'slow work', 'consumer cancelled by the broker', 'link closed with an error') THEN queue END,
            CASE WHEN finding IN ('publishes nacked', 'messages returned') THEN exchange END, reply_code, split_part(text, ' - ', 1)
 ), ranked AS (
   SELECT places.*, row_number() OVER (PARTITION BY finding ORDER BY half_us, connection_name NULLS LAST, virtual_host NULLS LAST, queue NULLS LAST) AS place_rank,
@@ -73,7 +74,7 @@ WITH each AS (
   SELECT virtual_host, queue, message_id, content, max(reply_code) AS reply_code, max(CASE WHEN event = 'delivered' THEN connection_name END) AS connection_name,
          count(*) FILTER (WHERE event = 'delivered' AND redelivered) AS redeliveries,
          greatest(count(*) FILTER (WHERE event = 'published'), count(*) FILTER (WHERE event = 'delivered' AND NOT redelivered), 1) AS copies,
-         count(*) FILTER (WHERE event = 'requeued' OR event = 'settled' AND outcome = 'released') AS returns,
+         count(*) FILTER (WHERE event = 'requeued' OR event = 'settled' AND outcome IN ('released', 'modified')) AS returns,
          min(timestamp) AS first_event, max(timestamp) AS last_event,
          max(CASE WHEN message_id IS NULL THEN 'inferred' WHEN event = 'delivered' THEN certainty END) AS certainty
   FROM events
@@ -99,7 +100,7 @@ FROM (
                          WHEN finding <> 'lost without a close' THEN connection_name END,
            CASE WHEN finding <> 'lost without a close' THEN virtual_host END, reply_code, silent
   UNION ALL
-  SELECT CASE WHEN finding IN ('channel closed with an error', 'publishes nacked') THEN 1 WHEN finding = 'recording incomplete' THEN 4 ELSE 2 END AS severity,
+  SELECT CASE WHEN finding IN ('channel closed with an error', 'link closed with an error', 'publishes nacked') THEN 1 WHEN finding = 'recording incomplete' THEN 4 ELSE 2 END AS severity,
          finding, connection_name, virtual_host, queue, exchange, reply_code,
          CASE WHEN finding = 'slow work' THEN 'half of them took ' || CAST(CAST(floor(half_us / 1000) AS BIGINT) AS STRING) || ' ms or longer, elsewhere ' || CAST(CAST(floor(middle_us / 1000) AS BIGINT) AS STRING) || ' ms' ELSE text END AS text,
          count, CAST(NULL AS BIGINT) AS messages, connections, first_event, last_event,

@@ -8,7 +8,7 @@ WITH counts AS (
          count(*) FILTER (WHERE event = 'delivered' AND settles = 'automatic') AS automatic,
          count(*) FILTER (WHERE event = 'settled' AND outcome = 'accepted' AND answers IS NOT NULL) AS accepted,
          count(*) FILTER (WHERE event = 'settled' AND outcome = 'rejected' AND answers IS NOT NULL) AS rejected,
-         count(*) FILTER (WHERE event = 'settled' AND outcome = 'released' AND answers IS NOT NULL) AS released,
+         count(*) FILTER (WHERE event = 'settled' AND outcome IN ('released', 'modified') AND answers IS NOT NULL) AS released,
          count(*) FILTER (WHERE event = 'requeued') AS requeued,
          count(*) FILTER (WHERE event = 'waiting' AND settles = 'manual' AND answers IS NOT NULL) AS waiting,
          count(*) FILTER (WHERE event = 'consumer-started') AS consumers_started,
@@ -26,7 +26,7 @@ WITH counts AS (
          count(*) FILTER (WHERE event IN ('gap', 'protocol-error') OR event = 'connection-opened' AND certainty <> 'exact'
                              OR event = 'connection-lost' AND certainty = 'unknown') AS gaps,
          count(*) FILTER (WHERE event = 'delivered' AND (queue IS NULL OR settles IS NULL) OR event IN ('settled', 'confirmed') AND answers IS NULL
-                             OR event IN ('settled', 'confirmed') AND outcome = 'rejected' OR event IN ('returned', 'unconfirmed')
+                             OR event IN ('settled', 'confirmed') AND outcome = 'rejected' OR event = 'confirmed' AND outcome <> 'accepted' OR event IN ('returned', 'unconfirmed')
                              OR event = 'waiting' AND settles IS NULL) AS doubts
   FROM events
   GROUP BY virtual_host, queue, CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END
