@@ -151,8 +151,8 @@ FIGURES: list[tuple[str, list[int]]] = [
         [LIMITS.open_deliveries],
     ),
     (
-        "at event level, channels (sessions of 1.0), links, consumers, publishes, deliveries, requests, "
-        "each",
+        "at event level, channels (sessions of 1.0), links, consumers, publishes, "
+        "deliveries, requests, each",
         [LIMITS.max_tracked],
     ),
     (
