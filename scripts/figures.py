@@ -3,7 +3,8 @@
     python scripts/figures.py                 # write the marked tables and figures into the pages
     python scripts/figures.py --check         # exit status 1 where a page has others
     python scripts/figures.py --take FILE...  # take what `python -m bench --json FILE` measured,
-                                              # or `python -m bench.live --json FILE`
+                                              # or `python -m bench.live --json FILE`,
+                                              # or `python -m bench.session --json FILE`
 
 A page marks a table by `<!-- figures: NAME -->` and `<!-- end of figures -->` around it, and a
 figure in a sentence by `<!-- figure: NAME -->64<!-- end -->`.
@@ -62,6 +63,12 @@ COLUMNS = {
     "columns to frames (`batch.encode`), headers as a struct": "batch encode, headers as a struct",
 }
 PEERS = ("pamqp", "pika", "py-amqp", "msgspec")
+SESSIONS = {
+    "publish": "publish, 1,000 wait for their confirms",
+    "awaited": "publish, one after the other",
+    "consume": "consume, an ack each",
+}
+CLIENTS = ("aio-pika", "aio-pika with drop-in", "aiormq", "pika Select", "pika Select with drop-in")
 C_PEERS = ("pamqp", "msgspec", "rabbitmq-c")
 
 Rows = dict[str, dict[str, float]]
@@ -144,6 +151,16 @@ def gains(cells: dict[str, dict[str, Any]]) -> str:
     return table(["client", *ways], rows) if rows else ""
 
 
+def sessions(cells: dict[str, dict[str, float]]) -> str:
+    """amqpcodec.aio: µs a message, and how many times as much other clients take."""
+    rows = [
+        [text, figure(cells[way]["us"]), *(f"{figure(cells[way][name])}×" for name in CLIENTS)]
+        for way, text in SESSIONS.items()
+        if way in cells
+    ]
+    return table(["what", "µs a message", *CLIENTS], rows) if rows else ""
+
+
 def tables(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The tables, by their names."""
     rows = figures["rows"]
@@ -162,6 +179,7 @@ def tables(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
         for what, row in {"decode one frame a call": DECODE, "encode": ENCODE}.items()
     ]
     yield "compared", table(["CPU time", "amqpcodec", *PEERS[:3]], compared)
+    yield "session", sessions(figures.get("session", {}))
     yield "programs", programs(figures.get("programs", {}))
     yield "gains", gains(figures.get("programs", {}))
     for name, cells in figures["tables"].items():
@@ -191,13 +209,20 @@ def written(page: str, figures: dict[str, Any]) -> str:
 def take(figures: dict[str, Any], measurement: dict[str, Any]) -> None:
     """Put what `python -m bench --json` wrote into the rows that are there.
 
-    What `python -m bench.live --json` wrote replaces its rows, and is added where there are none.
+    What `python -m bench.live --json` wrote replaces its rows, and is added where there are none;
+    so does what `python -m bench.session --json` wrote.
     """
     if "programs" in measurement:
         shown = ("stock_us", "dropin_us", "gain", "most", "share")
         for name, cell in measurement["programs"].items():
             rounded = {key: None if cell[key] is None else round(cell[key], 3) for key in shown}
             figures.setdefault("programs", {})[name] = rounded
+        return
+    if "session" in measurement:
+        figures["session"] = {
+            way: {name: round(number, 2) for name, number in cell.items()}
+            for way, cell in measurement["session"].items()
+        }
         return
     python = measurement["environment"]["python"]
     rows = figures["rows_3_11" if python.startswith("3.11.") else "rows"]
