@@ -9,7 +9,7 @@ import pytest
 
 from amqpcodec import aio
 from amqpcodec.testing import Broker
-from tests.aio.runs import run
+from tests.aio.runs import outcome, run
 
 
 def test_queues_and_exchanges(amqp_broker):
@@ -222,6 +222,36 @@ def test_publications_in_a_window(amqp_broker):
     assert bodies == [*(b"%d" % n for n in range(500)), *[b"x"] * 50]
 
 
+def test_each_publication_has_its_own_deadline(amqp_broker):
+    async def work():
+        async with aio.connect(amqp_broker.url) as connection:
+            channel = await connection.channel()
+            await channel.declare_queue("orders")
+            amqp_broker.drop_confirm(6)
+            loop = asyncio.get_running_loop()
+            ends = []
+
+            async def send(timeout):
+                start = loop.time()
+                assert isinstance(
+                    await outcome(channel.publish(b"", routing_key="orders", timeout=timeout)),
+                    aio.PublishUnconfirmed,
+                )
+                assert timeout - 0.01 < loop.time() - start < timeout + 1
+                ends.append(timeout)
+
+            await asyncio.gather(*(send(timeout) for timeout in (0.3, 0.2, 0.5, 0.1, 0.4)))
+            assert ends == [0.1, 0.2, 0.3, 0.4, 0.5]
+            forever = channel.publish(b"", routing_key="orders", timeout=None)
+            waiting = asyncio.create_task(outcome(forever))
+            await asyncio.sleep(0.05)
+            assert channel.unconfirmed == 6  # a place becomes free by a confirm alone
+            await channel.close(timeout=0.1)
+            assert isinstance(await waiting, aio.PublishUnconfirmed)
+
+    run(work)
+
+
 def test_a_refused_publication(amqp_broker):
     async def work():
         async with aio.connect(amqp_broker.url) as connection, connection.channel() as channel:
@@ -246,6 +276,7 @@ def test_flow_stops_publications(amqp_broker):
             await channel.declare_queue("orders")
             state = channel.session._state
             state.flow_active = False
+            channel._on_may_publish()
             with pytest.raises(aio.ConnectionBlocked, match="flow"):
                 channel.publish_nowait(b"", routing_key="orders")
             waiting = asyncio.create_task(channel.publish(b"", routing_key="orders"))

@@ -56,7 +56,7 @@ def test_1_a_publish_to_a_frozen_broker_ends_in_time(amqp_broker):
         channel = await connection.channel()
         await channel.declare_queue("orders")
         amqp_broker.on("basic.publish").freeze()
-        with Stopwatch() as watch, pytest.raises(aio.PublishUnconfirmed, match=r"within 0\.2 s"):
+        with Stopwatch() as watch, pytest.raises(aio.PublishUnconfirmed, match="in time"):
             await channel.publish(b"", routing_key="orders", timeout=0.2)
         assert 0.15 < watch.seconds < 1
         await channel.close(timeout=0)

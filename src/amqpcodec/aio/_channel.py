@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, final
 
 from .. import v0_9_1 as amqp
@@ -18,7 +19,7 @@ from ._errors import (
     ResourceLocked,
     WindowFull,
 )
-from ._link import CLOSED_HERE, HIGH_WATER, LEAVE, Link, logger, take_error
+from ._link import CLOSED_HERE, LEAVE, Link, logger, take_error
 from ._message import Message
 from ._publishing import Publication, Publications
 
@@ -60,7 +61,7 @@ class Channel:
     def __init__(
         self, link: Link, *, confirms: bool = True, window: int = 1000, window_bytes: int = 1 << 20
     ) -> None:
-        self._publications = Publications(window, window_bytes)
+        self._publications = Publications(link.loop, window, window_bytes)
         self._link = link
         self.session: SessionChannel = link.session.open_channel()
         self.session.context = self
@@ -73,6 +74,7 @@ class Channel:
         self._is_end_of_connection = False
         self._closing_here = False
         self._was_late = False
+        self._on_may_publish()
 
     def __repr__(self) -> str:
         return f"<Channel {self.number}, {'open' if self.is_open else 'closed'}>"
@@ -298,27 +300,19 @@ class Channel:
         link.check_loop()
         loop = link.loop
         size = len(body)
-        deadline = None if timeout is None else loop.time() + timeout
+        deadline = math.inf if timeout is None else loop.time() + timeout
         publications = self._publications
-        if publications.has_waiters or not self._has_room(size) or self.error is not None:
+        if publications.turns or not publications.has_room(size):
             await self._wait_for_room(size, deadline)
-        publication = self._send(body, exchange, routing_key, mandatory, properties)
-        if publication is None:
+        future = self._send(body, exchange, routing_key, mandatory, properties, deadline)
+        if future is None:
             await link.drain()
             return
-        future = publication.future
-        timer = None
-        if deadline is not None:
-            text = f"no confirm came within {timeout:g} s: the message may be in the queue"
-            timer = loop.call_at(deadline, publication.expire, text)
         try:
             await future
         except asyncio.CancelledError:
             take_error(future)
             raise
-        finally:
-            if timer is not None:
-                timer.cancel()
 
     def publish_nowait(
         self,
@@ -343,20 +337,11 @@ class Channel:
         error = self.error
         if error is not None:
             raise error
-        if self._publications.has_waiters or not self._has_room(len(body)):
+        if self._publications.turns or not self._publications.has_room(len(body)):
             raise self._no_room("now")
-        publication = self._send(body, exchange, routing_key, mandatory, properties)
-        assert publication is not None
-        return publication.future
-
-    def _has_room(self, size: int) -> bool:
-        link = self._link
-        return (
-            self._publications.has_room(size)
-            and not link.is_paused
-            and link.session.blocked is None
-            and self.session.flow_active
-        )
+        future = self._send(body, exchange, routing_key, mandatory, properties, math.inf)
+        assert future is not None
+        return future
 
     def _no_room(self, when: str) -> AMQPError:
         blocked = self._link.session.blocked
@@ -372,16 +357,16 @@ class Channel:
             f"their confirms, and there was no room {when}; nothing was sent"
         )
 
-    async def _wait_for_room(self, size: int, deadline: float | None) -> None:
+    async def _wait_for_room(self, size: int, deadline: float) -> None:
         def is_ready() -> bool:
             error = self.error
             if error is not None:
                 raise error
-            return self._has_room(size)
+            return self._publications.has_room(size)
 
         try:
-            async with asyncio.timeout_at(deadline):
-                await self._publications.wait_for_turn(self._link.loop, is_ready)
+            async with asyncio.timeout_at(None if deadline == math.inf else deadline):
+                await self._publications.wait_for_turn(is_ready)
         except TimeoutError:
             raise self._no_room("in time") from None
 
@@ -392,7 +377,8 @@ class Channel:
         routing_key: str,
         mandatory: bool | None,
         properties: MessageProperties,
-    ) -> Publication | None:
+        deadline: float,
+    ) -> asyncio.Future[None] | None:
         if mandatory and not self._confirms:
             raise ValueError("mandatory needs a channel with confirms, which tell of the return")
         if mandatory is None:
@@ -401,16 +387,16 @@ class Channel:
         content = amqp.Basic.Properties(**properties)
         number = self.session.publish(exchange, routing_key, body, content, mandatory=mandatory)
         link = self._link
-        link.soon()
-        if link.session.bytes_to_send > HIGH_WATER:
-            link.flush()
         if number is None:
+            link.soon()
             return None
-        publication = Publication(
-            link.loop.create_future(), exchange, routing_key, body, content, mandatory
-        )
-        self._publications.add(number, publication)
-        return publication
+        future: asyncio.Future[None] = link.loop.create_future()
+        publication = Publication(future, exchange, routing_key, body, content, mandatory, deadline)
+        if self._publications.add(number, publication):
+            link.flush()  # one after the other: each is sent at once
+        else:
+            link.soon()
+        return future
 
     # ---- messages ----
 
@@ -531,7 +517,7 @@ class Channel:
         self._begin_close()
         try:
             if not self._ended.done():
-                await asyncio.wait((self._publications.when_empty(loop),), timeout=timeout)
+                await asyncio.wait((self._publications.when_empty(),), timeout=timeout)
                 self._close_session()
                 await asyncio.wait((self._ended,), timeout=max(deadline - loop.time(), 0))
         finally:
@@ -542,7 +528,7 @@ class Channel:
         if not self._ended.done():
             self._closing_here = True
         self._stop_consumers()
-        self._publications.wake()
+        self._on_may_publish()
 
     def _stop_consumers(self) -> None:
         for consumer in list(self._consumers):
@@ -606,6 +592,13 @@ class Channel:
 
     def _on_may_publish(self) -> None:
         """Something that publishers wait for may have changed."""
+        link = self._link
+        self._publications.is_open = (
+            self.error is None
+            and not link.is_paused
+            and link.session.blocked is None
+            and self.session.flow_active
+        )
         self._publications.wake()
 
     def _on_ended(self, event: session_events.ChannelClosed) -> None:
@@ -622,6 +615,7 @@ class Channel:
         def make_error() -> AMQPError:
             return self.error or ChannelClosed(CLOSED_HERE, 200)
 
+        self._publications.is_open = False
         if not self._opened.done():
             self._opened.set_exception(make_error())
             self._opened.exception()  # with confirms nobody waits for it

@@ -365,9 +365,9 @@ class Connection:
         try:
             for channel in channels:
                 channel._stop_consumers()
-                channel._publications.wake()
+                channel._on_may_publish()
             for channel in channels:
-                empty = channel._publications.when_empty(loop)
+                empty = channel._publications.when_empty()
                 await asyncio.wait((empty,), timeout=max(deadline - loop.time(), 0))
             link.close()
             await asyncio.wait((link.ended,), timeout=max(deadline - loop.time(), 0))

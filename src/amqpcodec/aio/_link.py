@@ -99,7 +99,7 @@ class Link(asyncio.Protocol):
             session_events.ChannelClosed: lambda event: event.channel.context._on_ended(event),
             session_events.ConnectionOpened: self._handle_opened,
             session_events.ConnectionClosed: self._handle_closed,
-            session_events.Blocked: lambda event: self.unblocked.clear(),
+            session_events.Blocked: self._handle_blocked,
             session_events.Unblocked: self._handle_unblocked,
         }
 
@@ -215,6 +215,8 @@ class Link(asyncio.Protocol):
         if not self._is_flushing:
             self._is_flushing = True
             self.loop.call_soon(self.flush)
+        elif self.session.bytes_to_send > HIGH_WATER:
+            self.flush()
 
     def flush(self) -> None:
         """Send what waits now."""
@@ -288,6 +290,7 @@ class Link(asyncio.Protocol):
         """The transport has enough."""
         self.is_paused = True
         self._drained.clear()
+        self._wake_publishers()
 
     def resume_writing(self) -> None:
         """The transport takes more."""
@@ -379,6 +382,10 @@ class Link(asyncio.Protocol):
         self.unblocked.set()
         self._drained.set()
         self.soon()
+
+    def _handle_blocked(self, event: session_events.Blocked) -> None:
+        self.unblocked.clear()
+        self._wake_publishers()
 
     def _handle_unblocked(self, event: session_events.Unblocked) -> None:
         self.unblocked.set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import (
@@ -112,22 +113,26 @@ class Message:
     @property
     def body(self) -> bytes:
         """The bytes."""
-        return cast("bytes", self._content.body)
+        body: bytes = self._content.body
+        return body
 
     @property
     def delivery_tag(self) -> int:
         """Its number on the channel."""
-        return cast("int", self._method.delivery_tag)
+        tag: int = self._method.delivery_tag
+        return tag
 
     @property
     def exchange(self) -> str:
         """The exchange that it was published to; "" for the default exchange."""
-        return cast("str", self._method.exchange)
+        exchange: str = self._method.exchange
+        return exchange
 
     @property
     def routing_key(self) -> str:
         """As it was published."""
-        return cast("str", self._method.routing_key)
+        routing_key: str = self._method.routing_key
+        return routing_key
 
     @property
     def redelivered(self) -> bool:
@@ -180,7 +185,7 @@ class Message:
 
     # ---- settling ----
 
-    async def ack(self, *, multiple: bool = False) -> bool:
+    def ack(self, *, multiple: bool = False) -> Coroutine[Any, Any, bool]:
         """Acknowledge it; with multiple all before it on the channel, too.
 
         Returns:
@@ -189,18 +194,18 @@ class Message:
         Raises:
             AlreadySettled: it was settled before, or needs no acknowledgement.
         """
-        return await self._channel._settle(self, "ack", multiple=multiple)
+        return self._channel._settle(self, "ack", multiple=multiple)
 
-    async def nack(self, *, multiple: bool = False, requeue: bool = True) -> bool:
+    def nack(self, *, multiple: bool = False, requeue: bool = True) -> Coroutine[Any, Any, bool]:
         """Give it back, or with requeue False drop or dead-letter it. See `ack`.
 
         Since RabbitMQ 4.3 a nack does not count as a failed delivery on quorum queues.
         """
-        return await self._channel._settle(self, "nack", multiple=multiple, requeue=requeue)
+        return self._channel._settle(self, "nack", multiple=multiple, requeue=requeue)
 
-    async def reject(self, *, requeue: bool = False) -> bool:
+    def reject(self, *, requeue: bool = False) -> Coroutine[Any, Any, bool]:
         """Refuse it as one that cannot be handled: dead-letter or drop it. See `ack`."""
-        return await self._channel._settle(self, "reject", requeue=requeue)
+        return self._channel._settle(self, "reject", requeue=requeue)
 
     def process(self, *, requeue: bool = False) -> Processing:
         """Settle it at the end of an ``async with``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -26,6 +27,7 @@ class Publication:
 
     __slots__ = (
         "body",
+        "deadline",
         "exchange",
         "future",
         "is_mandatory",
@@ -42,6 +44,7 @@ class Publication:
         body: bytes,
         properties: Any,
         is_mandatory: bool,
+        deadline: float,
     ) -> None:
         self.future = future
         self.exchange = exchange
@@ -49,6 +52,7 @@ class Publication:
         self.body = body
         self.properties = properties
         self.is_mandatory = is_mandatory
+        self.deadline = deadline
         self.return_method: Any = None
 
     def fail(
@@ -68,21 +72,13 @@ class Publication:
         error.__cause__ = cause
         self.future.set_exception(error)
 
-    def expire(self, text: str) -> None:
-        """Its time is over, and it still waits: its place in the window stays taken."""
-        self.fail(PublishUnconfirmed, text)
-
-    def settle(self, acked: bool) -> None:
-        """Its confirm came."""
-        if self.future.done():
-            return
-        if not acked:
-            self.fail(Nacked, "the broker could not take over the message")
-        elif self.return_method is not None:
-            method = self.return_method
+    def refuse(self, acked: bool) -> None:
+        """Its confirm came, after it had come back or as a nack."""
+        method = self.return_method
+        if acked:
             self.fail(Returned, method.reply_text, method.reply_code)
         else:
-            self.future.set_result(None)
+            self.fail(Nacked, "the broker could not take over the message")
 
 
 class _Turn:
@@ -92,21 +88,27 @@ class _Turn:
 
 
 class Publications:
-    """Those of a channel, by number.
+    """Those of a channel, by number. One timer serves all: few of them reach their deadlines.
 
     Attributes:
         window, window_bytes: how many, and of how many bytes, may wait.
+        is_open: whether the channel and the broker take publications now.
+        turns: those who wait for a place, in order: who comes later waits behind.
         size: bytes of the bodies that wait.
     """
 
-    def __init__(self, window: int, window_bytes: int) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, window: int, window_bytes: int) -> None:
         if window < 1 or window_bytes < 1:
             raise ValueError("window and window_bytes have to be at least 1")
         self.window = window
         self.window_bytes = window_bytes
+        self.is_open = True
         self.size = 0
         self._by_number: dict[int, Publication] = {}
-        self._turns: deque[_Turn] = deque()
+        self._loop = loop
+        self._timer: asyncio.TimerHandle | None = None
+        self._next_deadline = math.inf
+        self.turns: deque[_Turn] = deque()
         self._end_waiters: list[asyncio.Future[None]] = []
 
     def __len__(self) -> int:
@@ -115,21 +117,50 @@ class Publications:
     def has_room(self, size: int) -> bool:
         """Whether a body of that size may be sent now; a large one may go alone."""
         count = len(self._by_number)
-        return count < self.window and (not count or self.size + size <= self.window_bytes)
+        is_free = count < self.window and (not count or self.size + size <= self.window_bytes)
+        return is_free and self.is_open
 
-    def add(self, number: int, publication: Publication) -> None:
-        """One was sent."""
+    def add(self, number: int, publication: Publication) -> bool:
+        """One was sent; whether it is the only one."""
+        is_only = not self._by_number
         self._by_number[number] = publication
         self.size += len(publication.body)
+        if publication.deadline < self._next_deadline:
+            self._set_timer(publication.deadline)
+        return is_only
+
+    def _set_timer(self, when: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._next_deadline = when
+        self._timer = self._loop.call_at(when, self._expire) if when < math.inf else None
+
+    def _expire(self) -> None:
+        """Those whose time is over fail; their places in the window stay taken."""
+        now = self._loop.time()
+        earliest = math.inf
+        for publication in self._by_number.values():
+            if publication.future.done():
+                continue
+            if publication.deadline <= now:
+                text = "no confirm came in time: the message may be in the queue"
+                publication.fail(PublishUnconfirmed, text)
+            else:
+                earliest = min(earliest, publication.deadline)
+        self._set_timer(earliest)
 
     def confirm(self, numbers: Iterable[int], acked: bool) -> None:
         """The broker took them over, or could not."""
         pop = self._by_number.pop
         for number in numbers:
             publication = pop(number, None)
-            if publication is not None:
-                self.size -= len(publication.body)
-                publication.settle(acked)
+            if publication is None:
+                continue
+            self.size -= len(publication.body)
+            if not acked or publication.return_method is not None:
+                publication.refuse(acked)
+            elif not publication.future.done():
+                publication.future.set_result(None)
         self.wake()
         self._check_empty()
 
@@ -167,6 +198,7 @@ class Publications:
         publications = list(self._by_number.values())
         self._by_number.clear()
         self.size = 0
+        self._set_timer(math.inf)
         is_missing_exchange = isinstance(error, ChannelClosed) and error.reply_code == 404
         for publication in publications:
             future = publication.future
@@ -181,35 +213,28 @@ class Publications:
 
     # ---- those who wait ----
 
-    @property
-    def has_waiters(self) -> bool:
-        """Whether somebody waits for a place: who comes later waits behind."""
-        return bool(self._turns)
-
-    async def wait_for_turn(
-        self, loop: asyncio.AbstractEventLoop, is_ready: Callable[[], bool]
-    ) -> None:
+    async def wait_for_turn(self, is_ready: Callable[[], bool]) -> None:
         """Wait in the order of the callers, until is_ready() for this one; it may raise."""
         turn = _Turn()
-        self._turns.append(turn)
+        self.turns.append(turn)
         try:
-            while self._turns[0] is not turn or not is_ready():
-                turn.future = loop.create_future()
+            while self.turns[0] is not turn or not is_ready():
+                turn.future = self._loop.create_future()
                 await turn.future
         finally:
-            self._turns.remove(turn)
+            self.turns.remove(turn)
             self.wake()
 
     def wake(self) -> None:
         """Let the first one that waits look again."""
-        if self._turns:
-            future = self._turns[0].future
+        if self.turns:
+            future = self.turns[0].future
             if future is not None and not future.done():
                 future.set_result(None)
 
-    def when_empty(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
+    def when_empty(self) -> asyncio.Future[None]:
         """A future, done once no publication waits for its confirm."""
-        waiter: asyncio.Future[None] = loop.create_future()
+        waiter: asyncio.Future[None] = self._loop.create_future()
         self._end_waiters.append(waiter)
         self._check_empty()
         return waiter
