@@ -105,71 +105,13 @@ def closing_channels() -> list[tuple[int, bytes]]:
     ]
 
 
-def working_v1() -> list[tuple[int, bytes]]:
-    """Links of both directions, deliveries of several at once, and every outcome."""
-    return [
-        *v1.login(),
-        *v1.begin(),
-        *v1.sends("s1", "/queues/jobs", 0),
-        *v1.receives("r1", "jobs", 1),
-        *v1.receives("r2", "/queue/o%74her", 2),
-        v1.publish(0),
-        v1.deliver(0),
-        *v1.sends("s2", "/exchanges/orders/eu", 3),
-        v1.publish(1, 3),
-        v1.deliver(1, 52),
-        v1.outcome(TO_CLIENT, 0, 1),
-        v1.outcome(TO_SERVER, 0),
-        *v1.in_parts(TO_SERVER, 2, 0, [40, 90])[:2],
-        v1.publish(3, 3),
-        *v1.in_parts(TO_CLIENT, 2, 51, [50])[:1],
-        v1.deliver(3, 52, settled=True),
-        v1.deliver(4, 52),
-        *v1.in_parts(TO_SERVER, 2, 0, [40, 90])[2:],
-        *v1.in_parts(TO_CLIENT, 2, 51, [50])[1:],
-        v1.outcome(TO_CLIENT, 3, state=v1_0.Released()),
-        v1.outcome(TO_SERVER, 1, 2, state=v1_0.Rejected(), settled=False),
-        v1.outcome(TO_CLIENT, 1, 2, role=False),
-        v1.client(v1.transfer(4, 0, more=True), 0, b"part"),
-        v1.client(v1.transfer(None, 0, aborted=True)),
-        v1.publish(5),
-        v1.outcome(TO_SERVER, 4, state=v1_0.Modified(delivery_failed=True)),
-        *v1.detach(2),
-        *v1.receives("r3", "third", 2),
-        v1.deliver(5, 52),
-        v1.deliver(6, 51, name="d4"),
-        v1.outcome(TO_CLIENT, 2),
-        v1.outcome(TO_SERVER, 5),
-        v1.publish(6, settled=True),
-        v1.publish(7),
-        v1.server(v1_0.Detach(handle=52, closed=True, error=v1.error("amqp:resource-deleted"))),
-        v1.client(v1_0.Detach(handle=2, closed=True)),
-    ]
-
-
-def sessions_v1() -> list[tuple[int, bytes]]:
-    """Several sessions, one after the other on the same channels, and beside one another."""
-    return [
-        *working_v1(),
-        *v1.begin(1),
-        *v1.receives("r4", "fourth", 0, 1),
-        v1.deliver(0, 50, 1, name="e0"),
-        v1.server(v1_0.End(error=v1.error("amqp:internal-error"))),
-        v1.client(v1_0.End()),
-        v1.outcome(TO_SERVER, 0, channel=1),
-        *v1.begin(),
-        *v1.sends("s1", "fifth", 0),
-        *v1.receives("r1", "fifth", 1),
-        v1.publish(0),
-        v1.deliver(0, name="f0"),
-        v1.deliver(1, name="f1"),
-        v1.outcome(TO_SERVER, 1),
-        v1.outcome(TO_CLIENT, 0),
-        v1.publish(1),
-        *v1.end(1),
-    ]
-
-
+#: The server ends a consumer, while another one goes on.
+CANCELLED = [
+    *consume("more", "c2"),
+    server(amqp.Basic.Cancel(consumer_tag="c1")),
+    *(deliver(number, "more", "c2") for number in range(7, 11)),
+    client(amqp.Basic.Ack(delivery_tag=8)),
+]
 V1_FORCED = v1.server(v1_0.Close(error=v1.error("amqp:connection:forced")), 0)
 FORCED = server(amqp.Connection.Close(reply_code=320, reply_text="CONNECTION_FORCED"), 0)
 TALKS = {
@@ -183,12 +125,13 @@ TALKS = {
     "server-reset": reset(working(), TO_CLIENT),
     "channels": lost(closing_channels(), TO_SERVER),
     "refused": packets([*login()[:6], FORCED]),
-    "v1-open": packets(working_v1()),
-    "v1-closed": packets([*working_v1(), *v1.close()]),
-    "v1-forced": packets([*working_v1(), V1_FORCED, v1.client(v1_0.Close())]),
-    "v1-client-fin": lost(working_v1(), TO_SERVER),
-    "v1-server-reset": reset(working_v1(), TO_CLIENT),
-    "v1-sessions": lost(sessions_v1(), TO_SERVER),
+    "cancelled": lost([*working(), *CANCELLED], TO_SERVER),
+    "v1-open": packets(v1.working()),
+    "v1-closed": packets([*v1.working(), *v1.close()]),
+    "v1-forced": packets([*v1.working(), V1_FORCED, v1.client(v1_0.Close())]),
+    "v1-client-fin": lost(v1.working(), TO_SERVER),
+    "v1-server-reset": reset(v1.working(), TO_CLIENT),
+    "v1-sessions": lost(v1.sessions(), TO_SERVER),
     "v1-refused": packets([*v1.login()[:4], v1.server(v1_0.SaslOutcome(1), 0)]),
 }
 NAMES = pytest.mark.parametrize("name", TALKS)

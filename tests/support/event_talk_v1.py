@@ -148,3 +148,74 @@ def close(error: Any = None) -> list[Say]:
 
 def error(condition: str, description: str = "because") -> Any:
     return amqp.Error(condition=condition, description=description)
+
+
+def joined(says: list[Say], size: int = 60_000) -> list[Say]:
+    """What one side says in segments of that size."""
+    data = b"".join(octets for _, octets in says)
+    return [(says[0][0], data[at : at + size]) for at in range(0, len(data), size)]
+
+
+def working() -> list[Say]:
+    """Links of both directions, deliveries of several at once, and every outcome."""
+    return [
+        *login(),
+        *begin(),
+        *sends("s1", "/queues/jobs", 0),
+        *receives("r1", "jobs", 1),
+        *receives("r2", "/queue/o%74her", 2),
+        publish(0),
+        deliver(0),
+        *sends("s2", "/exchanges/orders/eu", 3),
+        publish(1, 3),
+        deliver(1, 52),
+        outcome(TO_CLIENT, 0, 1),
+        outcome(TO_SERVER, 0),
+        *in_parts(TO_SERVER, 2, 0, [40, 90])[:2],
+        publish(3, 3),
+        *in_parts(TO_CLIENT, 2, 51, [50])[:1],
+        deliver(3, 52, settled=True),
+        deliver(4, 52),
+        *in_parts(TO_SERVER, 2, 0, [40, 90])[2:],
+        *in_parts(TO_CLIENT, 2, 51, [50])[1:],
+        outcome(TO_CLIENT, 3, state=amqp.Released()),
+        outcome(TO_SERVER, 1, 2, state=amqp.Rejected(), settled=False),
+        outcome(TO_CLIENT, 1, 2, role=False),
+        client(transfer(4, 0, more=True), 0, b"part"),
+        client(transfer(None, 0, aborted=True)),
+        publish(5),
+        outcome(TO_SERVER, 4, state=amqp.Modified(delivery_failed=True)),
+        *detach(2),
+        *receives("r3", "third", 2),
+        deliver(5, 52),
+        deliver(6, 51, name="d4"),
+        outcome(TO_CLIENT, 2),
+        outcome(TO_SERVER, 5),
+        publish(6, settled=True),
+        publish(7),
+        server(amqp.Detach(handle=52, closed=True, error=error("amqp:resource-deleted"))),
+        client(amqp.Detach(handle=2, closed=True)),
+    ]
+
+
+def sessions() -> list[Say]:
+    """Several sessions, one after the other on the same channels, and beside one another."""
+    return [
+        *working(),
+        *begin(1),
+        *receives("r4", "fourth", 0, 1),
+        deliver(0, 50, 1, name="e0"),
+        server(amqp.End(error=error("amqp:internal-error"))),
+        client(amqp.End()),
+        outcome(TO_SERVER, 0, channel=1),
+        *begin(),
+        *sends("s1", "fifth", 0),
+        *receives("r1", "fifth", 1),
+        publish(0),
+        deliver(0, name="f0"),
+        deliver(1, name="f1"),
+        outcome(TO_SERVER, 1),
+        outcome(TO_CLIENT, 0),
+        publish(1),
+        *end(1),
+    ]

@@ -141,7 +141,7 @@ cdef void io_consumers(StateIO* io, Tracking* g, Consumers* o) noexcept nogil:
     cdef uint8_t[256] tag_bytes
     cdef uint8_t[256] queue_bytes
     cdef int settles = 0, certainty = 0
-    cdef bint leaving = False
+    cdef bint leaving = False, doubted = False
     cdef size_t i, n = io_size(io, o.n, TRACKED_LIMIT)
     for i in range(n):
         if io.writing:
@@ -152,6 +152,7 @@ cdef void io_consumers(StateIO* io, Tracking* g, Consumers* o) noexcept nogil:
             settles = x.settles
             certainty = x.certainty
             leaving = x.leaving
+            doubted = x.doubted
             x = x.after
         tag.n = <uint32_t>io_ranged(io, tag.n if io.writing else 0, 0, 255)
         queue.n = <uint32_t>io_ranged(io, queue.n if io.writing else 0, 0, 255)
@@ -160,6 +161,7 @@ cdef void io_consumers(StateIO* io, Tracking* g, Consumers* o) noexcept nogil:
         settles = <int>io_ranged(io, settles, 0, N_SETTLES - 1)
         certainty = <int>io_ranged(io, certainty, 0, N_CERTAINTIES - 1)
         leaving = io_flag(io, leaving)
+        doubted = io_flag(io, doubted)
         if io.writing:
             continue
         tag.p = tag_bytes
@@ -169,6 +171,7 @@ cdef void io_consumers(StateIO* io, Tracking* g, Consumers* o) noexcept nogil:
             io.bad = True
             return
         o.last.leaving = leaving
+        o.last.doubted = doubted
 
 
 cdef int io_link(StateIO* io, Tracking* g, V1Session* s, V1Link* x) noexcept nogil:

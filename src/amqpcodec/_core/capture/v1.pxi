@@ -159,7 +159,7 @@ cdef void v1_drop_some(Reading* r, Half* h, uint8_t code, uint16_t channel, cons
         o = after
 
 
-cdef int track_v1_transfer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const V1Look* look,
+cdef int track_v1_transfer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, V1Look* look,
                            CapRow* place) noexcept nogil:
     """A transfer at event level: events of the delivery that it completes."""
     cdef Tracking* g = &r.level.tracking

@@ -75,6 +75,7 @@ cdef struct Consumer:
     uint8_t settles
     uint8_t certainty       # of its queue
     bint leaving            # its end was asked for
+    bint doubted            # it may have ended, and no one saw it
     uint16_t n_tag
     uint16_t n_queue
 

@@ -281,7 +281,7 @@ cdef int end_channel(Tracking* g, Tracker* t, TrackedChannel* ch, const char* re
             status = end_publishes(g, t, ch, reason)
         while status == 0 and x != NULL:
             status = end_consumer(g, t, ch.number, x, IS_EXACT if x.certainty == IS_EXACT and not x.leaving
-                                  else IS_INFERRED, INITIATOR_NONE, reason)
+                                  and not x.doubted else IS_INFERRED, INITIATOR_NONE, reason)
             x = x.after
     forget_questions(g, TRACKED_DELIVERIES, &ch.deliveries)
     forget_questions(g, TRACKED_PUBLISHES, &ch.publishes)
@@ -345,6 +345,8 @@ cdef void doubt_channel(Tracking* g, TrackedChannel* ch, int side) noexcept nogi
             x.certainty = <uint8_t>max(<int>x.certainty, <int>IS_INFERRED)
         elif x.leaving:
             remove_consumer(g, &ch.consumers, x)
+        else:
+            x.doubted = True
         x = after
 
 

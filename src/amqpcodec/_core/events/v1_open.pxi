@@ -210,7 +210,7 @@ cdef void doubt_session(Tracking* g, TrackedChannel* ch, int side) noexcept nogi
             x.torn = True
         x = x.after
     while consumer != NULL:     # its end may be among what is missing
-        consumer.certainty = <uint8_t>max(<int>consumer.certainty, <int>IS_INFERRED)
+        consumer.doubted = True
         consumer = consumer.after
 
 
