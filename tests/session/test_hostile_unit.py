@@ -113,6 +113,26 @@ def test_faults_of_a_server(name):
     assert request.error[0] == code
 
 
+def test_tags_that_nothing_names_may_repeat():
+    """RabbitMQ gives each reply of direct reply-to the tag of the next delivery."""
+    pair = opened()
+    mine, theirs = pair.channel()
+    mine.consume("amq.rabbitmq.reply-to", "replies", no_ack=True)
+    mine.consume("q", "t")
+    pair.pump()
+    pair.take("client")
+    for consumer, tag in [("t", 1), ("replies", 2), ("replies", 2), ("t", 2), ("replies", 3)]:
+        theirs.send(amqp.Basic.Deliver(consumer, tag), None, b"x")
+    pair.pump()
+    assert names(pair.take("client")) == ["Delivered"] * 5
+    assert (list(mine.deliveries), mine.deliveries.last) == ([1, 2], 3)
+    mine.ack(2, multiple=True)
+    pair.pump()
+    assert len(mine.deliveries) == len(theirs.deliveries) == 0
+    for sender in (mine, theirs):
+        assert sender.is_open
+
+
 @pytest.mark.parametrize("tags", [(0,), (1, 1), (5, 4)])
 def test_delivery_tags_of_a_server_ascend_from_one(tags):
     pair = opened()

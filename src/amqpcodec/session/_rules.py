@@ -125,12 +125,16 @@ def take_delivery(channel: State, method: Any, no_ack: bool | None = None) -> Co
         no_ack = consumer.no_ack
     deliveries = channel.deliveries
     tag = method.delivery_tag
-    if tag <= deliveries.last:
+    # Nothing names later what needs no acknowledgement. RabbitMQ gives each reply of direct
+    # reply-to the tag of the delivery that comes next.
+    if tag <= deliveries.last and not no_ack:
         text = f"delivery tag {tag} was used before"
         raise ConnectionException(_codes.TAG_USED_BEFORE, text, method, channel.number)
-    deliveries.last = tag
     if not no_ack:
+        deliveries.last = tag
         deliveries.waiting.add(tag)
+    if tag > channel.last_delivery:
+        channel.last_delivery = tag
     return consumer
 
 

@@ -187,6 +187,7 @@ class ChannelState(Generic[ChannelT, RequestT, PeerRequestT, ConsumerT]):
         confirming, transactional, flow_active, ticket: as users see them.
         discarding: whether it was closed for a mistake of the peer: what comes is skipped.
         requests_made: how many requests were sent so far.
+        last_delivery: the highest delivery tag so far, whether it has to be acknowledged or not.
         leaving: consumers that were cancelled without asking for a reply, each with the number of
             requests before, and whether that number was taken at the answer to a request after the
             cancel: then nothing more comes once a later request is answered.
@@ -204,6 +205,7 @@ class ChannelState(Generic[ChannelT, RequestT, PeerRequestT, ConsumerT]):
         "deliveries",
         "discarding",
         "flow_active",
+        "last_delivery",
         "leaving",
         "number",
         "phase",
@@ -232,6 +234,7 @@ class ChannelState(Generic[ChannelT, RequestT, PeerRequestT, ConsumerT]):
     ticket: int
     discarding: bool
     requests_made: int
+    last_delivery: int
     leaving: deque[tuple[int, ConsumerT, bool]]
     recovering: deque[int]
     cancelled: dict[str, None]
@@ -257,6 +260,7 @@ class ChannelState(Generic[ChannelT, RequestT, PeerRequestT, ConsumerT]):
         self.ticket = 0
         self.discarding = False
         self.requests_made = 0
+        self.last_delivery = 0
         self.leaving = deque()
         self.recovering = deque()
         self.cancelled = {}
@@ -287,7 +291,7 @@ class OutstandingTags:
     def last(self) -> int:
         """The number of the last publication or delivery on this channel; 0 before the first."""
         state = self._state
-        return state.deliveries.last if self._deliveries else state.publications.last
+        return state.last_delivery if self._deliveries else state.publications.last
 
     def __len__(self) -> int:
         """How many numbers wait."""

@@ -79,7 +79,7 @@ class Deliveries:
     """Deliveries that wait for an acknowledgement. Numbers ascend, with holes for no-ack ones.
 
     Attributes:
-        last: the number of the last delivery.
+        last: the number of the last delivery that has to be acknowledged.
         void: the last number that basic.recover gave back; 0 for none.
         waiting: the numbers that wait.
     """
