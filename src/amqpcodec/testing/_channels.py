@@ -103,6 +103,7 @@ class ClientChannel:
         global_prefetch: of all consumers together; 0 for no limit.
         consumer_unacked: deliveries to consumers that are not acknowledged.
         last_queue: name of the queue that was declared last, which "" stands for.
+        last_tag: of the last delivery.
         reply_consumer: the consumer of direct reply-to, with the name that replies come to.
     """
 
@@ -117,6 +118,7 @@ class ClientChannel:
         self.last_queue: str | None = None
         self.subscriptions: dict[str, Subscription] = {}
         self.unacked: dict[int, Unacked] = {}
+        self.last_tag = 0
         self.reply_consumer: tuple[Consumer, str] | None = None
         self._transaction: list[Callable[[], None]] | None = None
         self._timer: Timer | None = None
@@ -171,22 +173,22 @@ class ClientChannel:
             self.session.nack(tag or 0)
             return
         reply_channel = self.node.replies.get(content.routing_key) if not content.exchange else None
+        queues, rejected = ([], False) if reply_channel else self.host.publish(content)
+        is_routed = queues or reply_channel is not None
+        outcome = "rejected" if rejected else "routed" if is_routed else "unroutable"
+        self._record(content, mandatory, queues, outcome)
+        if not queues and mandatory:
+            # RabbitMQ returns a reply, too, although it arrives: direct reply-to is no queue.
+            self.session.send(
+                amqp.Basic.Return(312, "NO_ROUTE", content.exchange, content.routing_key),
+                content.properties,
+                content.body,
+            )
         if reply_channel is not None:
-            self._record(content, mandatory, [], "routed")
             reply_channel.deliver_reply(content)
-        else:
-            queues, rejected = self.host.publish(content)
-            outcome = "rejected" if rejected else "routed" if queues else "unroutable"
-            self._record(content, mandatory, queues, outcome)
-            if not queues and mandatory:
-                self.session.send(
-                    amqp.Basic.Return(312, "NO_ROUTE", content.exchange, content.routing_key),
-                    content.properties,
-                    content.body,
-                )
-            if rejected and tag is not None:
-                self.peer.confirm(self.session, tag, is_ack=False)
-                return
+        if rejected and tag is not None:
+            self.peer.confirm(self.session, tag, is_ack=False)
+            return
         if tag is not None and plan != "drop":
             self.peer.confirm(self.session, tag, is_ack=True)
 
@@ -209,7 +211,7 @@ class ClientChannel:
 
     def deliver(self, subscription: Subscription, stored: Stored) -> None:
         """Send a message to a consumer."""
-        tag = self.session.deliveries.last + 1
+        self.last_tag = tag = self.last_tag + 1
         consumer = subscription.consumer
         if not consumer.no_ack:
             self._remember(tag, subscription.queue, stored, subscription)
@@ -230,7 +232,7 @@ class ClientChannel:
         queue.touch()
         if stored is None:
             return None
-        tag = self.session.deliveries.last + 1
+        self.last_tag = tag = self.last_tag + 1
         if not no_ack:
             self._remember(tag, queue, stored, None)
         content = stored.content
@@ -297,7 +299,7 @@ class ClientChannel:
         self.session.send(
             amqp.Basic.Deliver(
                 self.reply_consumer[0].tag,
-                self.session.deliveries.last + 1,
+                self.last_tag + 1,  # as RabbitMQ does: the next delivery has it, too
                 False,
                 content.exchange,
                 content.routing_key,
