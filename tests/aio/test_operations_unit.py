@@ -370,3 +370,21 @@ def test_profile_of_rabbitmq_4_3():
                 assert channel.is_open
 
     run(work)
+
+
+def test_replies_by_direct_reply_to_are_not_mandatory(amqp_broker):
+    """RabbitMQ returns what is mandatory, although the reply arrives."""
+
+    async def work():
+        async with aio.connect(amqp_broker.url) as connection, connection.channel() as channel:
+            await channel.declare_queue("requests")
+            async with channel.consume("amq.rabbitmq.reply-to", no_ack=True) as replies:
+                await channel.publish(b"", routing_key="requests", reply_to="amq.rabbitmq.reply-to")
+                request = await channel.get("requests")
+                await channel.publish(b"done", routing_key=request.reply_to)
+                assert (await replies.get(5)).body == b"done"
+                with pytest.raises(aio.Returned):
+                    await channel.publish(b"", routing_key=request.reply_to, mandatory=True)
+                assert (await replies.get(5)).body == b""
+
+    run(work)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Channel", "DeclaredQueue"]
 
+_REPLY_TO = "amq.rabbitmq.reply-to."
+
 
 class DeclaredQueue(NamedTuple):
     """What the broker said of a queue.
@@ -284,7 +286,7 @@ class Channel:
             routing_key: with the default exchange the name of the queue.
             exchange: "" is the default exchange.
             mandatory: whether `Returned` is raised when no queue takes it; None: with confirms and
-                the default exchange.
+                the default exchange, unless it is a reply by direct reply-to.
             timeout: seconds for all of it; None for no limit.
             properties: see `MessageProperties`; messages are persistent unless delivery_mode is 1.
 
@@ -382,7 +384,8 @@ class Channel:
         if mandatory and not self._confirms:
             raise ValueError("mandatory needs a channel with confirms, which tell of the return")
         if mandatory is None:
-            mandatory = self._confirms and not exchange
+            # RabbitMQ returns a mandatory reply by direct reply-to, although it arrives.
+            mandatory = self._confirms and not exchange and not routing_key.startswith(_REPLY_TO)
         properties.setdefault("delivery_mode", 2)
         content = amqp.Basic.Properties(**properties)
         number = self.session.publish(exchange, routing_key, body, content, mandatory=mandatory)

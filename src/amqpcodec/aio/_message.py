@@ -35,24 +35,24 @@ class Settler(Protocol):
 
 
 class MessageProperties(TypedDict, total=False):
-    """The properties that publish() takes by name; others are absent.
+    """The properties that publish() takes by name; others, and those that are None, are absent.
 
     delivery_mode is 2 (persistent) unless you set it. expiration is a text: milliseconds.
     """
 
-    content_type: str
-    content_encoding: str
-    headers: dict[str, Any]
-    delivery_mode: int
-    priority: int
-    correlation_id: str
-    reply_to: str
-    expiration: str
-    message_id: str
-    timestamp: datetime | int
-    type: str
-    user_id: str
-    app_id: str
+    content_type: str | None
+    content_encoding: str | None
+    headers: dict[str, Any] | None
+    delivery_mode: int | None
+    priority: int | None
+    correlation_id: str | None
+    reply_to: str | None
+    expiration: str | None
+    message_id: str | None
+    timestamp: datetime | int | None
+    type: str | None
+    user_id: str | None
+    app_id: str | None
 
 
 class PublishOptions(MessageProperties, total=False):

@@ -179,3 +179,21 @@ def test_refusals(url):
             assert connection.state == "open"
 
     run(work)
+
+
+def test_replies_by_direct_reply_to_are_not_mandatory(url, unique):
+    """RabbitMQ returns what is mandatory, although the reply arrives."""
+
+    async def work():
+        async with aio.connect(url) as connection, connection.channel() as channel:
+            await channel.declare_queue(unique, exclusive=True)
+            async with channel.consume("amq.rabbitmq.reply-to", no_ack=True) as replies:
+                await channel.publish(b"", routing_key=unique, reply_to="amq.rabbitmq.reply-to")
+                request = await channel.get(unique)
+                await channel.publish(b"done", routing_key=request.reply_to)
+                assert (await replies.get(5)).body == b"done"
+                with pytest.raises(aio.Returned):
+                    await channel.publish(b"", routing_key=request.reply_to, mandatory=True)
+                assert (await replies.get(5)).body == b""
+
+    run(work)

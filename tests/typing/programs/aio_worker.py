@@ -36,11 +36,24 @@ async def main(url: str) -> None:
                         assert_type(message.content_type, str | None)
                         assert_type(message.priority, int | None)
                         assert_type(message.timestamp, datetime | None)
+                        if message.reply_to is not None:
+                            await connection.publish(
+                                b"",
+                                routing_key=message.reply_to,
+                                mandatory=False,
+                                correlation_id=message.correlation_id,
+                            )
                         assert_type(await message.ack(), bool)
         try:
             await connection.check()
         except (aio.ConnectionLost, aio.ChannelClosed) as error:
             assert_type(error.reply_code, int)
+
+
+async def again(found: aio.Connections) -> None:
+    await found.publish(b"", routing_key="orders", exchange="e", priority=1, timeout=5)
+    async for connection in found:
+        assert_type(connection, aio.Connection)
 
 
 async def wrong(channel: aio.Channel, message: aio.Message) -> None:
