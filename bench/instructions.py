@@ -74,6 +74,16 @@ CAPTURES: dict[str, dict[str, Any]] = {
         "fields": ["connection", "time_us", "event", "queue", "answers", "elapsed_us"],
     },
 }
+V1_PORT = {"ports": (5680,)}
+V1_CAPTURES: dict[str, dict[str, Any]] = {
+    "messages, 1.0": {"level": "message", **V1_PORT},
+    "events, 1.0": {"level": "event", **V1_PORT},
+}
+#: Recordings, and the rows of each.
+RECORDINGS = {
+    "demo/kombu_celery.pcap.gz": CAPTURES,
+    "tests/capture/recordings/amqp10_rabbit.pcap.gz": V1_CAPTURES,
+}
 
 
 def platform_key() -> str:
@@ -191,27 +201,34 @@ def v1_column_rows() -> Iterator[tuple[str, Work]]:
 
 
 def capture_rows() -> Iterator[tuple[str, Work]]:
-    """The demo's recording, repeated from other addresses: each level, all and some columns."""
+    """Recordings, repeated from other addresses: each level, all and some columns."""
     try:
         from amqpcodec import capture
     except ImportError:
         return
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "long.pcap")
-        looped.write(REPO / "demo" / "kombu_celery.pcap.gz", path, CAPTURE_BYTES)
-        frames = sum(capture.stats(path)["frames"].values())
-        for row, options in CAPTURES.items():
+        for name, captures in RECORDINGS.items():
+            path = Path(folder, Path(name).stem)
+            looped.write(REPO / name, path, CAPTURE_BYTES)
+            ports = next(iter(captures.values())).get("ports", (5672,))
+            frames = sum(capture.stats(path, ports=ports)["frames"].values())
+            for row, options in captures.items():
 
-            def run(options: dict[str, Any] = options) -> None:
-                for _ in capture.read(path, **options):
-                    pass
+                def run(path: Path = path, options: dict[str, Any] = options) -> None:
+                    for _ in capture.read(path, **options):
+                        pass
 
-            def check(row: str = row, options: dict[str, Any] = options) -> None:
-                found = sum(map(len, capture.read(path, **options)))
-                if found != frames if options["level"] == "frame" else not 0 < found < frames:
-                    raise WrongResultError(f"{row}: {found} rows of {frames} frames")
+                def check(
+                    row: str = row,
+                    path: Path = path,
+                    frames: int = frames,
+                    options: dict[str, Any] = options,
+                ) -> None:
+                    found = sum(map(len, capture.read(path, **options)))
+                    if found != frames if options["level"] == "frame" else not 0 < found < frames:
+                        raise WrongResultError(f"{row}: {found} rows of {frames} frames")
 
-            yield f"capture {row}", Work(run, frames, check)
+                yield f"capture {row}", Work(run, frames, check)
 
 
 def fill_memory(layout: int) -> list[bytes]:
