@@ -25,7 +25,8 @@ from amqpcodec._gen.v1_constants cimport (
     V1_NULL, V1_STRING, V1_SYMBOL, V1_UBYTE, V1_ULONG, V1_UNKNOWN, V1_UUID,
 )
 from amqpcodec._codec cimport (
-    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, Block, block_give, block_room, CONNECTION_SECURE,
+    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, Block, block_give, block_room, Buffer, buffer_free, buffer_init,
+    buffer_size, CONNECTION_SECURE,
     CONNECTION_SECURE_OK, CONNECTION_START_OK, CONNECTION_TUNE_OK, CONNECTION_UPDATE_SECRET,
     CONTENT_AWAITS_BODY, CONTENT_AWAITS_HEADER, CONTENT_BEGUN, CONTENT_COMPLETE, content_fault, content_frame,
     content_is_open, ContentMachine, ContentOutcome, copy_bytes, Cursor,
@@ -46,8 +47,8 @@ from amqpcodec._columns cimport (
     append_bytes, append_i64, array_capsule, ArrowArray, AS_BOOL, AS_INT32, AS_INT64, AS_TEXT, begin_array,
     COL_ERROR, COL_FRAME, Column, column_grow, COLUMN_KINDS, Columns, copy_16, copy_ascii, COPY_SLACK, data_grow,
     data_promise, export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan, LEVEL_FRAME,
-    LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, PERMISSIVE, Request, Schema, schema_capsule,
-    shared_pool, stream_capsule, Table, table_drop, table_finish, table_new, type_number, unknown_column, Values,
+    LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, PERMISSIVE, put_table_json, Request, Schema,
+    schema_capsule, shared_pool, stream_capsule, Table, table_drop, table_finish, table_new, type_number, unknown_column, Values,
 )
 
 from amqpcodec._facade.scalars import as_ints, as_text

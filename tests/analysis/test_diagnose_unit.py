@@ -206,6 +206,38 @@ def test_slow_work_stands_out(ask: Ask) -> None:
     few = worked([0.9] * 9, 40002, "slow", "jobs")
     assert ask("diagnose", [*fast, *few]) == []
     assert ask("diagnose", slow) == []  # nothing to compare with
+    alone = ask("diagnose", worked([6.0] * 10, 40002, "slow", "jobs"))
+    assert found(alone, "queue", "text") == [
+        (2, "slow work", "jobs", "half of them took 6000 ms or longer")
+    ]
+
+
+def ends_after(said: list[Say], seconds: float) -> list[Any]:
+    """A heartbeat so long after what was said is the last thing."""
+    talk = packets([*said, (TO_CLIENT, amqp.encode(0, amqp.Heartbeat()))])
+    return timed(talk, [0.001 * n for n in range(len(talk) - 1)] + [seconds])
+
+
+def test_a_consumer_that_never_acknowledges(ask: Ask) -> None:
+    said = session(consume("jobs"), deliver(1), deliver(2))
+    rows = ask("diagnose", ends_after(said, 90))
+    assert found(rows, "connection_name", "queue", "count", "text") == [
+        (2, "deliveries not settled", "worker", "jobs", 2, "the oldest waits for 89 s")
+    ]
+    assert ask("diagnose", ends_after(said, 50)) == []
+    # One who takes 6 s for each is not stuck after 90.
+    times = worked([6.0] * 10, 40000, "worker", "jobs")
+    working = [row["finding"] for row in ask("diagnose", times)]
+    assert working == ["slow work"]
+
+
+def test_a_broker_that_does_not_answer(ask: Ask) -> None:
+    said = session(client(amqp.Queue.Declare(queue="jobs")))
+    rows = ask("diagnose", ends_after(said, 30))
+    assert found(rows, "connection_name", "text") == [
+        (1, "request without an answer", "worker", "queue.declare waits for 29 s")
+    ]
+    assert ask("diagnose", ends_after(said, 5)) == []
 
 
 def test_many_short_connections(ask: Ask) -> None:

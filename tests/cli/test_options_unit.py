@@ -42,7 +42,7 @@ def words(name: str) -> list[str]:
 def test_a_field_for_each_argument(name: str) -> None:
     """An argument without a field, or a field without an argument, is a TypeError."""
     command = parse_arguments([name, *words(name)])
-    assert type(command.options).__name__ in (f"{name.title()}Options", "AnalysisOptions")
+    assert type(command.options).__name__ in (f"{name.title()}Options", "QuestionOptions")
     namespace = commands()[name].parse_args(words(name))
     argparse_entry = namespace.command
     assert options_of(argparse_entry.kind, namespace) == command.options

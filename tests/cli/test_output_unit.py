@@ -206,6 +206,6 @@ def test_fields_are_listed(run):
     names = {row["name"] for row in listed if row["command"] == "dissect"}
     assert {"time", "timestamp", "packet", "payload", "performative", "kind"} <= names
     errors = [row["name"] for row in rows(run, "fields", "errors")]
-    assert errors[:4] == ["time", "conn", "ch", "from"]
+    assert errors[:4] == ["event", "outcome", "initiator", "connection_name"]
     assert run("fields", "eror").status == 2
-    assert rows(run, "fields", "top", "--where", "name ~ ^per")[0]["name"] == "per_second"
+    assert rows(run, "fields", "top", "--where", "name ~ ^unk")[0]["name"] == "unknown_sizes"

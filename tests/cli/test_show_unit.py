@@ -199,7 +199,7 @@ def test_deep_nesting_ends(piece):
     ("words", "expected"),
     [
         ("amqpcodec conn", "connections"),
-        ("amqpcodec errors --fields time,wh", "time,what"),
+        ("amqpcodec errors --fields event,outc", "event,outcome"),
         ("amqpcodec dissect --level message --where rout", "routing_key"),
         ("amqpcodec dissect --form", "--format"),
         ("amqpcodec latency --sort p9", "p99_ms"),

@@ -115,7 +115,8 @@ def test_duckdb_is_missing(run: Run, path: Path, monkeypatch: pytest.MonkeyPatch
             raise ImportError("No module named 'duckdb'", name="duckdb")
         return plain(name, *more, **options)
 
-    monkeypatch.delitem(__import__("sys").modules, "amqpcodec.cli.sql", raising=False)
+    for name in ("sql", "answers", "queries"):
+        monkeypatch.delitem(__import__("sys").modules, f"amqpcodec.cli.{name}", raising=False)
     monkeypatch.setattr(builtins, "__import__", without_duckdb)
     result = run("sql", path, COUNT)
     assert result.status == 2

@@ -85,7 +85,6 @@ HEADER_FRAMES = constant("_core/protocol/stream.pxi", "HEADER_FRAMES")
 MIN_FRAME_1_0 = 512  # of the specification
 OF_V1 = v1.Limits()
 ORDER = "_core/capture/order.pxi"
-ANALYSIS = "cli/analysis"
 
 #: Arguments that several signatures have -> their default.
 REPEATED = {"frame_max": FRAME_MAX, "max_open": 65_536}
@@ -249,17 +248,14 @@ FIGURES: list[tuple[str, list[int]]] = [
     ("bytes of a frame of SASL, 1.0", [MIN_FRAME_1_0]),
     ("levels of an expression of `--where`", [constant("cli/where.py", "MAX_DEPTH")]),
     (
-        "messages that wait for an answer, of all connections",
-        [constant(f"{ANALYSIS}/handler.py", "MAX_PENDING")],
+        "events of a recording in the making that a question looks at",
+        [constant("cli/recent.py", "MAX_ROWS")],
     ),
-    ("times of publications, by message id", [constant(f"{ANALYSIS}/messages.py", "MAX_IDS")]),
-    ("bindings by which routes are followed", [constant(f"{ANALYSIS}/routes.py", "MAX_BINDINGS")]),
     ("routes of a plan of `replay`", [constant("cli/replay/plan.py", "MAX_ROUTES")]),
     (
         "bytes of bodies that `replay` published and nobody confirmed",
         [constant("cli/replay/player.py", "MAX_UNCONFIRMED")],
     ),
-    ("queues and exchanges of `latency`", [constant(f"{ANALYSIS}/latency.py", "MAX_KEYS")]),
     ("bytes of a file", [parameter(load_xml_spec, "max_bytes")]),
     ("elements within each other", [parameter(load_xml_spec, "max_depth")]),
     ("fields of a method", [loader.MAX_FIELDS]),

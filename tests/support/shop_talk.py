@@ -97,3 +97,61 @@ def of_client(talk: Iterable[bytes], port: int) -> list[int]:
         for number, packet in enumerate(talk)
         if port in (int.from_bytes(packet[34:36], "big"), int.from_bytes(packet[36:38], "big"))
     ]
+
+
+def troubled() -> list[bytes]:
+    """A consumer that rejects, releases and cancels, a publisher whose messages come back or are
+    refused, a channel that is closed for an error, and a connection that is forced to close."""
+    publisher = [
+        *login(name="publisher"),
+        *open_channel(),
+        client(amqp.Exchange.Declare(exchange="tasks", type="topic")),
+        server(amqp.Exchange.DeclareOk()),
+        client(amqp.Queue.Declare(queue="jobs", arguments={"x-max-length": 2})),
+        server(amqp.Queue.DeclareOk(queue="jobs", message_count=0)),
+        client(amqp.Queue.Bind(queue="jobs", exchange="tasks", routing_key="a.*")),
+        server(amqp.Queue.BindOk()),
+        *select(),
+        publish(1, "a.b", "tasks"),
+        publish(2, "none", "tasks"),
+        server(amqp.Basic.Ack(delivery_tag=1)),
+        (
+            TO_CLIENT,
+            amqp.encode_message(
+                1,
+                amqp.Basic.Return(312, "NO_ROUTE", "tasks", "none"),
+                amqp.Basic.Properties(message_id="p2"),
+                b"body 2",
+            ),
+        ),
+        server(amqp.Basic.Ack(delivery_tag=2)),
+        publish(3, "a.c", "tasks"),
+        server(amqp.Basic.Nack(delivery_tag=3)),
+        *open_channel(2),
+        client(amqp.Queue.Declare(queue="missing", passive=True), 2),
+        server(amqp.Channel.Close(404, "NOT_FOUND - no queue 'missing'", 50, 10), 2),
+        client(amqp.Channel.CloseOk(), 2),
+        client(amqp.Queue.Unbind(queue="jobs", exchange="tasks", routing_key="a.*")),
+        server(amqp.Queue.UnbindOk()),
+        publish(4, "a.d", "tasks"),
+        server(amqp.Connection.Close(320, "CONNECTION_FORCED - by the operator"), 0),
+        client(amqp.Connection.CloseOk(), 0),
+    ]
+    consumer = [
+        *login(name="consumer"),
+        *open_channel(),
+        *consume("jobs"),
+        deliver(1, "a.b", message="p1"),
+        client(amqp.Basic.Reject(delivery_tag=1, requeue=True)),
+        deliver(2, "a.b", message="p1", redelivered=True),
+        client(amqp.Basic.Nack(delivery_tag=2, requeue=False)),
+        deliver(3, "a.c", message="p3"),
+        client(amqp.Basic.Cancel(consumer_tag="c1")),
+        server(amqp.Basic.CancelOk(consumer_tag="c1")),
+        client(amqp.Basic.Get(queue="jobs")),
+        server(amqp.Basic.GetEmpty()),
+        client(amqp.Channel.Close(200, "done", 0, 0)),
+        server(amqp.Channel.CloseOk()),
+        *BEATS,
+    ]
+    return [*packets(publisher, client=SHOP), *packets(consumer, client=WORKER)]

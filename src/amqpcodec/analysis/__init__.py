@@ -33,6 +33,7 @@ __all__ = [
     "connections",
     "diagnose",
     "errors",
+    "incidents",
     "latency",
     "messages",
     "query",
@@ -67,6 +68,13 @@ def errors(
     return _answer("errors", path_or_file, memory_bytes, options)
 
 
+def incidents(
+    path_or_file: Source | Iterable[Source], *, memory_bytes: int | None = None, **options: Any
+) -> pa.Table:
+    """What went wrong, one by one: a row each of what errors() counts. See sql()."""
+    return _answer("incidents", path_or_file, memory_bytes, options)
+
+
 def latency(
     path_or_file: Source | Iterable[Source], *, memory_bytes: int | None = None, **options: Any
 ) -> pa.Table:
@@ -77,7 +85,7 @@ def latency(
 def messages(
     path_or_file: Source | Iterable[Source], *, memory_bytes: int | None = None, **options: Any
 ) -> pa.Table:
-    """Every publish and delivery, with what became of it. See sql() for the arguments."""
+    """Every publish, return and delivery, with what became of it. See sql()."""
     return _answer("messages", path_or_file, memory_bytes, options)
 
 

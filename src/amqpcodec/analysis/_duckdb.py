@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ except ImportError as missing:
         f"amqpcodec.analysis needs {missing.name}; install amqpcodec[analysis]"
     ) from missing
 
-__all__ = ["MEMORY_BYTES", "columns_of", "read_and_run", "run"]
+__all__ = ["MEMORY_BYTES", "answer", "columns_of", "connect", "read_and_run", "recorded", "run"]
 
 #: Bytes of Arrow rows that are held in memory; more of them go to a file.
 MEMORY_BYTES = 512 * 1024 * 1024
@@ -39,7 +40,7 @@ def columns_of(query: str) -> list[str] | None:
     A column that is missing here makes DuckDB refuse the query: it never changes the answer.
     """
     names = set(pa.schema(capture.schema("event")).names)
-    with _connect() as connection:
+    with connect() as connection:
         row = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchone()
     tree = json.loads(row[0]) if row else {"error": True}
     if tree["error"]:
@@ -98,26 +99,48 @@ def run(
     batches: Iterable[pa.RecordBatch],
     schema: pa.Schema,
     memory_bytes: int | None = None,
+    view: Callable[[duckdb.DuckDBPyConnection], str] = lambda _: "FROM recorded",
 ) -> pa.Table:
     """Run a query over a view ``events`` of these rows.
 
-    memory_bytes: rows of more bytes go to a temporary file; None: MEMORY_BYTES.
+    memory_bytes: rows of more bytes go to a temporary file; None: MEMORY_BYTES. view: given the
+    database when its view ``recorded`` has all rows, says which SELECT over that events is.
 
     Raises:
         ValueError: the query is no SELECT.
         duckdb.Error: the query is wrong.
     """
+    with recorded(batches, schema, memory_bytes) as connection:
+        return answer(connection, view(connection), query)
+
+
+@contextlib.contextmanager
+def recorded(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, memory_bytes: int | None = None
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database with a view ``recorded`` of these rows. memory_bytes: see run()."""
     most = MEMORY_BYTES if memory_bytes is None else memory_bytes
-    with tempfile.TemporaryDirectory(prefix="amqpcodec-") as folder, _connect() as connection:
+    with tempfile.TemporaryDirectory(prefix="amqpcodec-") as folder, connect() as connection:
         events = _materialize(batches, schema, most, Path(folder) / "events.parquet")
         if isinstance(events, Path):
-            connection.read_parquet(str(events)).create_view("events")
+            connection.read_parquet(str(events)).create_view("recorded")
         else:
-            connection.register("events", events)
-        relation = connection.sql(query)
-        if relation is None:
-            raise ValueError("the query has no rows: a SELECT over the view events is needed")
-        return _in_utc(relation.to_arrow_table())
+            connection.register("recorded", events)
+        yield connection
+
+
+def answer(connection: duckdb.DuckDBPyConnection, view: str, query: str) -> pa.Table:
+    """Run a query over a view ``events``. view: the SELECT over ``recorded`` that events is.
+
+    Raises:
+        ValueError: the query is no SELECT.
+        duckdb.Error: the query is wrong.
+    """
+    connection.execute(f"CREATE OR REPLACE VIEW events AS {view}")
+    relation = connection.sql(query)
+    if relation is None:
+        raise ValueError("the query has no rows: a SELECT over the view events is needed")
+    return _in_utc(relation.to_arrow_table())
 
 
 def _materialize(
@@ -151,7 +174,7 @@ def _in_utc(table: pa.Table) -> pa.Table:
     return table
 
 
-def _connect() -> duckdb.DuckDBPyConnection:
+def connect() -> duckdb.DuckDBPyConnection:
     """A database in memory that fetches nothing and sees no variables of Python."""
     connection = duckdb.connect(
         config={

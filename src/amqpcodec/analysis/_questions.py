@@ -13,7 +13,7 @@ _FOLDER = Path(__file__).parent / "questions"
 #: The questions, in the order in which the guide has them.
 NAMES = (
     *("diagnose", "connections", "queues", "unacked", "latency"),
-    *("errors", "messages", "top", "topology"),
+    *("errors", "incidents", "messages", "top", "topology"),
 )
 
 

@@ -12,15 +12,16 @@ from .._facade.arguments import Parser
 from .._facade.names import split_names
 from .errors import need_extra, print_error
 from .options import (
-    AnalysisOptions,
     CompletionOptions,
     DiagnoseOptions,
     DissectOptions,
+    ErrorsOptions,
     FieldsOptions,
     FramePosition,
     MessagesOptions,
     Options,
-    QueuesOptions,
+    QueryOptions,
+    QuestionOptions,
     ReplayOptions,
     ReportOptions,
     ShowOptions,
@@ -62,12 +63,12 @@ EXAMPLES = {
     "diagnose": "severity == 1 and connection_name ~ shop",
     "queues": "backlog > 0 or unacknowledged > 0",
     "connections": "ended != closed and user == guest",
-    "topology": "kind == queue and not (name ~ '^amq')",
-    "messages": "event == publish and size > 1000",
+    "topology": "kind == queue and not (queue ~ '^amq')",
+    "messages": "event == published and body_size > 1000",
     "latency": "count >= 10 and p99_ms > 50",
-    "errors": "code in (404, 406) or text ~ refused",
-    "unacked": "queue == orders and age_s > 60",
-    "top": "by == queue and messages > 100",
+    "errors": "reply_code in (404, 406) or reason ~ refused",
+    "unacked": "queue == orders and age_us > 60000000",
+    "top": "kind == queue and delivered > 100",
     "show": "depth < 2 and type == shortstr",
     "replay": "exchange == orders and body ~ 'order-[0-9]+'",
     "fields": "type == int64",
@@ -206,11 +207,12 @@ COMMANDS = {
     "Analysis": (
         "diagnose",
         "connections",
-        "topology",
-        "errors",
-        "latency",
+        "queues",
         "unacked",
+        "latency",
+        "errors",
         "top",
+        "topology",
         "sql",
     ),
     "Report and replay": ("report", "replay"),
@@ -271,9 +273,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _dissect(commands)
     _stats(commands)
-    _analysis_commands(commands)
-    _diagnose(commands)
-    _queues(commands)
+    _questions(commands)
     _sql(commands)
     _show(commands)
     _report(commands)
@@ -330,86 +330,49 @@ def _stats(commands: Commands) -> None:
     stats.set_defaults(command=Entry(StatsOptions, run_stats))
 
 
-def _analysis_commands(commands: Commands) -> None:
-    from .analysis import ANALYZERS
-
-    for name, (_, _, help_text) in ANALYZERS.items():
+def _questions(commands: Commands) -> None:
+    for name, (help_text, kind, run) in QUESTIONS.items():
         command = commands.add_parser(
             name,
             help=help_text,
-            description=f"{help_text[0].upper()}{help_text[1:]}",
+            description=f"Show {help_text}.",
             **where_help(name),
         )
-        add_source(command)
+        add_source(command, secrets=False)
         add_output(command)
-        kind = _own_arguments(name, command)
-        add_interface(command)
-        command.set_defaults(command=Entry(kind, run_analysis(name)))
+        add_live(command, follow=kind is not MessagesOptions)
+        if kind is ErrorsOptions:
+            command.add_argument(
+                "--all", action="store_true", help="one by one, and not the same ones counted"
+            )
+        elif kind is MessagesOptions:
+            command.add_argument(
+                "--follow",
+                metavar="ID",
+                help="only messages with this message id or correlation id; or CONNECTION:EVENT, as"
+                " the columns connection and event_id have them: messages with the same body",
+            )
+        elif kind is TopOptions:
+            _rank_arguments(command)
+        command.set_defaults(command=Entry(kind, run))
 
 
-def _own_arguments(name: str, command: argparse.ArgumentParser) -> type[AnalysisOptions]:
-    """Add what one analysis alone takes; the class of its options."""
-    if name == "messages":
-        command.add_argument(
-            "--follow",
-            metavar="ID",
-            help="only messages with this message id or correlation id; or, of those without one,"
-            " CONN:CH:TAG as the columns have them, such as 0:1:17",
-        )
-        return MessagesOptions
-    if name == "top":
-        kinds = ("exchange", "routing_key", "queue", "connection")
-        command.add_argument(
-            "--by",
-            type=_one_of(kinds),
-            default=list(kinds),
-            metavar="KIND,...",
-            help=f"kinds to rank: {', '.join(kinds)}; default: all",
-        )
-        command.add_argument(
-            "--top",
-            type=number,
-            default=10,
-            metavar="N",
-            help="number of rows of each kind, the busiest first; default: 10",
-        )
-        command.add_argument(
-            "--per", type=_length, metavar="10s", help="one row for each interval of this length"
-        )
-        return TopOptions
-    return AnalysisOptions
-
-
-def _diagnose(commands: Commands) -> None:
-    diagnose = commands.add_parser(
-        "diagnose",
-        help="what went wrong, the most severe first",
-        description="Show what went wrong, the most severe first: refused, lost and closed"
-        " connections, missed heartbeats, messages that were nacked, returned, rejected or"
-        " redelivered again and again, slow consumers.",
-        **where_help("diagnose"),
+def _rank_arguments(command: argparse.ArgumentParser) -> None:
+    kinds = ("exchange", "routing_key", "queue", "connection_name")
+    command.add_argument(
+        "--by",
+        type=_one_of(kinds),
+        default=list(kinds),
+        metavar="KIND,...",
+        help=f"kinds to rank: {', '.join(kinds)}; default: all",
     )
-    _add_question(diagnose)
-    diagnose.set_defaults(command=Entry(DiagnoseOptions, run_diagnose))
-
-
-def _queues(commands: Commands) -> None:
-    queues = commands.add_parser(
-        "queues",
-        help="what came into each queue, what went out, and what is left",
-        description="Show each queue: what came in and went out, what is left, and how long"
-        " messages waited and took.",
-        **where_help("queues"),
+    command.add_argument(
+        "--top",
+        type=number,
+        default=10,
+        metavar="N",
+        help="number of rows of each kind, the busiest first; default: 10",
     )
-    _add_question(queues)
-    queues.set_defaults(command=Entry(QueuesOptions, run_queues))
-
-
-def _add_question(command: argparse.ArgumentParser) -> None:
-    """What a command takes that shows the rows of a question."""
-    add_source(command, secrets=False)
-    add_rows(command)
-    add_clock(command)
 
 
 def _sql(commands: Commands) -> None:
@@ -427,7 +390,9 @@ def _sql(commands: Commands) -> None:
         help='such as "SELECT event, count(*) FROM events GROUP BY event"',
     )
     add_format(sql)
+    add_window(sql)
     add_clock(sql)
+    add_live(sql)
     sql.set_defaults(fields=None, where=None, sort=[], limit=None)
     sql.set_defaults(command=Entry(SqlOptions, run_sql))
 
@@ -583,6 +548,26 @@ def add_interface(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help='record the traffic of an interface ("any": all of them) with tcpdump or dumpcap'
         " until Ctrl-C; needs capture privileges",
+    )
+
+
+def add_live(command: argparse.ArgumentParser, follow: bool = True) -> None:
+    """Answers about what is being recorded. follow: the option --follow is that of files."""
+    add_interface(command)
+    if follow:
+        command.add_argument(
+            "--follow",
+            dest="growing",
+            action="store_true",
+            help="read on as the file grows or is replaced, until Ctrl-C",
+        )
+    command.set_defaults(growing=False)
+    command.add_argument(
+        "--window",
+        type=_length,
+        metavar="10m",
+        help="of what is being recorded, look at so much time and at what is open; default: the"
+        " newest 200,000 events",
     )
 
 
@@ -818,17 +803,40 @@ def run_stats(options: StatsOptions) -> int:
     return stats(options)
 
 
-def run_analysis(name: str) -> Callable[[AnalysisOptions], int]:
+def run_question(name: str) -> Callable[[QueryOptions], int]:
     """``amqpcodec connections`` and the like."""
 
-    def run(options: AnalysisOptions) -> int:
+    def run(options: QueryOptions) -> int:
         need_extra()
-        from .analysis import analyzer_class
-        from .analysis.run import run_analyzer
+        from .questions import ask
 
-        return run_analyzer(analyzer_class(name), options)
+        return ask(name, options)
 
     return run
+
+
+def run_errors(options: ErrorsOptions) -> int:
+    """``amqpcodec errors``."""
+    need_extra()
+    from .questions import errors
+
+    return errors(options)
+
+
+def run_messages(options: MessagesOptions) -> int:
+    """``amqpcodec messages``."""
+    need_extra()
+    from .questions import messages
+
+    return messages(options)
+
+
+def run_top(options: TopOptions) -> int:
+    """``amqpcodec top``."""
+    need_extra()
+    from .questions import top
+
+    return top(options)
 
 
 def run_diagnose(options: DiagnoseOptions) -> int:
@@ -837,14 +845,6 @@ def run_diagnose(options: DiagnoseOptions) -> int:
     from .diagnose import diagnose
 
     return diagnose(options)
-
-
-def run_queues(options: QueuesOptions) -> int:
-    """``amqpcodec queues``."""
-    need_extra()
-    from .queues import queues
-
-    return queues(options)
 
 
 def run_sql(options: SqlOptions) -> int:
@@ -893,3 +893,37 @@ def run_fields(options: FieldsOptions) -> int:
     from .fields import fields
 
     return fields(options)
+
+
+#: The commands that show the rows of a question: what they show, their options, what runs them.
+QUESTIONS: dict[str, tuple[str, type[QueryOptions], Callable[[Any], int]]] = {
+    "diagnose": ("what went wrong, the most severe first", DiagnoseOptions, run_diagnose),
+    "connections": (
+        "who was connected, and how it ended",
+        QuestionOptions,
+        run_question("connections"),
+    ),
+    "queues": (
+        "what came into each queue, what went out, and what is left",
+        QuestionOptions,
+        run_question("queues"),
+    ),
+    "unacked": ("deliveries that nobody settled", QuestionOptions, run_question("unacked")),
+    "latency": (
+        "how long messages waited and took, and confirms and replies did",
+        QuestionOptions,
+        run_question("latency"),
+    ),
+    "errors": (
+        "closes, losses, nacks, returns, missed heartbeats and damage, counted",
+        ErrorsOptions,
+        run_errors,
+    ),
+    "messages": ("what became of each publish and delivery", MessagesOptions, run_messages),
+    "top": ("the busiest exchanges, routing keys, queues and connections", TopOptions, run_top),
+    "topology": (
+        "exchanges, queues, bindings and consumers, as seen",
+        QuestionOptions,
+        run_question("topology"),
+    ),
+}

@@ -7,12 +7,12 @@ __all__ = ["names_of"]
 
 def names_of(command: str, level: str = "frame", protocol: str | None = None) -> list[str]:
     """What --fields, --where and --sort of a command take. level, protocol: of dissect."""
-    from .analysis import ANALYZERS, analyzer_class
+    from ..analysis._questions import NAMES, load
 
-    if command in ANALYZERS:
-        from .analysis.run import schema_of
+    if command in NAMES:
+        from .queries import schema_of_answer
 
-        return list(schema_of(analyzer_class(command)).names)
+        return list(schema_of_answer(load(command)).names)
     if command == "show":
         from .show.command import SCHEMA
 

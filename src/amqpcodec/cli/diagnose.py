@@ -10,14 +10,14 @@ from rich.console import Console
 from rich.text import Text
 
 from ..analysis._questions import load
+from .answers import write_answer
 from .cells import cells, clean
 from .options import DiagnoseOptions
 from .output import Writer
-from .sql import write_answer
 from .table import Table
 from .times import Clock
 
-__all__ = ["diagnose"]
+__all__ = ["command", "diagnose", "sentences"]
 
 #: A person reads no more of them; the other formats have all.
 MOST = 12
@@ -25,6 +25,7 @@ MOST = 12
 COMMANDS = {
     "connection closed with an error": "connections",
     "connection refused": "connections",
+    "deliveries not settled": "unacked",
     "heartbeat missed": "connections",
     "lost with unconfirmed publishes": "connections",
     "lost with unsettled messages": "connections",
@@ -32,11 +33,10 @@ COMMANDS = {
     "many short connections": "connections",
     "poison message": "messages",
     "recording incomplete": "stats",
+    "request without an answer": 'dissect --level event --where "event == waiting"',
     "slow work": "latency",
 }
-NOTHING = """\
-nothing was found of what diagnose looks for
-of AMQP 1.0 it reads the connections alone, and of others what the recording has"""
+NOTHING = "nothing was found of what diagnose looks for"
 SEVERITIES = {1: "bold red", 2: "bold yellow", 3: "bold", 4: "dim"}
 
 
@@ -45,10 +45,10 @@ def diagnose(options: DiagnoseOptions) -> int:
     question = load("diagnose")
     files = [str(file) for file in options.source.files]
 
-    def findings(out: IO[str]) -> Writer:
+    def findings(out: IO[str], clock: Clock) -> Writer:
         if options.rows.fields is not None:
-            return Table(out, Clock(options.clock), wrap=True)
-        return Findings(out, Clock(options.clock), files)
+            return Table(out, clock, wrap=True)
+        return Findings(out, clock, files)
 
     return write_answer(options, question.query, list(question.columns), findings)
 
@@ -82,31 +82,43 @@ class Findings:
         """Nothing is held back."""
 
     def _finding(self, row: dict[str, Any], first: str, last: str) -> None:
-        places = [clean(row["connection_name"])] if row["connection_name"] else []
-        places += [
-            f"{name} {clean(row[name]) or '(default)'}"
-            for name in ("queue", "exchange")
-            if row[name] is not None
-        ]
-        finding = row["finding"]
-        head = f"{row['severity']}  {finding}" + ": " * bool(places) + ", ".join(places)
-        self._print(head, SEVERITIES[row["severity"]])
-        said = [str(row["reply_code"])] if row["reply_code"] is not None else []
-        said += [clean(row["text"])] if row["text"] else []
-        if said:
-            self._print("   " + " ".join(said))
-        numbers = [_counted(row["count"], "time")]
-        if row["messages"] is not None:
-            numbers = [_counted(row["connections"], "connection")]
-            numbers += [_counted(row["messages"], "message")] * bool(row["messages"])
-        when = first if first == last else f"{first} to {last}"
-        certainty = "" if row["certainty"] == "exact" else f"; {row['certainty']}"
-        self._print(f"   {', '.join(numbers)}, {when}{certainty}")
-        self._print(f"   amqpcodec {COMMANDS.get(finding, 'errors')} {self.files}", "dim")
+        head, *others = sentences(row, first, last)
+        self._print(f"{row['severity']}  {head}", SEVERITIES[row["severity"]])
+        for line in others:
+            self._print(f"   {line}")
+        self._print(f"   amqpcodec {command(row['finding'])} {self.files}", "dim")
 
     def _print(self, line: str, style: str = "") -> None:
         """A line, never cut in a pipe."""
         self.console.print(Text(line, style), soft_wrap=not self.console.is_terminal)
+
+
+def sentences(row: dict[str, Any], first: str, last: str) -> list[str]:
+    """What is said of a finding: what it is and where, its text if it has one, how often and when.
+
+    Text of the wire in it moves no cursor. first, last: when it happened.
+    """
+    places = [clean(row["connection_name"])] if row["connection_name"] else []
+    places += [
+        f"{name} {clean(row[name]) or '(default)'}"
+        for name in ("queue", "exchange")
+        if row[name] is not None
+    ]
+    head = row["finding"] + ": " * bool(places) + ", ".join(places)
+    said = [str(row["reply_code"])] if row["reply_code"] is not None else []
+    said += [clean(row["text"])] if row["text"] else []
+    numbers = [_counted(row["count"], "time")]
+    if row["messages"] is not None:
+        numbers = [_counted(row["connections"], "connection")]
+        numbers += [_counted(row["messages"], "message")] * bool(row["messages"])
+    when = first if first == last else f"{first} to {last}"
+    certainty = "" if row["certainty"] == "exact" else f"; {row['certainty']}"
+    return [head, *([" ".join(said)] if said else []), f"{', '.join(numbers)}, {when}{certainty}"]
+
+
+def command(finding: str) -> str:
+    """The command, without its files, that shows the rows behind a finding."""
+    return COMMANDS.get(finding, "errors")
 
 
 def _counted(number: int, noun: str) -> str:

@@ -7,17 +7,15 @@ from typing import IO
 
 import pyarrow as pa
 
-from ..analysis._questions import load
-from .analysis import ANALYZERS, analyzer_class
-from .analysis.run import schema_of
+from ..analysis._questions import NAMES, load
 from .errors import UsageError
 from .naming import ALIASES, check_names
 from .options import FieldsOptions
 from .ordering import Ordering, sort_keys
 from .output import Output, output_format
+from .queries import schema_of_answer
 from .selection import OPTIONAL_COLUMNS, columns_of, filter_rows, parse_where
 from .show.command import SCHEMA as SHOWN
-from .sql import schema_of_answer
 from .summary import COMPUTED_COLUMNS
 from .table import Table
 from .times import Clock
@@ -32,14 +30,12 @@ SCHEMA = pa.schema([
     ("type", pa.string()),
     ("note", pa.string()),
 ])  # fmt: skip
-#: Commands that show the answer of a question in SQL.
-QUESTIONS = ("diagnose", "queues")
 PARTS = "has parts: {}.NAME"
 
 
 def fields(options: FieldsOptions) -> int:
     """Write what is known."""
-    commands = ("dissect", "show", *QUESTIONS, *ANALYZERS)
+    commands = ("dissect", "show", *NAMES)
     if options.of is not None and options.of not in commands:
         raise UsageError(f"{options.of!r} is no command with columns: {', '.join(commands)}")
     shown = options.rows
@@ -74,11 +70,8 @@ def _rows() -> Iterator[dict[str, str | None]]:
                 yield {**row, "type": _type(kind), "note": _note(name, kind, level)}
     for field in SHOWN:
         yield {"command": "show", "name": field.name, "type": _type(field.type)}
-    for command in QUESTIONS:
+    for command in NAMES:
         for field in schema_of_answer(load(command)):
-            yield {"command": command, "name": field.name, "type": _type(field.type)}
-    for command in ANALYZERS:
-        for field in schema_of(analyzer_class(command)):
             yield {"command": command, "name": field.name, "type": _type(field.type)}
 
 

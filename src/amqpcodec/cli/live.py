@@ -14,7 +14,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FrameType, TracebackType
 from typing import IO, Any
 
@@ -24,6 +24,8 @@ __all__ = ["Cancelled", "Follow", "Interface", "Pipe", "is_live"]
 
 #: How often a file is looked at that may have grown, in seconds.
 POLL_SECONDS = 0.05
+#: How often what waits for a recording hears of it, in seconds.
+WAIT_SECONDS = 0.25
 #: Bytes at the beginning and end of what was read that are compared: a file may be written anew
 #: between two looks. A recording has the time of its first packet there.
 COMPARED_BYTES = 64
@@ -102,6 +104,8 @@ class Pipe:
         """name: what rows call it."""
         self.fd, self.name, self.stop = fd, name, stop
         self.begun = False
+        #: Called while nothing is there to be read, and between two reads.
+        self.on_wait: Callable[[], None] | None = None
 
     def read(self, size: int = -1) -> bytes:
         """What is there, at least one byte of it; nothing at the end."""
@@ -115,7 +119,11 @@ class Pipe:
         return chunk
 
     def _some(self, size: int) -> bytes:
-        while self.stop.wait(self.fd, None):
+        while self.stop.wait(self.fd, None if self.on_wait is None else WAIT_SECONDS):
+            if self.on_wait is not None:
+                self.on_wait()
+                if not select.select([self.fd], [], [], 0)[0]:
+                    continue
             if chunk := os.read(self.fd, size if size > 0 else 1 << 18):
                 return chunk
             if self.ended():

@@ -19,6 +19,7 @@ __all__ = [
     "JSON_VALUE",
     "check_names",
     "extract_part",
+    "mark_json",
     "no_column",
     "pick_columns",
     "split",
@@ -34,10 +35,16 @@ ALIASES = {
 #: Columns that have parts: what follows the first dot is looked for inside of them.
 COMPOUND = (
     *("arguments", "properties", "properties_json", "header", "application_properties"),
-    *("message_annotations", "delivery_annotations", "footer", "value", "headers"),
+    *("message_annotations", "delivery_annotations", "footer", "value", "headers", "details"),
 )
 #: Metadata of a text column whose values are JSON texts: each of its own type.
 JSON_VALUE = {b"amqpcodec.json": b"value"}
+
+
+def mark_json(schema: pa.Schema) -> pa.Schema:
+    """The schema of events, or of a question about them: their details are JSON."""
+    at = schema.get_field_index("details")
+    return schema if at < 0 else schema.set(at, schema.field(at).with_metadata(JSON_VALUE))
 
 
 def no_column(name: str, columns: Iterable[str], option: str = "") -> UsageError:

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from .moments import Moment
 
 __all__ = [
-    "AnalysisOptions",
     "CompletionOptions",
     "DiagnoseOptions",
     "DissectOptions",
+    "ErrorsOptions",
     "FieldsOptions",
     "FramePosition",
     "MessagesOptions",
     "Options",
     "QueryOptions",
-    "QueuesOptions",
+    "QuestionOptions",
     "ReplayOptions",
     "ReportOptions",
     "RowOptions",
@@ -114,42 +114,18 @@ class StatsOptions(Options):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnalysisOptions(Options):
-    """``amqpcodec connections`` and the other analyses."""
+class QueryOptions(Options):
+    """What the commands that run SQL over events have."""
 
     source: SourceOptions
     rows: RowOptions
     time: WindowOptions
     clock: str
     interface: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessagesOptions(AnalysisOptions):
-    """``amqpcodec messages``."""
-
-    #: The id or CONN:CH:TAG of the messages that are shown; None: all.
-    follow: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopOptions(AnalysisOptions):
-    """``amqpcodec top``."""
-
-    by: list[str]
-    #: Rows of each kind.
-    top: int
-    #: µs of an interval.
-    per: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryOptions(Options):
-    """What the commands that run SQL have."""
-
-    source: SourceOptions
-    rows: RowOptions
-    clock: str
+    #: Read on as the file grows.
+    growing: bool
+    #: µs of a recording in the making that are looked at; None: as many as there is room for.
+    window: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +134,33 @@ class DiagnoseOptions(QueryOptions):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueuesOptions(QueryOptions):
-    """``amqpcodec queues``."""
+class QuestionOptions(QueryOptions):
+    """``amqpcodec connections`` and the other questions without options of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorsOptions(QueryOptions):
+    """``amqpcodec errors``."""
+
+    #: One by one, and not grouped.
+    all: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessagesOptions(QueryOptions):
+    """``amqpcodec messages``."""
+
+    #: The id, correlation id or CONNECTION:EVENT of the messages that are shown; None: all.
+    follow: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopOptions(QueryOptions):
+    """``amqpcodec top``."""
+
+    by: list[str]
+    #: Rows of each kind.
+    top: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,15 +18,12 @@ from ..capture._ports import DEFAULT_PORTS, server_ports
 from .errors import BAD_DATA, INTERRUPTED, OK, USAGE, UsageError, print_error
 from .groups import Group, group_files, limits, one_by_one
 from .live import Cancelled, Follow, Interface, Pipe, is_live
+from .naming import mark_json
 from .options import SourceOptions
 from .ordering import Ordering
 from .progress import Progress
 
 __all__ = ["Counts", "ReadError", "Reading"]
-
-
-#: TCP resets that are remembered, of one group.
-MAX_RESETS = 100_000
 
 
 class ReadError(Exception):
@@ -98,9 +95,9 @@ class Reading:
         self.counts = Counts()
         #: Rows of all groups.
         self.rows = 0
-        #: (connection_index, direction, time in ns) of TCP resets of the group that is read.
-        self.resets: list[tuple[int, str, int | None]] = []
         self.live = False
+        #: Called again and again while what is read as it comes is read; set before it is.
+        self.on_wait: Callable[[], None] | None = None
         #: What is read as it comes, if it is such.
         self.growing: Pipe | None = None
         #: The group that is read, and its reader.
@@ -126,6 +123,10 @@ class Reading:
         try:
             for core_batch in self._read(group, level, fields, redact):
                 batch = pa.record_batch(core_batch)
+                if level == "event":
+                    batch = pa.RecordBatch.from_arrays(
+                        batch.columns, schema=mark_json(batch.schema)
+                    )
                 counts.read += batch.num_rows
                 self.rows += batch.num_rows
                 counts.errors += _count_errors(batch)
@@ -195,6 +196,7 @@ class Reading:
             source = self.growing = self._growing(group, stack)
             self.live = source is not None
             if source is not None:
+                source.on_wait = self.on_wait
                 reader: capture.Reader | None = make(source)
             else:
                 reader = group.open_reader(
@@ -204,15 +206,7 @@ class Reading:
                 return
             self._current = group, reader
             reader.unbuffered = self.live
-            self.resets = []
-            for batch in reader:
-                yield batch
-                del batch
-                if len(self.resets) < MAX_RESETS:
-                    self.resets += reader.tcp_resets()
-            self.resets += reader.tcp_resets()
-            if (more := reader.stats()["resets"] - len(self.resets)) > 0:
-                print_error(f"{group}: {more:,} more TCP resets are not shown")
+            yield from reader
             if isinstance(source, Interface):
                 source.finish()
         except capture.CaptureError as error:
@@ -237,6 +231,18 @@ class Reading:
         more = f", and {others:,} more of the files not at all" if others else ""
         print_error(f"{group}: not read to the end ({reason} was reached){more}")
         group.warn(reader, complete=False)
+
+    def stats(self) -> dict[str, Any]:
+        """What was counted of the group that is read, as of Reader.stats(); nothing before."""
+        return self._current[1].stats() if self._current else {}
+
+    @property
+    def place(self) -> str:
+        """Where that comes from which is read as it comes."""
+        if not self.interface:
+            return str(self.all_groups[0])
+        ports = server_ports(self.source.ports, keylog=self.source.keylog is not None)
+        return f"{self.interface}, port {', '.join(map(str, ports.numbers))}"
 
     def _growing(self, group: Group, stack: contextlib.ExitStack) -> Pipe | None:
         """What is to be read as it comes, if it is such."""

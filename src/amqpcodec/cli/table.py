@@ -25,13 +25,16 @@ NARROWEST, LAST_NARROWEST, WIDEST = 6, 12, 36
 SEPARATOR = "  "
 #: How a time begins that is within the calendar.
 DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2} ")
-FIRM = ("time", "method", "kind", "event", "what", "from", "code", "activity")
+FIRM = (
+    *("time", "timestamp", "began_at", "delivered_at", "first_event", "last_event"),
+    *("method", "kind", "event", "from", "ended", "outcome", "reply_code"),
+)
 #: A terminal of fewer columns has times in milliseconds, and routing beside the other details.
 NARROW = 110
 #: How wide columns are where rows come one by one.
 LIVE = {
     **{"n": 5, "conn": 4, "from": 6, "ch": 3, "kind": 18, "method": 18, "size": 7, "event": 8},
-    **{"exchange": 16, "routing_key": 20, "queue": 20, "what": 18, "code": 4, "details": 40},
+    **{"exchange": 16, "routing_key": 20, "queue": 20, "details": 40},
 }
 STYLES = {
     "n": "dim",
@@ -41,7 +44,6 @@ STYLES = {
     "server": "blue",
     "kind": "bold",
     "event": "bold",
-    "what": "bold",
     "error": "bold red",
 }
 
@@ -103,6 +105,10 @@ class Table:
                 self.console.print(f"-- {day} {self.clock.name} --", style="dim")
             self._line(names, row)
 
+    def note(self, text: str) -> None:
+        """A line that is no row, before those that follow."""
+        self.console.print(Text(clean(text), "dim"), soft_wrap=not self.fits)
+
     def close(self) -> None:
         """Nothing is held back."""
 
@@ -146,9 +152,8 @@ class Table:
             widths = fitted(widths, self.console.width, firm)
         self.widths = widths
         if self.hidden:
-            hidden = clean(", ".join(self.hidden))
-            hint = f"no room for {hidden}: a wider terminal or --fields shows them"
-            self.console.print(hint, style="dim")
+            hidden = ", ".join(self.hidden)
+            self.note(f"no room for {hidden}: a wider terminal or --fields shows them")
         self._line(names, names, head=True)
 
     def _leave_out(self, columns: dict[str, list[str]]) -> None:

@@ -53,6 +53,7 @@ ARROW = {
 }
 #: Columns whose text is JSON, and may be looked into.
 JSON_COLUMNS = {
+    "details",
     *("arguments", "headers", "properties_json"),
     *("application_properties", "message_annotations", "delivery_annotations", "footer", "value"),
 }

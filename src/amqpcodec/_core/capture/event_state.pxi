@@ -342,6 +342,8 @@ cdef int io_tracker(StateIO* io, Tracking* g, Tracker* t) noexcept nogil:
     io_text(io, &t.user, NAME_LIMIT)
     io_text(io, &t.virtual_host, NAME_LIMIT)
     io_text(io, &t.login, NAME_LIMIT)
+    io_text(io, &t.product, NAME_LIMIT)
+    io_text(io, &t.version, NAME_LIMIT)
     io_consumers(io, g, &t.exclusive)
     return 0 if io.bad else io_channels(io, g, t)
 

@@ -245,7 +245,7 @@ cdef int track_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, i
     find_place(h, n, at, &place)
     place.version = c.now
     begin_tracking(r, h, c, place.first_time)
-    g.unordered = at < h.unordered_to
+    g.unordered = at < h.order.unordered_to
     if p[0] == c'A':
         status = track_v1_header(g, t) if v1_is_header(p, n) else track_protocol_header(g, t)
     elif p[0] == FRAME_HEARTBEAT:
@@ -269,7 +269,7 @@ cdef int track_complete(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
     if t == NULL:
         return NO_MEMORY
     begin_tracking(r, h, c, row.first_time)
-    r.level.tracking.unordered = at < h.unordered_to
+    r.level.tracking.unordered = at < h.order.unordered_to
     memset(&x, 0, sizeof(x))
     frame_of(r, c, c.now, p, <size_t>load32(p + 3) + 8, &f)
     x.desc = f.desc
@@ -417,9 +417,14 @@ cdef bint is_ahead(Conn* c, const Half* h, uint32_t ack) noexcept nogil:
 cdef void mark_ahead(Conn* c, Half* h, uint32_t ack, int64_t to) noexcept nogil:
     """Bytes up to `to` are read; if those of the peer's that their sender had are not, no one knows their order."""
     cdef Half* peer = other_half(c, h)
-    if is_ahead(c, h, ack):
-        h.unordered_to = max(h.unordered_to, to)
-        peer.unordered_to = max(peer.unordered_to, position_of(peer, ack))
+    if not peer.seen and ack:
+        if h.order.first_ack == 0:
+            h.order.first_ack = ack
+        elif <int32_t>(ack - h.order.first_ack) > 0:      # the peer has sent what no packet shows
+            h.order.unordered_to = max(h.order.unordered_to, to)
+    elif is_ahead(c, h, ack):
+        h.order.unordered_to = max(h.order.unordered_to, to)
+        peer.order.unordered_to = max(peer.order.unordered_to, position_of(peer, ack))
 
 
 cdef inline bint waits_for_peer(const Reading* r, Conn* c, const Half* h, uint32_t ack) noexcept nogil:

@@ -219,7 +219,8 @@ cdef int io_half(StateIO* io, Reading* r, const Conn* c, Half* h) noexcept nogil
     h.known_end = io_ranged(io, h.known_end, 0, NUMBER_LIMIT)
     h.acked = io_ranged(io, h.acked, 0, NUMBER_LIMIT)
     if r.level.events:
-        h.unordered_to = io_ranged(io, h.unordered_to, 0, NUMBER_LIMIT)
+        h.order.unordered_to = io_ranged(io, h.order.unordered_to, 0, NUMBER_LIMIT)
+        h.order.first_ack = <uint32_t>io_ranged(io, h.order.first_ack, 0, MAX_U32)
     if io_pieces(io, r, h) < 0:
         return NO_MEMORY
     h.state = <uint8_t>io_ranged(io, h.state, AT_START, EXPECTING)

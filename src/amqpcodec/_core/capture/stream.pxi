@@ -107,6 +107,11 @@ cdef struct HalfMarks:
     int32_t at              # the first that is still needed
     Block block
 
+# At event level, what is known of the order of the two directions.
+cdef struct HalfOrder:
+    int64_t unordered_to    # bytes before it were read ahead of the peer's
+    uint32_t first_ack      # what it had of the peer's at first, while none of that was seen; 0: nothing is known
+
 cdef struct Half:
     bint seen
     bint started            # `offset` is where the stream goes on
@@ -118,7 +123,7 @@ cdef struct Half:
     HalfLayer layer
     int64_t known_end       # highest position that headers tell of
     int64_t acked           # highest position that the peer has
-    int64_t unordered_to    # at event level: bytes before it were read ahead of the peer's, to find frames
+    HalfOrder order
     Waiting waiting
     uint64_t turn
     uint8_t state

@@ -234,7 +234,7 @@ cdef int track_v1_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
     find_place(h, n, at, &place)
     place.version = c.now
     begin_tracking(r, h, c, place.first_time)
-    g.unordered = at < h.unordered_to
+    g.unordered = at < h.order.unordered_to
     if p[0] == c'A':
         status = track_v1_header(g, t)
     elif n == 4 * <size_t>p[4]:

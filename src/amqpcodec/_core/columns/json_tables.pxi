@@ -73,6 +73,17 @@ cdef inline int json_table(JsonText* t, const uint8_t* p, uint32_t n, uintptr_t 
     return json_pairs(t, p, n, SHAPES[mode & MODE_LETTER])
 
 
+cdef int put_table_json(Buffer* out, const uint8_t* p, uint32_t n, uintptr_t mode) noexcept nogil:
+    """The same at the end of a buffer, for other modules."""
+    cdef JsonText t
+    cdef int status
+    t.out = out[0]
+    t.input_end = p + n
+    status = json_table(&t, p, n, mode)
+    out[0] = t.out
+    return status
+
+
 # ---- keys that come twice ----
 
 cdef int has_twice(const uint8_t* p, const uint8_t* end, const int8_t* shapes) noexcept nogil:

@@ -24,9 +24,12 @@ cdef inline void set_argument(Tracking* g, Event* e, int text, int k) noexcept n
 # ---- details ----
 
 # A JSON object that is written piece by piece.
+cdef enum:
+    DETAIL_BYTES = 1800
+
 cdef struct Details:
     size_t n
-    char[1800] text
+    char[DETAIL_BYTES] text
 
 
 cdef void put_detail_text(Details* d, const char* key, const uint8_t* p, size_t n) noexcept nogil:
@@ -54,6 +57,25 @@ cdef void put_detail(Details* d, Tracking* g, const char* key, int k) noexcept n
     if g.method.place[k] >= 0:
         d.n += <size_t>snprintf(d.text + d.n, 60, b'%s"%s": %s', <const char*>b", " if d.n else <const char*>b"{", key,
                                 <const char*>b"true" if argument_number(g, k) else <const char*>b"false")
+
+
+cdef void put_detail_table(Details* d, Tracking* g, const char* key, int k) noexcept nogil:
+    """A field table of the method, where it has one with a value in it and there is room for all of it."""
+    cdef const AmqpValue* v = find_argument(g, k)
+    cdef uint8_t[DETAIL_BYTES] text
+    cdef Buffer buffer
+    cdef size_t n
+    if v == NULL or v.n == 0 or v.n > DETAIL_BYTES:
+        return
+    buffer_init(&buffer, text, sizeof(text))
+    if put_table_json(&buffer, v.p, <uint32_t>v.n, g.dialect) == 0:
+        n = buffer_size(&buffer)
+        if n + 60 < sizeof(d.text) - d.n:
+            d.n += <size_t>snprintf(d.text + d.n, 40, b'%s"%s": ',
+                                    <const char*>b", " if d.n else <const char*>b"{", key)
+            memcpy(d.text + d.n, buffer.start, n)
+            d.n += n
+    buffer_free(&buffer)
 
 
 cdef void end_details(Details* d, Event* e) noexcept nogil:
@@ -107,6 +129,7 @@ cdef void describe_request(Tracking* g, const TrackedChannel* ch, int on, Event*
         put_detail(d, g, b"durable", ARG_DURABLE)
         put_detail(d, g, b"exclusive", ARG_EXCLUSIVE)
         put_detail(d, g, b"auto_delete", ARG_AUTO_DELETE)
+        put_detail_table(d, g, b"arguments", ARG_ARGUMENTS)
     elif on == ON_QUEUE_DELETE or on == ON_EXCHANGE_DELETE:
         e.head.event = EVENT_DELETED
     elif on == ON_QUEUE_PURGE:
@@ -119,6 +142,7 @@ cdef void describe_request(Tracking* g, const TrackedChannel* ch, int on, Event*
         e.head.event = EVENT_CONSUMER_STARTED
         e.head.settles = SETTLES_AUTOMATIC if argument_number(g, ARG_NO_ACK) else SETTLES_MANUAL
         put_detail(d, g, b"exclusive", ARG_EXCLUSIVE)
+        put_detail_table(d, g, b"arguments", ARG_ARGUMENTS)
     elif on == ON_CANCEL:
         e.head.event = EVENT_CONSUMER_CANCELLED
     elif on == ON_GET:
@@ -128,6 +152,8 @@ cdef void describe_request(Tracking* g, const TrackedChannel* ch, int on, Event*
         v = find_argument(g, ARG_DESTINATION)
         if v != NULL:
             put_detail_text(d, b"destination", v.p, v.n)
+    if e.head.event == EVENT_BOUND or e.head.event == EVENT_UNBOUND:
+        put_detail_table(d, g, b"arguments", ARG_ARGUMENTS)
     end_details(d, e)
 
 

@@ -65,6 +65,11 @@ cdef int read_login(Tracking* g, Tracker* t) noexcept nogil:
     cdef const uint8_t* second
     if v != NULL and find_table_text(v, b"connection_name", &text) and keep_text(&t.name, text.p, text.n) < 0:
         return NO_MEMORY
+    if v != NULL and find_table_text(v, b"product", &text) and keep_text(&t.product, text.p, text.n) < 0:
+        return NO_MEMORY
+    if v != NULL and (find_table_text(v, b"version", &text) or find_table_text(v, b"product_version", &text)) and \
+            keep_text(&t.version, text.p, text.n) < 0:
+        return NO_MEMORY
     v = find_argument(g, ARG_RESPONSE)
     if v == NULL or mechanism == NULL or v.n == 0:
         return 0
@@ -80,8 +85,19 @@ cdef int read_login(Tracking* g, Tracker* t) noexcept nogil:
     return 0
 
 
+cdef void describe_client(const Tracker* t, Event* e, Details* d) noexcept nogil:
+    """What the client says that it is. d: holds the text."""
+    d.n = 0
+    if t.product.p != NULL:
+        put_detail_text(d, b"product", t.product.p, t.product.n)
+    if t.version.p != NULL:
+        put_detail_text(d, b"version", t.version.p, t.version.n)
+    end_details(d, e)
+
+
 cdef int open_connection(Tracking* g, Tracker* t, int certainty, const char* reason) noexcept nogil:
     cdef Event e
+    cdef Details d
     if t.phase >= PHASE_OPEN:
         return 0
     t.phase = PHASE_OPEN
@@ -89,6 +105,7 @@ cdef int open_connection(Tracking* g, Tracker* t, int certainty, const char* rea
     e.head.certainty = <uint8_t>certainty
     e.head.heartbeat_s = t.heartbeat
     set_word(&e, TEXT_REASON, reason)
+    describe_client(t, &e, &d)
     if certainty == IS_EXACT:
         set_elapsed(g, &e, t.began)
     return emit_event(g, t, &e)
@@ -118,6 +135,7 @@ cdef void describe_close(Tracking* g, const TrackedFrame* f, Event* e) noexcept 
 cdef int close_connection(Tracking* g, Tracker* t, const TrackedFrame* f, bint agreed) noexcept nogil:
     """connection.close; agreed: its close-ok, where the close itself was not seen."""
     cdef Event e
+    cdef Details d
     if t.phase >= PHASE_CLOSING:
         return 0
     clear_event(&e, EVENT_CONNECTION_CLOSED, -1)
@@ -129,6 +147,7 @@ cdef int close_connection(Tracking* g, Tracker* t, const TrackedFrame* f, bint a
             e.head.certainty = IS_INFERRED      # it may have been opened in a gap
         else:
             e.head.event = EVENT_CONNECTION_REFUSED
+            describe_client(t, &e, &d)
     t.phase = PHASE_CLOSING
     if emit_event(g, t, &e) < 0:
         return NO_MEMORY

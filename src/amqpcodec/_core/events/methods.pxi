@@ -108,6 +108,7 @@ cdef enum:
     ARG_RESPONSE
     ARG_MECHANISM
     ARG_CLIENT_PROPERTIES
+    ARG_ARGUMENTS
     ARG_MESSAGE_ID
     ARG_CORRELATION_ID
     ARG_HEADERS
@@ -117,7 +118,7 @@ cdef tuple EVENT_ARGUMENTS = (
     "queue", "exchange", "routing_key", "consumer_tag", "delivery_tag", "multiple", "requeue", "no_wait", "no_ack",
     "passive", "durable", "exclusive", "auto_delete", "type", "source", "destination", "redelivered", "reply_code",
     "reply_text", "class_id", "method_id", "message_count", "heartbeat", "virtual_host", "reason", "active",
-    "response", "mechanism", "client_properties", "message_id", "correlation_id", "headers")
+    "response", "mechanism", "client_properties", "arguments", "message_id", "correlation_id", "headers")
 
 # A method, and the place of each argument among its own, or -1.
 cdef struct EventMethod:

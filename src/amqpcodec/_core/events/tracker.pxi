@@ -45,6 +45,8 @@ cdef struct Tracker:
     EventText user
     EventText virtual_host
     EventText login         # in 1.0 the user, while no one knows yet whether the connection has a name
+    EventText product       # of the client, and its version
+    EventText version
 
 
 cdef Tracker* new_tracker(Tracking* g) noexcept nogil:
@@ -152,6 +154,8 @@ cdef void free_tracker(Tracking* g, Tracker* t) noexcept nogil:
     free(<void*>t.user.p)
     free(<void*>t.virtual_host.p)
     free(<void*>t.login.p)
+    free(<void*>t.product.p)
+    free(<void*>t.version.p)
     free(t)
 
 
@@ -505,4 +509,5 @@ cdef int track_recording_end(Tracking* g, Tracker* t, bint complete) noexcept no
             q = q.next
         ch = ch.after
     t.phase = PHASE_OVER
-    return emit_alone(g, t, EVENT_RECORDING_ENDED, -1, IS_EXACT, NULL)
+    # What was lost last may have closed the connection.
+    return emit_alone(g, t, EVENT_RECORDING_ENDED, -1, IS_EXACT if complete and t.loose == 0 else IS_UNKNOWN, NULL)

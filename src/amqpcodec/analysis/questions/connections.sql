@@ -1,4 +1,4 @@
--- columns: connection, client, connection_name, user, virtual_host, channel, event, certainty, initiator, reply_code, reason, reply_text, timestamp
+-- columns: connection, client, connection_name, user, virtual_host, channel, event, certainty, initiator, reply_code, reason, reply_text, heartbeat_s, details, timestamp
 -- A row a connection: who it was, what it did, how it ended.
 SELECT connection, max(client) AS client, max(connection_name) AS connection_name, max(user) AS user, max(virtual_host) AS virtual_host,
        min(timestamp) AS first_event, max(timestamp) AS last_event,
@@ -16,7 +16,9 @@ SELECT connection, max(client) AS client, max(connection_name) AS connection_nam
        max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost') THEN reply_code END) AS reply_code,
        coalesce(max(CASE WHEN event = 'heartbeat-missed' THEN 'heartbeat missed by the ' || initiator END),
                 max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost') THEN coalesce(nullif(reply_text, ''), reason) END)) AS reason,
-       coalesce(max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost', 'recording-ended') THEN certainty END), 'unknown') AS certainty
+       coalesce(max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost', 'recording-ended') THEN certainty END), 'unknown') AS certainty,
+       max(CASE WHEN event = 'connection-opened' THEN heartbeat_s END) AS heartbeat_s,
+       max(CASE WHEN event IN ('connection-opened', 'connection-refused') THEN details END) AS details
 FROM events
 GROUP BY connection
 ORDER BY first_event NULLS LAST, connection

@@ -1,4 +1,4 @@
--- columns: connection, connection_name, virtual_host, event, outcome, initiator, certainty, exchange, queue, settles, reply_code, reason, reply_text, redelivered, message_id, content, elapsed_us, heartbeat_s, time_us, timestamp
+-- columns: connection, connection_name, virtual_host, event, answers, outcome, initiator, certainty, exchange, queue, settles, request, reply_code, reason, reply_text, redelivered, message_id, content, elapsed_us, heartbeat_s, time_us, timestamp
 -- A row a finding, the most severe first: what went wrong, for whom, how often, when.
 WITH each AS (
   SELECT connection, max(connection_name) AS connection_name, max(virtual_host) AS virtual_host,
@@ -49,26 +49,31 @@ WITH each AS (
               WHEN event = 'settled' AND outcome = 'accepted' AND elapsed_us IS NOT NULL THEN 'slow work'
               WHEN event = 'blocked' THEN 'publishers blocked'
               WHEN event = 'consumer-cancelled' AND initiator = 'server' THEN 'consumer cancelled by the broker'
+              WHEN event = 'waiting' AND answers IS NOT NULL AND settles = 'manual' THEN 'deliveries not settled'
+              WHEN event = 'waiting' AND answers IS NULL AND request IS NOT NULL THEN 'request without an answer'
               WHEN event IN ('gap', 'protocol-error') THEN 'recording incomplete' END AS finding,
-         connection, connection_name, virtual_host, queue, exchange, reply_code, coalesce(reason || ' - ' || reply_text, reply_text, reason) AS text, certainty, elapsed_us, timestamp
+         connection, connection_name, virtual_host, queue, exchange, reply_code,
+         CASE WHEN event <> 'waiting' THEN coalesce(reason || ' - ' || reply_text, reply_text, reason) WHEN answers IS NULL THEN request END AS text, certainty, elapsed_us, timestamp
   FROM events
 ), places AS (
   SELECT finding, connection_name, virtual_host,
-         CASE WHEN finding IN ('messages rejected', 'slow work', 'consumer cancelled by the broker', 'link closed with an error') THEN queue END AS queue,
+         CASE WHEN finding IN ('messages rejected', 'slow work', 'deliveries not settled', 'consumer cancelled by the broker', 'link closed with an error') THEN queue END AS queue,
          CASE WHEN finding IN ('publishes nacked', 'messages returned') THEN exchange END AS exchange,
          reply_code, split_part(text, ' - ', 1) AS code_text, max(text) AS text, max(certainty) AS certainty,
          count(*) AS count, count(DISTINCT connection) AS connections, min(timestamp) AS first_event, max(timestamp) AS last_event,
-         CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY elapsed_us) AS BIGINT) AS half_us
+         CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY elapsed_us) AS BIGINT) AS half_us, max(elapsed_us) AS longest_us
   FROM kinds
   WHERE finding IS NOT NULL
-  GROUP BY finding, connection_name, virtual_host, CASE WHEN finding IN ('messages rejected', 'slow work', 'consumer cancelled by the broker', 'link closed with an error') THEN queue END,
+  GROUP BY finding, connection_name, virtual_host,
+           CASE WHEN finding IN ('messages rejected', 'slow work', 'deliveries not settled', 'consumer cancelled by the broker', 'link closed with an error') THEN queue END,
            CASE WHEN finding IN ('publishes nacked', 'messages returned') THEN exchange END, reply_code, split_part(text, ' - ', 1)
 ), ranked AS (
   SELECT places.*, row_number() OVER (PARTITION BY finding ORDER BY half_us, connection_name NULLS LAST, virtual_host NULLS LAST, queue NULLS LAST) AS place_rank,
          count(*) OVER (PARTITION BY finding) AS ranks
   FROM places
 ), compared AS (
-  SELECT ranked.*, max(CASE WHEN place_rank = floor((ranks + 1) / 2) THEN half_us END) OVER (PARTITION BY finding) AS middle_us
+  SELECT ranked.*, max(CASE WHEN place_rank = floor((ranks + 1) / 2) THEN half_us END) OVER (PARTITION BY finding) AS middle_us,
+         max(CASE WHEN finding = 'slow work' THEN half_us END) OVER (PARTITION BY connection_name, virtual_host, queue) AS work_us
   FROM ranked
 ), loops AS (
   SELECT virtual_host, queue, message_id, content, max(reply_code) AS reply_code, max(CASE WHEN event = 'delivered' THEN connection_name END) AS connection_name,
@@ -100,13 +105,20 @@ FROM (
                          WHEN finding <> 'lost without a close' THEN connection_name END,
            CASE WHEN finding <> 'lost without a close' THEN virtual_host END, reply_code, silent
   UNION ALL
-  SELECT CASE WHEN finding IN ('channel closed with an error', 'link closed with an error', 'publishes nacked') THEN 1 WHEN finding = 'recording incomplete' THEN 4 ELSE 2 END AS severity,
+  SELECT CASE WHEN finding IN ('channel closed with an error', 'link closed with an error', 'publishes nacked', 'request without an answer') THEN 1 WHEN finding = 'recording incomplete' THEN 4 ELSE 2 END AS severity,
          finding, connection_name, virtual_host, queue, exchange, reply_code,
-         CASE WHEN finding = 'slow work' THEN 'half of them took ' || CAST(CAST(floor(half_us / 1000) AS BIGINT) AS STRING) || ' ms or longer, elsewhere ' || CAST(CAST(floor(middle_us / 1000) AS BIGINT) AS STRING) || ' ms' ELSE text END AS text,
+         CASE WHEN finding = 'slow work' THEN 'half of them took ' || CAST(CAST(floor(half_us / 1000) AS BIGINT) AS STRING) || ' ms or longer'
+                                               || CASE WHEN half_us > 20 * middle_us THEN ', elsewhere ' || CAST(CAST(floor(middle_us / 1000) AS BIGINT) AS STRING) || ' ms' ELSE '' END
+              WHEN finding = 'deliveries not settled' THEN 'the oldest waits for ' || CAST(CAST(floor(longest_us / 1000000) AS BIGINT) AS STRING) || ' s'
+              WHEN finding = 'request without an answer' THEN text || ' waits for ' || CAST(CAST(floor(longest_us / 1000000) AS BIGINT) AS STRING) || ' s'
+              ELSE text END AS text,
          count, CAST(NULL AS BIGINT) AS messages, connections, first_event, last_event,
          CASE WHEN finding IN ('publishes nacked', 'messages returned') THEN 'exact' ELSE certainty END AS certainty
   FROM compared
-  WHERE finding <> 'slow work' OR count >= 10 AND half_us > 500000 AND half_us > 20 * middle_us
+  WHERE CASE finding WHEN 'slow work' THEN count >= 10 AND (half_us > 500000 AND half_us > 20 * middle_us OR half_us > 5000000 AND ranks < 3)
+                     WHEN 'deliveries not settled' THEN longest_us > 60000000 AND longest_us > 20 * coalesce(work_us, 0)
+                     WHEN 'request without an answer' THEN longest_us > 10000000
+                     ELSE true END
   UNION ALL
   SELECT 1 AS severity, 'poison message' AS finding, max(connection_name) AS connection_name, virtual_host, queue, CAST(NULL AS STRING) AS exchange, max(reply_code) AS reply_code,
          'redelivered up to ' || CAST(max(redeliveries) AS STRING) || ' times' || coalesce(', such as ' || max(message_id), '') AS text,

@@ -1,13 +1,13 @@
--- columns: connection_name, virtual_host, event, certainty, exchange, routing_key, queue, consumer_tag, redelivered, message_id, content, elapsed_us, time_us
--- A row a queue (a consumer, where its queue is unknown) and an exchange: how long messages waited, took, and were unconfirmed.
+-- columns: connection, connection_name, virtual_host, event, event_id, certainty, exchange, routing_key, queue, consumer_tag, redelivered, message_id, correlation_id, content, elapsed_us, time_us
+-- A row a queue (a consumer, where its queue is unknown) and an exchange: how long messages waited and took, and how long confirms, gets and replies did.
 WITH spans AS (
-  SELECT CASE event WHEN 'settled' THEN 'delivered to settled' ELSE 'published to confirmed' END AS span, virtual_host,
-         CASE event WHEN 'settled' THEN queue END AS queue, CASE event WHEN 'confirmed' THEN exchange END AS exchange,
+  SELECT CASE event WHEN 'settled' THEN 'delivered to settled' WHEN 'confirmed' THEN 'published to confirmed' WHEN 'delivered' THEN 'get to get-ok' ELSE 'get to get-empty' END AS span,
+         virtual_host, CASE WHEN event <> 'confirmed' THEN queue END AS queue, CASE event WHEN 'confirmed' THEN exchange END AS exchange,
          CASE WHEN event = 'settled' AND queue IS NULL THEN connection_name END AS connection_name,
          CASE WHEN event = 'settled' AND queue IS NULL THEN consumer_tag END AS consumer_tag,
          certainty, elapsed_us
   FROM events
-  WHERE event IN ('settled', 'confirmed')
+  WHERE event IN ('settled', 'confirmed', 'get-empty') OR event = 'delivered' AND consumer_tag IS NULL AND elapsed_us IS NOT NULL
   UNION ALL
   SELECT 'published to delivered', virtual_host, queue, CAST(NULL AS STRING), CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END,
          CASE WHEN published = 1 AND deliveries = 1 THEN 'inferred' ELSE 'unknown' END,
@@ -24,9 +24,22 @@ WITH spans AS (
     ) AS named
   ) AS paired
   WHERE event = 'delivered'
+  UNION ALL
+  SELECT 'request to reply', virtual_host, queue, exchange, CAST(NULL AS STRING), CAST(NULL AS STRING), 'inferred', CASE WHEN replied_us >= time_us THEN replied_us - time_us END
+  FROM (
+    SELECT virtual_host, queue, exchange, time_us,
+           row_number() OVER (PARTITION BY virtual_host, correlation_id ORDER BY time_us NULLS LAST, connection, event_id) AS turn,
+           count(*) OVER (PARTITION BY virtual_host, correlation_id) AS turns,
+           lead(time_us) OVER (PARTITION BY virtual_host, correlation_id ORDER BY time_us NULLS LAST, connection, event_id) AS replied_us,
+           lead(exchange) OVER (PARTITION BY virtual_host, correlation_id ORDER BY time_us NULLS LAST, connection, event_id) AS reply_exchange
+    FROM events
+    WHERE event = 'published' AND correlation_id IS NOT NULL
+  ) AS talks
+  WHERE turn = 1 AND turns = 2 AND reply_exchange = ''
 )
 SELECT span, virtual_host, queue, exchange, connection_name, consumer_tag, count(elapsed_us) AS count, count(*) - count(elapsed_us) AS unknown,
        CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY elapsed_us) AS DOUBLE) / 1000 AS p50_ms,
+       CAST(percentile_disc(0.9) WITHIN GROUP (ORDER BY elapsed_us) AS DOUBLE) / 1000 AS p90_ms,
        CAST(percentile_disc(0.99) WITHIN GROUP (ORDER BY elapsed_us) AS DOUBLE) / 1000 AS p99_ms,
        CAST(max(elapsed_us) AS DOUBLE) / 1000 AS max_ms,
        max(CASE WHEN elapsed_us IS NOT NULL THEN certainty END) AS certainty

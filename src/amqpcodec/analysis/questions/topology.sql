@@ -11,7 +11,8 @@ FROM (
          max(CASE WHEN begins THEN timestamp END) AS last_begun,
          max(CASE WHEN NOT begins THEN timestamp END) AS last_ended,
          count(*) FILTER (WHERE begins) AS times,
-         max(reason) AS reason, max(certainty) AS certainty, max(details) AS details
+         max(reason) AS reason, max(certainty) AS certainty,
+         coalesce(max(CASE WHEN NOT is_passive THEN details END), max(details)) AS details
   FROM (
     SELECT CASE WHEN event IN ('consumer-started', 'consumer-cancelled') THEN 'consumer' WHEN event IN ('bound', 'unbound') THEN 'binding'
                 WHEN queue IS NOT NULL THEN 'queue' WHEN exchange IS NOT NULL THEN 'exchange' ELSE 'unknown' END AS kind,
@@ -21,7 +22,7 @@ FROM (
            CASE WHEN event IN ('consumer-started', 'consumer-cancelled') THEN connection END AS connection,
            CASE WHEN event IN ('consumer-started', 'consumer-cancelled') THEN channel END AS channel,
            CASE WHEN event IN ('bound', 'unbound') THEN details END AS details_key,
-           settles, certainty, reason, details, timestamp
+           settles, certainty, reason, details, coalesce(details, '') LIKE '%passive_: true%' AS is_passive, timestamp
     FROM events
     WHERE event IN ('declared', 'deleted', 'bound', 'unbound', 'consumer-started', 'consumer-cancelled')
   ) AS named

@@ -1,5 +1,5 @@
 """What a recording declares, under the names of --map: what --declare creates on the target, and
-where the plan expects messages to go. Found by the same rules as ``amqpcodec topology``.
+where the plan expects messages to go.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from typing import Any
 import pyarrow as pa
 
 from ... import batch, v0_9_1
-from ..analysis.routes import topic_fits
-from ..analysis.topology import Topology
-from ..times import Clock, Window
+from .declared import FIELDS, UNNAMED, Declared, Entity
 from .mapping import Mapping
 
 __all__ = ["DECLARING_COLUMNS", "Declaration", "Declarations"]
 
 #: Columns that declarations are found in.
-DECLARING_COLUMNS = tuple(dict.fromkeys([*Topology.FIELDS, "timestamp"]))
+DECLARING_COLUMNS = FIELDS
 BUILT_IN = {
     **{"amq.direct": "direct", "amq.fanout": "fanout", "amq.topic": "topic"},
     **{"amq.headers": "headers", "amq.match": "headers"},
@@ -73,7 +71,7 @@ class Declarations:
 
     def __init__(self, mapping: Mapping) -> None:
         self._mapping = mapping
-        self._topology = Topology(Window(None, None, Clock("utc")))
+        self._declared = Declared()
         self._items: list[Declaration] | None = None
         self._indexed: Index | None = None
         #: Whether what was read had the columns that say what was declared.
@@ -84,7 +82,7 @@ class Declarations:
         if not set(DECLARING_COLUMNS) <= set(rows.schema.names):
             return
         try:
-            self._topology.update(rows)
+            self._declared.update(rows)
         except (ValueError, TypeError, KeyError, AttributeError, pa.ArrowException):
             return  # a table whose columns have these names and something else in them
         self.is_known = True
@@ -96,15 +94,13 @@ class Declarations:
         return self._items
 
     def _collect(self) -> Iterator[Declaration]:
-        names = Topology.SCHEMA.names
-        rows = [dict(zip(names, row, strict=True)) for row in self._topology.finish()]
         by_key: dict[tuple[str, str, str, str], Declaration] = {}
         others: list[Declaration] = []
         for kind in ("exchange", "queue", "binding"):
-            for row in rows:
-                if row["kind"] != kind or row["name"] in ("(default)", ""):
+            for entity in self._declared.of_kind(kind):
+                if not entity.name:
                     continue
-                item = self._declaration(row)
+                item = self._declaration(entity)
                 key = (item.kind, item.name, item.source, item.routing_key)
                 before = by_key.get(key)
                 if before is None or (before.problem and not item.problem):
@@ -122,28 +118,28 @@ class Declarations:
             yield item
         yield from others
 
-    def _declaration(self, row: dict[str, Any]) -> Declaration:
-        mapping, kind = self._mapping, row["kind"]
-        flags = tuple(row["flags"] or ())
-        arguments = self._arguments(row["arguments"])
+    def _declaration(self, entity: Entity) -> Declaration:
+        mapping, kind = self._mapping, entity.kind
+        flags = tuple(entity.flags)
+        arguments = self._arguments(entity.arguments)
         if kind == "binding":
-            to_queue = row["type"] == "to queue"
-            name = mapping.key(row["name"]) if to_queue else mapping.exchange(row["name"])
+            to_queue = entity.type == "to queue"
+            name = mapping.key(entity.name) if to_queue else mapping.exchange(entity.name)
             return Declaration(
                 "binding to queue" if to_queue else "binding to exchange",
                 name,
-                source=mapping.exchange(row["source"] or ""),
-                routing_key=mapping.key(row["routing_key"] or ""),
+                source=mapping.exchange(entity.source),
+                routing_key=mapping.key(entity.routing_key),
                 arguments=arguments,
-                problem=_problem(row, flags),
+                problem=_problem(entity),
             )
-        name = mapping.exchange(row["name"]) if kind == "exchange" else mapping.key(row["name"])
-        problem = _problem(row, flags)
+        name = mapping.exchange(entity.name) if kind == "exchange" else mapping.key(entity.name)
+        problem = _problem(entity)
         if name.startswith("amq."):
             problem = "names that begin with amq. are the broker's"
         elif name == "":
             problem = "the default exchange is always there"
-        return Declaration(kind, name, row["type"] or "", "", "", flags, arguments, problem)
+        return Declaration(kind, name, entity.type or "", "", "", flags, arguments, problem)
 
     def _arguments(self, text: str | None) -> dict[str, Any]:
         """A field table of its JSON text; exchanges and keys in it under their new names."""
@@ -212,18 +208,18 @@ class Declarations:
         return self._indexed
 
 
-def _problem(row: dict[str, Any], flags: tuple[str, ...]) -> str:
-    if row["state"] == "refused":
-        return f"the recorded broker refused it: {row['reason']}"
-    if row["state"] == "deleted":
+def _problem(entity: Entity) -> str:
+    if entity.state == "refused":
+        return f"the recorded broker refused it: {entity.reason}"
+    if entity.state == "deleted":
         return "it was deleted again in the recording"
-    if row["state"] == "used" or "passive" in flags:
+    if entity.state == "used" or "passive" in entity.flags:
         return "its declaration is not in the recording"
-    if row["kind"] == "exchange" and not row["type"]:
+    if entity.kind == "exchange" and not entity.type:
         return "its declaration is not in the recording"
-    if "exclusive" in flags:
+    if "exclusive" in entity.flags:
         return "an exclusive queue ends with the connection that declares it"
-    if row["kind"] == "queue" and row["name"].startswith(("(named by the server)", "amq.")):
+    if entity.kind == "queue" and entity.name.startswith((UNNAMED, "amq.")):
         return "the broker chooses its name"
     return ""
 
@@ -233,6 +229,21 @@ def _takes(type_: str, pattern: str, key: str) -> bool:
     if type_ == "direct":
         return pattern == key
     return type_ != "topic" or topic_fits(pattern, key)
+
+
+def topic_fits(pattern: str, key: str) -> bool:
+    """Whether a pattern of words, * (one word) and # (any number of words) takes a key."""
+    words = key.split(".") if key else []
+    # Which numbers of words of the key can be taken by the pattern so far.
+    reached = {0}
+    for part in pattern.split(".") if pattern else []:
+        if part == "#":
+            reached = set(range(min(reached, default=len(words) + 1), len(words) + 1))
+        else:
+            reached = {
+                at + 1 for at in reached if at < len(words) and part in ("*", words[at])
+            }  # fmt: skip
+    return len(words) in reached
 
 
 def _table(text: str) -> dict[str, Any]:

@@ -1,135 +1,120 @@
-"""What the page is made of: folded out of a recording, twice read."""
+"""What the page is made of: answers about the events of a recording, and its frames by method."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..analysis.base import Row, plain
-from ..analysis.connections import Connections
-from ..analysis.errors import Errors
-from ..analysis.latency import Latency
-from ..analysis.records import Message, Record
-from ..analysis.top import Top
-from ..analysis.traffic import Traffic
+from ...analysis._interval import part
+from ...analysis._questions import load
+from ..queries import Query, engine
 from ..times import Window
-from .series import Series
+from .series import MAX_PIECES, Series
 
-__all__ = ["Flow", "Frames"]
+__all__ = ["MAX_ROWS", "QUESTIONS", "Contents", "Frames"]
 
-#: Rows of errors that are drawn and listed one by one; the others are counted.
-MAX_ERRORS = 2000
+#: Rows of an answer that the page has, at most.
+MAX_ROWS = 500
+#: Incidents that are drawn one by one.
+MAX_DRAWN = 2000
+
+#: The questions that the page answers.
+QUESTIONS = ("diagnose", "queues", "unacked", "errors", "latency", "connections", "incidents")
+
+#: How many messages were published, delivered and so on, in pieces of time.
+OVER_TIME = """
+SELECT CASE WHEN event = 'confirmed' AND outcome <> 'accepted' THEN 'nacked' ELSE event END AS name,
+       CAST(floor(time_us / {width}) AS BIGINT) AS piece, count(*) AS count
+FROM events
+WHERE event IN ('published', 'delivered', 'settled', 'confirmed', 'returned')
+GROUP BY ALL
+UNION ALL
+SELECT 'redelivered', CAST(floor(time_us / {width}) AS BIGINT), count(*)
+FROM events WHERE event = 'delivered' AND redelivered
+GROUP BY ALL
+"""
+#: From when to when there are events.
+SPAN = "SELECT min(time_us) AS first, max(time_us) AS last FROM events"
+#: Messages by how many bits the size of their body has.
+SIZES = """
+SELECT event, CASE body_size WHEN 0 THEN 0 ELSE CAST(floor(log2(body_size)) AS INT) + 1 END AS bits,
+       count(*) AS count
+FROM events
+WHERE event IN ('published', 'delivered') AND body_size IS NOT NULL
+GROUP BY ALL
+"""
 
 
 class Frames:
-    """All frames, by method; errors; connections."""
+    """All frames, by method, over time."""
 
-    FIELDS = tuple(
-        dict.fromkeys([*Errors.FIELDS, *Connections.FIELDS, "timestamp", "error", "file"])
-    )
+    FIELDS = ("timestamp", "method", "frame_type", "error")
 
     def __init__(self, window: Window) -> None:
         """Nothing was read."""
         self.window = window
-        self.errors_analyzer = Errors(window)
-        self.connections_analyzer = Connections(window)
         self.rates = Series()
         self.count = 0
-        self.errors: list[dict[str, Any]] = []
-        self.reasons: Counter[tuple[str, str | None, str | None]] = Counter()
-        self.connections: list[dict[str, Any]] = []
 
     def update(self, batch: pa.RecordBatch) -> None:
-        """Look at a batch at frame level."""
-        self._wrong(self.errors_analyzer.update(batch))
-        self.connections_analyzer.update(batch)
-        batch = self.window.after_start(batch)
+        """Count the frames of a batch."""
+        batch = self.window.rows(batch)
         self.count += batch.num_rows
-        names = pc.coalesce(batch.column("method"), batch.column("frame_type"))
+        names = pc.fill_null(pc.coalesce(batch.column("method"), batch.column("frame_type")), "")
         ticks = batch.column("timestamp").cast(pa.timestamp("us", "UTC")).cast(pa.int64())
-        pieces = pc.divide(ticks, self.rates.width)
-        table = pa.table({"name": names, "piece": pieces}).group_by(["name", "piece"])
         width = self.rates.width
-        for counts in table.aggregate([([], "count_all")]).to_batches():
-            for name, piece, count in plain(counts.select(["name", "piece", "count_all"])):
-                if piece is not None:
-                    self.rates.add(name or "damaged", piece * width, count)
-
-    def _wrong(self, rows: list[Row]) -> None:
-        names = Errors.SCHEMA.names
-        for row in rows:
-            error = dict(zip(names, row, strict=True))
-            if not self.errors_analyzer.in_window(error["time"]):
-                continue
-            text = error["text"] if error["code"] or "heartbeat" in error["what"] else None
-            if len(self.reasons) < MAX_ERRORS:
-                self.reasons[error["what"], error["code"], text] += 1
-            else:
-                self.reasons[error["what"], None, "(others)"] += 1
-            if len(self.errors) < MAX_ERRORS:
-                self.errors.append(error)
-
-    def finish(self) -> None:
-        """The recording has ended."""
-        self._wrong(list(self.errors_analyzer.finish()))
-        names = Connections.SCHEMA.names
-        for row in self.connections_analyzer.finish():
-            self.connections.append(dict(zip(names, row, strict=True)))
+        table = pa.table({"name": names, "piece": pc.divide(ticks, width)})
+        counted = table.group_by(["name", "piece"]).aggregate([([], "count_all")])
+        for row in counted.to_pylist():
+            if row["piece"] is not None:
+                self.rates.add(row["name"] or "damaged", row["piece"] * width, row["count_all"])
 
 
-class Flow(Traffic):
-    """Messages: how many, how large, how fast, to which queues."""
+class Contents:
+    """The answers about the events of a recording.
 
-    def __init__(self, window: Window, max_queues: int) -> None:
-        """Nothing was read. max_queues: how many of the busiest queues are listed."""
-        super().__init__(window)
-        self.latency = Latency(window)
-        self.top = Top(window, ["queue"], max_queues)
-        self.events = Series()
-        self.latency_rows: list[Row] = []
-        self.sizes = {"published": Counter[int](), "delivered": Counter[int]()}
+    Attributes:
+        rows: of each question, MAX_ROWS of them at most.
+        counts: of each question, how many rows there are.
+        messages: how many of each kind over time.
+        sizes: bits of a size -> messages, of those published and delivered.
+    """
 
-    def _event(self, name: str, time: int | None) -> None:
-        if self.in_window(time):
-            self.events.add(name, time)
+    def __init__(self) -> None:
+        """Nothing was read."""
+        self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in QUESTIONS}
+        self.counts = dict.fromkeys(QUESTIONS, 0)
+        self.messages = Series()
+        self.sizes: dict[str, dict[int, int]] = {"published": {}, "delivered": {}}
 
-    def _size(self, name: str, message: Message) -> None:
-        if message.size is not None and self.in_window(message.time):
-            self.sizes[name][message.size.bit_length()] += 1
+    @staticmethod
+    def query() -> Query:
+        """What is read: the columns of all questions together."""
+        columns = [column for name in QUESTIONS for column in load(name).columns]
+        return Query("", [*dict.fromkeys([*columns, "body_size", "redelivered"])], in_part=True)
 
-    def on_publish(self, message: Message) -> None:
-        """Counts, and may be a request or a reply."""
-        self._event("published", message.time)
-        self._size("published", message)
-        self.latency.on_publish(message)
-        self.top.on_publish(message)
+    def fill(self, events: Iterator[pa.RecordBatch], window: Window) -> None:
+        """Take all events, and find the answers of those in the window."""
+        schema = self.query().schema
+        with engine.recorded(events, schema) as connection:
+            view = part(connection, schema.names, window.since, window.until)
 
-    def on_deliver(self, message: Message) -> None:
-        """The same."""
-        self._event("delivered", message.time)
-        if message.redelivered:
-            self._event("redelivered", message.time)
-        self._size("delivered", message)
-        self.latency.on_deliver(message)
-        self.top.on_deliver(message)
+            def rows(text: str) -> pa.Table:
+                return engine.answer(connection, view, text)
 
-    def on_confirm(self, message: Message, record: Record, outcome: str) -> None:
-        """How long it took."""
-        self._event("confirmed" if outcome in ("ack", "accepted") else "refused", record.time)
-        self.latency.on_confirm(message, record, outcome)
-
-    def on_settle(self, message: Message, record: Record, outcome: str) -> None:
-        """The same."""
-        self._event("settled", record.time)
-        self.latency.on_settle(message, record, outcome)
-
-    def on_get(self, request: Record, answer: Record, queue: str | None) -> None:
-        """The same."""
-        self.latency.on_get(request, answer, queue)
-
-    def on_return(self, message: Message | None, returned: Message, record: Record) -> None:
-        """It could not be routed."""
-        self._event("returned", record.time)
+            for name in QUESTIONS:
+                answer = rows(load(name).query)
+                self.counts[name] = answer.num_rows
+                most = MAX_DRAWN if name == "incidents" else MAX_ROWS
+                self.rows[name] = answer.slice(0, most).to_pylist()
+            [span] = rows(SPAN).to_pylist()
+            if span["first"] is not None:
+                width = max(1000, (span["last"] - span["first"]) // (MAX_PIECES - 1) + 1)
+                for row in rows(OVER_TIME.format(width=width)).to_pylist():
+                    if row["piece"] is not None:
+                        self.messages.add(row["name"], row["piece"] * width, row["count"])
+            for row in rows(SIZES).to_pylist():
+                self.sizes[row["event"]][row["bits"]] = row["count"]

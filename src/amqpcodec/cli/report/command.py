@@ -6,9 +6,7 @@ import contextlib
 import io
 import os
 from pathlib import Path
-from typing import Any
 
-from ..analysis.latency import Latency
 from ..errors import USAGE, UsageError
 from ..groups import Group
 from ..live import Cancelled, is_live
@@ -17,16 +15,52 @@ from ..output import AtomicFile, check_output
 from ..progress import Progress
 from ..sources import Reading
 from ..times import Clock, Window
-from .collect import Flow, Frames
+from .collect import Contents, Frames
 
 __all__ = ["report"]
 
-#: Rows of the tables.
-MAX_ROWS = 500
-#: What they say of a connection.
-CONNECTION = (
-    *("conn", "client", "user", "vhost", "product", "version", "channels", "frames", "ended"),
-    *("by", "code", "reason"),
+#: The tables of the page: the question, its title, and which of its columns.
+TABLES = (
+    (
+        "queues",
+        "Queues",
+        (
+            *("virtual_host", "queue", "published", "delivered", "redelivered", "acknowledged"),
+            *("rejected", "requeued", "unacknowledged", "backlog", "wait_p99_ms", "work_p99_ms"),
+        ),
+    ),
+    (
+        "unacked",
+        "Unacknowledged",
+        (
+            *("delivered_at", "age_us", "queue", "connection_name", "consumer_tag"),
+            *("delivery_tag", "redelivered", "certainty", "message_id"),
+        ),
+    ),
+    (
+        "errors",
+        "What went wrong, counted",
+        (
+            *("count", "event", "outcome", "initiator", "connection_name", "queue", "exchange"),
+            *("request", "reply_code", "first_event", "certainty", "example"),
+        ),
+    ),
+    (
+        "latency",
+        "Latencies",
+        (
+            *("span", "queue", "exchange", "consumer_tag", "count", "p50_ms", "p90_ms"),
+            *("p99_ms", "max_ms", "certainty"),
+        ),
+    ),
+    (
+        "connections",
+        "Connections",
+        (
+            *("connection_name", "client", "user", "virtual_host", "first_event", "channels"),
+            *("published", "delivered", "requeued", "ended", "ended_by", "reply_code", "reason"),
+        ),
+    ),
 )
 
 
@@ -51,67 +85,62 @@ def report(options: ReportOptions) -> int:
         return reading.interrupted()
 
 
-def _fold_group(time: WindowOptions, reading: Reading, group: Group) -> tuple[Frames, Flow]:
+def _fold_group(time: WindowOptions, reading: Reading, group: Group) -> tuple[Frames, Contents]:
     window = Window(time.since, time.until, Clock())
-    frames, flow = Frames(window), Flow(window, MAX_ROWS)
-    for batch in reading.batches(group, "frame", list(frames.FIELDS), redact=False):
+    frames, contents = Frames(window), Contents()
+    for batch in reading.batches(group, "frame", list(frames.FIELDS)):
         window.begin(batch.column("timestamp"))
-        frames.update(window.before_end(batch))
-    frames.errors_analyzer.resets = reading.resets
-    frames.finish()
+        frames.update(batch)
     quiet = Group(group.files)
-    fields = [*dict.fromkeys([*flow.FIELDS, "timestamp", "error", "file"])]
     with contextlib.redirect_stderr(io.StringIO()):  # what is wrong with the files was said
-        for batch in reading.batches(quiet, "message", fields):
-            flow.update(window.before_end(batch))
-        flow.latency_rows = list(flow.latency.finish())
-    return frames, flow
+        contents.fill(reading.batches(quiet, "event", contents.query().columns), window)
+    return frames, contents
 
 
-def _page(names: list[str], folds: list[tuple[Frames, Flow]]) -> str:
+def _page(names: list[str], folds: list[tuple[Frames, Contents]]) -> str:
     from .charts import charts
     from .page import page
 
-    parts: list[tuple[list[Any], list[tuple[str, str]]]] = []
-    for name, (frames, flow) in zip(names, folds, strict=True):
+    findings, figures, tables = [], [], []
+    for at, (name, (frames, contents)) in enumerate(zip(names, folds, strict=True)):
         more = f" of {os.path.basename(name)}" if len(folds) > 1 else ""
-        suffix = f"-{len(parts)}" if len(folds) > 1 else ""
-        figures = [
+        suffix = f"-{at}" if len(folds) > 1 else ""
+        figures += [
             (f"{key}{suffix}", f"{title}{more}", what, figure)
-            for key, title, what, figure in charts(frames, flow)
+            for key, title, what, figure in charts(frames, contents)
         ]
-        parts.append((figures, _tables(frames, flow, more)))
+        findings.append((f"Findings{more}", _findings(contents)))
+        tables += _tables(contents, more)
     title = ", ".join(os.path.basename(name) for name in names[:3])
     subtitle = f"{_span(folds)} · {', '.join(names)}"
-    figures = [entry for part, _ in parts for entry in part]
-    tables = [entry for _, part in parts for entry in part]
-    return page(f"AMQP report: {title}", subtitle, _cards(folds), figures, tables)
+    if not any(frames.count for frames, _ in folds):
+        findings = []
+    return page(f"AMQP report: {title}", subtitle, _cards(folds), findings, figures, tables)
 
 
-def _cards(folds: list[tuple[Frames, Flow]]) -> list[tuple[str, str]]:
+def _cards(folds: list[tuple[Frames, Contents]]) -> list[tuple[str, str]]:
     def total(name: str) -> str:
-        return f"{sum(flow.events.total(name) for _, flow in folds):,}"
+        return f"{sum(contents.messages.total(name) for _, contents in folds):,}"
 
-    wrong = [sum(frames.reasons.values()) for frames, _ in folds]
-    gaps = [
-        count
-        for frames, _ in folds
-        for (what, _, _), count in frames.reasons.items()
-        if what == "not captured"
-    ]
+    def rows(name: str) -> str:
+        return f"{sum(contents.counts[name] for _, contents in folds):,}"
+
+    gaps = [row["gaps"] for _, contents in folds for row in contents.rows["connections"]]
     return [
         ("frames", f"{sum(frames.count for frames, _ in folds):,}"),
-        ("connections", f"{sum(len(frames.connections) for frames, _ in folds):,}"),
+        ("connections", rows("connections")),
+        ("queues", rows("queues")),
         ("published", total("published")),
         ("delivered", total("delivered")),
         ("redelivered", total("redelivered")),
         ("returned", total("returned")),
-        ("errors", f"{sum(wrong):,}"),
+        ("unacknowledged", rows("unacked")),
+        ("went wrong", rows("incidents")),
         ("gaps", f"{sum(gaps):,}"),
     ]
 
 
-def _span(folds: list[tuple[Frames, Flow]]) -> str:
+def _span(folds: list[tuple[Frames, Contents]]) -> str:
     first = min((f.rates.first for f, _ in folds if f.rates.first is not None), default=None)
     last = max((f.rates.last for f, _ in folds if f.rates.last is not None), default=None)
     if first is None or last is None:
@@ -124,21 +153,36 @@ def _span(folds: list[tuple[Frames, Flow]]) -> str:
     return f"{begin:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _tables(frames: Frames, flow: Flow, more: str) -> list[tuple[str, str]]:
+def _findings(contents: Contents) -> str:
+    """The findings of diagnose as HTML, the most severe first."""
+    from ..diagnose import command, sentences
+    from .page import findings, shown
+
+    return findings(
+        [
+            (
+                row["severity"],
+                sentences(row, shown(row["first_event"]), shown(row["last_event"])),
+                f"amqpcodec {command(row['finding'])}",
+            )
+            for row in contents.rows["diagnose"]
+        ]
+    )
+
+
+def _tables(contents: Contents, more: str) -> list[tuple[str, str]]:
+    """(title, HTML) of each table that has rows."""
     from .page import table
 
     tables = []
-    if frames.reasons:
-        rows = [(n, *key) for key, n in frames.reasons.most_common(MAX_ROWS)]
-        head = ("count", "what", "code", "reason")
-        tables.append((f"Closes, refusals and their reasons{more}", table(head, rows)))
-    latencies = sorted(flow.latency_rows, key=lambda row: -row[3])[:MAX_ROWS]
-    if latencies:
-        tables.append((f"Latencies in ms{more}", table(Latency.SCHEMA.names, latencies)))
-    if frames.connections:
-        connections = frames.connections[:MAX_ROWS]
-        listed = [tuple(connection[name] for name in CONNECTION) for connection in connections]
-        tables.append((f"Connections{more}", table(CONNECTION, listed)))
+    for question, title, columns in TABLES:
+        rows = contents.rows[question]
+        if rows:
+            left_out = contents.counts[question] - len(rows)
+            heading = f"{title}{more}" + (f", without {left_out:,} more" if left_out else "")
+            names = [name for name in columns if any(row[name] is not None for row in rows)]
+            listed = [[row[name] for name in names] for row in rows]
+            tables.append((heading, table(names, listed)))
     return tables
 
 

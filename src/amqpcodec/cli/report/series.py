@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["Series"]
+__all__ = ["MAX_PIECES", "Series"]
 
 #: Pieces of time that a recording is cut into, at most; and names that are told apart.
 MAX_PIECES, MAX_NAMES = 240, 200

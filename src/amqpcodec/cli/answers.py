@@ -1,0 +1,152 @@
+"""Answers of SQL over events: read, computed, and written in the form that was asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO
+
+import pyarrow as pa
+
+from .errors import USAGE, UsageError, print_error
+from .groups import Group
+from .live import Cancelled, is_live
+from .naming import mark_json
+from .options import QueryOptions
+from .output import Output, Writer, check_output, output_format
+from .progress import Progress
+from .queries import Chosen, Query
+from .recent import Recent
+from .screen import Screen
+from .sources import Reading
+from .times import Clock, Window
+
+__all__ = ["write_answer"]
+
+
+def write_answer(
+    options: QueryOptions,
+    text: str,
+    columns: Sequence[str] | None,
+    table: Callable[[IO[str], Clock], Writer],
+    names: Sequence[str] = (),
+    nothing: str = "",
+    apart: bool = True,
+) -> int:
+    """Write the rows of a query over the events of every file; the exit status.
+
+    Args:
+        options: of the command.
+        text: the query.
+        columns: of events that it uses; None: all.
+        table: what writes rows that people read.
+        names: the columns that it is given, where the options ask for none.
+        nothing: what people are told where no row is shown.
+        apart: files that are read separately have an answer each, and a column with their names.
+    """
+    shown = options.rows
+    check_output(shown.output, options.source)
+    format_name = output_format(shown)
+    in_part = options.time.since is not None or options.time.until is not None
+    live = (
+        options.interface is not None
+        or options.growing
+        or any(is_live(str(file)) for file in options.source.files)
+    )
+    if live and in_part:
+        raise UsageError("--since and --until are for recordings that have ended: use --window")
+    if options.window is not None and not live:
+        raise UsageError("--window is for what is being recorded: use --since and --until")
+    query = Query(text, columns, in_part=in_part or live or options.clock == "relative")
+    clock = Clock(options.clock)
+
+    def writer(out: IO[str]) -> Writer:
+        return table(out, clock)
+
+    with (
+        Cancelled() as stop,
+        Output(shown.output, format_name, clock, writer, shown.csv_raw) as output,
+        Progress(shown.output) as bar,
+    ):
+        reading = Reading(
+            options.source, bar, stop, interface=options.interface, follow=options.growing
+        )
+        several = apart and len(reading.all_groups) > 1
+        # What is wrong with the query, or with names, is said at once.
+        empty = query.run(iter(()))
+        if several:
+            empty = _of_file(empty, "")
+            names = ["file", *names] if names else names
+        schema = mark_json(empty.schema) if apart else empty.schema
+        chosen = Chosen(schema, shown, names if format_name == "table" else ())
+        answers = []
+        for groups in _gathered(reading, apart):
+            window = Window(options.time.since, options.time.until, clock)
+            events = _events(query, reading, groups, window)
+            if live:
+                answer = _follow(options, query, chosen, reading, events, writer)
+            else:
+                answer = query.run(events, window if in_part else None)
+            answers.append(_of_file(answer, ", ".join(map(str, groups))) if several else answer)
+            if stop.pressed:
+                break
+        answer = pa.concat_tables(answers or [empty], promote_options="permissive").cast(schema)
+        batches = chosen.rows(answer)
+        reading.counts.shown = sum(batch.num_rows for batch in batches)
+        if reading.rows or reading.status != USAGE:
+            for batch in batches:
+                output.write(batch)
+            if nothing and format_name == "table" and not reading.counts.shown and reading.rows:
+                print_error(nothing)
+        return reading.interrupted()
+
+
+def _gathered(reading: Reading, apart: bool) -> Iterator[Iterable[Group]]:
+    """The groups that have an answer together."""
+    if not apart:
+        yield reading.groups()
+        return
+    for group in reading.groups():
+        yield [group]
+
+
+def _events(
+    query: Query, reading: Reading, groups: Iterable[Group], window: Window
+) -> Iterator[pa.RecordBatch]:
+    """The events of groups; the first of them begin the window and the clock."""
+    for group in groups:
+        for batch in reading.batches(group, "event", query.columns):
+            if "timestamp" in batch.schema.names:
+                window.begin(batch.column("timestamp"))
+            yield batch
+            if reading.stop.pressed:
+                return
+
+
+def _follow(
+    options: QueryOptions,
+    query: Query,
+    chosen: Chosen,
+    reading: Reading,
+    events: Iterator[pa.RecordBatch],
+    writer: Callable[[IO[str]], Writer],
+) -> pa.Table:
+    """The answer about a recording that is being made, when it ends; on a terminal, until then."""
+    recent = Recent(query, options.window)
+    if sys.stdout.isatty() and options.rows.output is None:
+        Screen(chosen, reading, writer, recent).take(events)
+    else:
+        for batch in events:
+            recent.add(batch)
+    if recent.since is not None:
+        print_error(f"the answer is about {recent.extent}, and what was open before them")
+    return recent.answer(None)
+
+
+def _of_file(answer: pa.Table, file: str) -> pa.Table:
+    """The answer with a column that names its file."""
+    # Arrow has no text that is not UTF-8, as names of files may be.
+    name = pa.scalar(file.encode("utf-8", "backslashreplace").decode())
+    if "file" in answer.schema.names:
+        return answer
+    return answer.append_column("file", pa.repeat(name, answer.num_rows))

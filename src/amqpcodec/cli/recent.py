@@ -1,0 +1,123 @@
+"""The events of a recording without end: those of the newest time, and what is open."""
+
+from __future__ import annotations
+
+import time
+
+import pyarrow as pa
+
+from ..analysis._interval import ASKS, ENDS, FORGOTTEN, interval
+from .queries import Query, engine
+
+__all__ = ["MAX_ROWS", "Recent"]
+
+#: Events that are held, some 100 MB: the older half of them goes where more come.
+MAX_ROWS = 200_000
+#: Of the events that are open, as many as that stay.
+MAX_OPEN = MAX_ROWS // 2
+
+
+class Recent:
+    """Events in memory; those that are older than a window are forgotten, unless they are open.
+
+    Open is a delivery or publish without its answer, a connection, and what was declared, bound and
+    consumed on connections that have not ended.
+    """
+
+    def __init__(self, query: Query, window: int | None) -> None:
+        """query: that is asked. window: µs; None: as many events as there is room for."""
+        self.query = query
+        self.window = window
+        self.database = engine.connect()
+        self.database.register("arriving", pa.Table.from_batches([], query.schema))
+        self.database.execute("CREATE TABLE recorded AS FROM arriving")
+        self.rows = 0
+        #: µs since 1970: of the newest event, and of the oldest that is held for itself.
+        self.newest: int | None = None
+        self.since: int | None = None
+        self._taken = time.monotonic()
+        self._checked: int | None = None
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take the next events."""
+        self.database.register("arriving", batch)
+        self.database.execute("INSERT INTO recorded FROM arriving")
+        self.rows += batch.num_rows
+        times = batch.column("time_us").drop_null()
+        if len(times):
+            self.newest = max(self.newest or 0, max(times[0].as_py(), times[-1].as_py()))
+            self._taken = time.monotonic()
+        self._forget()
+
+    @property
+    def now(self) -> int | None:
+        """The time of the recording now: µs since 1970; None before the first event."""
+        if self.newest is None:
+            return None
+        return self.newest + 1 + int((time.monotonic() - self._taken) * 1e6)
+
+    @property
+    def extent(self) -> str:
+        """How many events are held, and of which time if not of all."""
+        if self.since is None or self.newest is None:
+            return f"{self.rows:,} events"
+        return f"{self.rows:,} events of the last {(self.newest - self.since) // 1_000_000:,} s"
+
+    def answer(self, until: int | None) -> pa.Table:
+        """The rows of the query, as if the recording ended at a time.
+
+        until: µs since 1970; None: it has ended.
+        """
+        names = self.query.schema.names
+        view = "FROM recorded" if until is None else interval(names, None, until)
+        return self.query.answer(self.database, view)
+
+    def _forget(self) -> None:
+        """Drop what is older than the window, or the older half where there are too many."""
+        if self.newest is None:
+            return
+        border = None
+        if self.window is not None and (
+            self._checked is None or self.newest - self._checked > self.window // 8
+        ):
+            self._checked = self.newest
+            border = self.newest - self.window
+        if self.rows > MAX_ROWS:
+            half = self.database.execute(
+                "SELECT CAST(median(time_us) AS BIGINT) FROM recorded"
+            ).fetchone()
+            if half and half[0] is not None:
+                border = max(border or 0, half[0])
+        if border is None:
+            return
+        before = self.rows
+        self.database.execute(_KEEP.format(border=border, most=MAX_OPEN))
+        self.database.execute("DROP TABLE recorded")
+        self.database.execute("ALTER TABLE kept RENAME TO recorded")
+        [(self.rows,)] = self.database.execute("SELECT count(*) FROM recorded").fetchall()
+        if self.rows < before:
+            self.since = max(self.since or 0, border)
+
+
+#: What stays: the newest events, and of those before them what is open. A connection of which some
+#: were forgotten is no longer certain to be known from its beginning.
+_KEEP = f"""
+CREATE TABLE kept AS
+WITH over AS (SELECT connection FROM recorded WHERE {ENDS}),
+answered AS (SELECT connection, answers FROM recorded WHERE answers IS NOT NULL),
+open AS (
+  SELECT * REPLACE (
+    CASE event WHEN 'connection-opened' THEN 'inferred' ELSE certainty END AS certainty,
+    CASE event WHEN 'connection-opened' THEN '{FORGOTTEN}' ELSE reason END AS reason)
+  FROM recorded
+  WHERE time_us < {{border}} AND connection NOT IN (FROM over) AND (
+    event IN ('connection-opened', 'declared', 'bound', 'consumer-started', 'channel-opened', 'gap')
+    OR ({ASKS}) AND NOT EXISTS (
+      SELECT 1 FROM answered WHERE answered.connection = recorded.connection
+      AND answered.answers = recorded.event_id))
+  ORDER BY time_us DESC LIMIT {{most}}
+)
+FROM recorded WHERE time_us >= {{border}} OR time_us IS NULL
+UNION ALL
+FROM open
+"""
