@@ -10,13 +10,21 @@ import pytest
 pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
-from tests.support.recording import Record, records
+from tests.analysis.test_v1_questions_unit import WORK
+from tests.support.event_talk import TO_CLIENT, lost
+from tests.support.recording import Record, packets, records
 from tests.support.shop_talk import killed, without, working
 
 Ask = Callable[..., list[dict[str, Any]]]
-TALKS = {"working": working(), "killed": killed()}
-#: Packets whose loss leaves no trace: the FIN of a connection on which nothing follows.
-TRACELESS = {("killed", 39)}
+TALKS = {
+    "working": working(),
+    "killed": killed(),
+    "1.0, open": packets(WORK),
+    "1.0, lost": lost(WORK, TO_CLIENT),
+}
+#: Packets whose loss leaves no trace: the FIN of a connection on which nothing follows, and a last
+#: packet before the recording ends.
+TRACELESS = {("killed", 39), ("1.0, open", 30), ("1.0, lost", 31)}
 BALANCES = ("unacknowledged", "backlog")
 
 

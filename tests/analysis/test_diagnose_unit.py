@@ -11,6 +11,7 @@ pytest.importorskip("duckdb")
 pytest.importorskip("pyarrow")
 
 from amqpcodec import v0_9_1 as amqp
+from tests.analysis.test_v1_questions_unit import WORK
 from tests.support.event_talk import (
     TO_CLIENT,
     TO_SERVER,
@@ -259,7 +260,12 @@ def test_a_gap_is_named(ask: Ask) -> None:
     assert [row["finding"] for row in rows] == ["recording incomplete"]
 
 
-TALKS = {"working": working(), "killed": killed(), "loop": redelivered(12, "p1")}
+TALKS = {
+    "working": working(),
+    "killed": killed(),
+    "loop": redelivered(12, "p1"),
+    "1.0": lost(WORK, TO_CLIENT),
+}
 
 
 def certain(rows: list[dict[str, Any]]) -> set[tuple[Any, ...]]:
