@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib.util
 import json
 import multiprocessing
 import os
 import re
+import resource
 import statistics
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -327,6 +330,29 @@ def spent_by(one: DataFrame, other: DataFrame, rounds: int) -> float:
     return statistics.median(spent(one) / spent(other) for _ in range(rounds))
 
 
+def command_seconds(words: list[str], rounds: int) -> float:
+    """CPU seconds of a whole command, its start included: the median."""
+    seconds = []
+    for _ in range(rounds):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        # 1: it read all, and the capture has an error of AMQP in it.
+        if subprocess.run(words, capture_output=True, check=False).returncode not in (0, 1):
+            raise Absent(f"{' '.join(words)} failed")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return statistics.median(seconds)
+
+
+def command_by_stats(name: str, path: Path, rounds: int) -> float:
+    """CPU time of a command that answers a question, by that of ``amqpcodec stats``."""
+    command = [sys.executable, "-m", "amqpcodec"]
+    for module in ("duckdb", "rich"):
+        if importlib.util.find_spec(module) is None:
+            raise Absent(f"{module} is not installed")
+    spent = [command_seconds([*command, word, str(path)], rounds) for word in (name, "stats")]
+    return spent[0] / spent[1]
+
+
 def streamed(path: Path, rounds: int) -> float:
     """Files of 1 MB a second through a stream, of one rotation; a first query warms Spark up."""
     with tempfile.TemporaryDirectory() as folder:
@@ -384,6 +410,10 @@ ROWS = (
     Row("Spark's format, all columns / identity", 1.15, 1.05, False, format_beside_identity),
     Row("Spark, events / messages, all columns", 1.3, 1.1, False, events_by_messages),
     Row("streaming, files of 1 MB a second", 20, 50, True, streamed),
+    *(
+        Row(f"{name} / stats", 3, 1.5, False, functools.partial(command_by_stats, name))
+        for name in ("unacked", "latency", "queues", "top")
+    ),
 )
 
 
