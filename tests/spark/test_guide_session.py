@@ -77,22 +77,25 @@ def test_lives_of_a_channel_are_told_apart(spark, tmp_path):
         *life_of_a_channel("q1", [], Basic.Ack(1), 1),
         *life_of_a_channel("q2", ["a"], Basic.Ack(2, True), 2),
         (0, Channel.Open()),
+        (1, Channel.OpenOk()),
         (0, Basic.Consume(queue="q3", consumer_tag="c")),
+        (1, Basic.ConsumeOk("c")),
         (0, Basic.Cancel("c")),
+        (1, Basic.CancelOk("c")),
         (0, Basic.Consume(queue="q4", consumer_tag="c")),
+        (1, Basic.ConsumeOk("c")),
         (1, delivered(1)),
     ]
     messages = [(who, m if isinstance(m, bytes) else v0_9_1.encode(1, m)) for who, m in messages]
     (tmp_path / "lives.pcap").write_bytes(recording.pcap(recording.packets(messages)))
     names = run_page("spark-questions.md", spark, tmp_path)
     queues = {row.queue: row for row in names["queues"].collect()}
-    assert {queue: row.delivered for queue, row in queues.items()} == {"q1": 1, "q2": 2, "q4": 1}
-    assert {queue: row.acked for queue, row in queues.items()} == {"q1": 1, "q2": 2, "q4": 0}
-    assert all(ms >= 0 for row in queues.values() for ms in row.ms or ())
-    (confirmed,) = names["confirms"].collect()
-    assert (confirmed.messages, confirmed.confirmed) == (3, 3)
-    assert all(ms >= 0 for ms in confirmed.ms)
-    published_messages = [
-        (row.life, row.tag, row.routing_key) for row in names["published"].collect()
-    ]
-    assert sorted(published_messages) == [(1, 1, "last"), (2, 1, "a"), (2, 2, "last")]
+    assert {queue: queues[queue].delivered for queue in ("q1", "q2", "q4")} == {
+        **{"q1": 1, "q2": 2, "q4": 1},
+    }
+    assert {queue: queues[queue].acknowledged for queue in ("q1", "q2", "q4")} == {
+        **{"q1": 1, "q2": 2, "q4": 0},
+    }
+    spans = {row.span: row for row in names["latency"].collect()}
+    assert spans["published to confirmed"]["count"] == 3
+    assert {row.routing_key for row in names["publishers"].collect()} >= {"a", "last"}
