@@ -388,3 +388,23 @@ def test_replies_by_direct_reply_to_are_not_mandatory(amqp_broker):
                 assert (await replies.get(5)).body == b""
 
     run(work)
+
+
+def test_what_the_session_opened_is_left_alone(amqp_broker):
+    """A user may have the session do what this client has not; its events are for nobody."""
+
+    async def work():
+        async with aio.connect(amqp_broker.url) as connection, connection.channel() as channel:
+            await channel.declare_queue("orders")
+            other = connection.session.open_channel()
+            other.confirm()
+            other.publish("", "orders", b"")
+            other.publish("", "nowhere", b"", mandatory=True)
+            other.consume("orders", no_ack=True)
+            await connection.check()
+            await amqp_broker.aio.consumers("orders", n=1)
+            assert len(amqp_broker.messages("orders")) == 0
+            other.close()
+            await connection.check()
+
+    run(work)

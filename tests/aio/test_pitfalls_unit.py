@@ -13,6 +13,7 @@ import random
 import ssl
 import time
 import warnings
+from types import SimpleNamespace
 
 import pytest
 
@@ -450,7 +451,7 @@ def test_9_a_message_for_a_cancelled_task_goes_to_another(amqp_broker):
         async with channel.consume(queue.name) as messages:
             first, second = [asyncio.create_task(messages.get()) for _ in range(2)]
             await asyncio.sleep(0)
-            messages._on_delivered(content)  # wakes the first task
+            messages._on_delivered(SimpleNamespace(message=content))  # wakes the first task
             first.cancel()
             assert (await asyncio.wait_for(second, 2)).body == b"one"
         assert first.cancelled()

@@ -29,6 +29,8 @@ async def everything(url, results):
         await note("declare_queue", channel.declare_queue("orders"))
         await note("bind_queue", channel.bind_queue("orders", "f", "#"))
         await note("publish", channel.publish(b"1", exchange="e", routing_key="x"))
+        own = connection.publish(b"1", exchange="e", routing_key="x")
+        await note(("publish", "by the connection"), own)
         sends = [channel.publish(b"%d" % n, routing_key="orders") for n in range(2, 5)]
         for number, end in enumerate(await asyncio.gather(*(outcome(send) for send in sends))):
             results["publish", number] = end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, final
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
 
 from .. import v0_9_1 as amqp
 from ..session import Channel as SessionChannel
@@ -19,13 +19,11 @@ from ._errors import (
     ResourceLocked,
     WindowFull,
 )
-from ._link import CLOSED_HERE, LEAVE, Link, logger, take_error
+from ._link import CLOSED_HERE, Closeable, Link, logger, take_error
 from ._message import Message
 from ._publishing import Publication, Publications
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from typing_extensions import Unpack
 
     from ._message import MessageProperties
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Channel", "DeclaredQueue"]
 
 _REPLY_TO = "amq.rabbitmq.reply-to."
+Arguments: TypeAlias = "dict[str, Any] | None"
 
 
 class DeclaredQueue(NamedTuple):
@@ -50,7 +49,7 @@ class DeclaredQueue(NamedTuple):
 
 
 @final
-class Channel:
+class Channel(Closeable):
     """A channel of a connection. Made by `Connection.channel`; any number of tasks may share it.
 
     It lives once: when the broker closes it, or the connection ends, what waits and every later
@@ -80,14 +79,6 @@ class Channel:
 
     def __repr__(self) -> str:
         return f"<Channel {self.number}, {'open' if self.is_open else 'closed'}>"
-
-    async def __aenter__(self) -> Self:
-        """Itself."""
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Close it."""
-        await self.close(timeout=LEAVE)
 
     @property
     def number(self) -> int:
@@ -128,7 +119,7 @@ class Channel:
         exclusive: bool | None = None,
         auto_delete: bool = False,
         passive: bool = False,
-        arguments: dict[str, Any] | None = None,
+        arguments: Arguments = None,
     ) -> DeclaredQueue:
         """Create a queue, or with passive only ask for it.
 
@@ -170,23 +161,13 @@ class Channel:
                     delay = min(2 * delay, 1.0)
 
     async def bind_queue(
-        self,
-        queue: str,
-        exchange: str,
-        routing_key: str = "",
-        *,
-        arguments: dict[str, Any] | None = None,
+        self, queue: str, exchange: str, routing_key: str = "", *, arguments: Arguments = None
     ) -> None:
         """Have an exchange pass messages to a queue."""
         await self._call("bind_queue", queue, exchange, routing_key, arguments=arguments)
 
     async def unbind_queue(
-        self,
-        queue: str,
-        exchange: str,
-        routing_key: str = "",
-        *,
-        arguments: dict[str, Any] | None = None,
+        self, queue: str, exchange: str, routing_key: str = "", *, arguments: Arguments = None
     ) -> None:
         """Undo `bind_queue`."""
         await self._call("unbind_queue", queue, exchange, routing_key, arguments=arguments)
@@ -213,7 +194,7 @@ class Channel:
         auto_delete: bool = False,
         internal: bool = False,
         passive: bool = False,
-        arguments: dict[str, Any] | None = None,
+        arguments: Arguments = None,
     ) -> None:
         """Create an exchange, or with passive only ask for it.
 
@@ -242,23 +223,13 @@ class Channel:
         await self._call("delete_exchange", exchange, if_unused=if_unused)
 
     async def bind_exchange(
-        self,
-        destination: str,
-        source: str,
-        routing_key: str = "",
-        *,
-        arguments: dict[str, Any] | None = None,
+        self, destination: str, source: str, routing_key: str = "", *, arguments: Arguments = None
     ) -> None:
         """Have one exchange (source) pass messages to another (destination)."""
         await self._call("bind_exchange", destination, source, routing_key, arguments=arguments)
 
     async def unbind_exchange(
-        self,
-        destination: str,
-        source: str,
-        routing_key: str = "",
-        *,
-        arguments: dict[str, Any] | None = None,
+        self, destination: str, source: str, routing_key: str = "", *, arguments: Arguments = None
     ) -> None:
         """Undo `bind_exchange`."""
         await self._call("unbind_exchange", destination, source, routing_key, arguments=arguments)
@@ -412,7 +383,7 @@ class Channel:
         exclusive: bool = False,
         tag: str = "",
         ack_timeout: float | None = None,
-        arguments: dict[str, Any] | None = None,
+        arguments: Arguments = None,
     ) -> Consumer:
         """The messages of a queue, to be used as ``async with channel.consume(...) as messages``.
 
@@ -580,20 +551,24 @@ class Channel:
             self._give_up()
             raise
 
-    def _on_opened(self) -> None:
+    def _on_opened(self, event: session_events.ChannelOpened) -> None:
         """channel.open-ok came."""
         if not self._opened.done():
             self._opened.set_result(None)
 
-    def _on_confirmed(self, tags: Sequence[int], acked: bool) -> None:
-        """Publications came to their end."""
-        self._publications.confirm(tags, acked)
+    def _on_acked(self, event: session_events.Acked) -> None:
+        """The broker took publications over."""
+        self._publications.confirm(event.tags, True)
 
-    def _on_returned(self, message: Any) -> None:
+    def _on_nacked(self, event: session_events.Nacked) -> None:
+        """The broker could not take publications over."""
+        self._publications.confirm(event.tags, False)
+
+    def _on_returned(self, event: session_events.Returned) -> None:
         """A mandatory publication came back."""
-        self._publications.give_back(message)
+        self._publications.give_back(event.message)
 
-    def _on_may_publish(self) -> None:
+    def _on_may_publish(self, event: session_events.FlowChanged | None = None) -> None:
         """Something that publishers wait for may have changed."""
         link = self._link
         self._publications.is_open = (

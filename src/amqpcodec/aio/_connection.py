@@ -6,7 +6,7 @@ import asyncio
 import random
 import ssl as tls
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
-from typing import Any, Generic, Literal, Protocol, Self, TypedDict, TypeVar, Unpack, final
+from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, final
 
 from ..session import Connection as SessionConnection
 from ._addresses import Address, parse_all
@@ -18,7 +18,7 @@ from ._errors import (
     ConnectFailed,
     VirtualHostRefused,
 )
-from ._link import LEAVE, Link
+from ._link import Closeable, Link
 from ._message import PublishOptions
 
 __all__ = ["ConnectOptions", "Connection", "Opening", "connect"]
@@ -42,11 +42,7 @@ class ConnectOptions(TypedDict, total=False):
     client_properties: dict[str, Any] | None
 
 
-class _Closeable(Protocol):
-    async def close(self, timeout: float) -> None: ...
-
-
-CloseableT = TypeVar("CloseableT", bound=_Closeable)
+CloseableT = TypeVar("CloseableT", bound=Closeable)
 
 
 @final
@@ -69,7 +65,7 @@ class Opening(Generic[CloseableT]):
     async def __aexit__(self, *_: object) -> None:
         """Close it."""
         assert self._opened is not None
-        await self._opened.close(timeout=LEAVE)
+        await self._opened.__aexit__()
 
 
 def connect(
@@ -202,7 +198,7 @@ async def _attempt(
 
 
 @final
-class Connection:
+class Connection(Closeable):
     """A connection to a broker. Made by `connect`; for all tasks of its event loop, not threads.
 
     Attributes:
@@ -217,14 +213,6 @@ class Connection:
 
     def __repr__(self) -> str:
         return f"<Connection to {self._address}, {self.state}>"
-
-    async def __aenter__(self) -> Self:
-        """Itself."""
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Close it."""
-        await self.close(timeout=LEAVE)
 
     @property
     def state(self) -> Literal["open", "closing", "closed"]:
@@ -361,7 +349,8 @@ class Connection:
         loop = link.loop
         deadline = loop.time() + timeout
         link.refuse_calls()
-        channels: list[Channel] = [channel.context for channel in self.session.channels.values()]
+        contexts = (channel.context for channel in self.session.channels.values())
+        channels: list[Channel] = [context for context in contexts if context is not None]
         try:
             for channel in channels:
                 channel._stop_consumers()

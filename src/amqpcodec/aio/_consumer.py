@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self, final
 from ..session import Channel as SessionChannel
 from ..session import Consumer as Subscription
 from ..session import LocalProtocolError
+from ..session import events as session_events
 from ._errors import AMQPError, ConsumerCancelled
 from ._link import LEAVE, Link, take_error
 from ._message import Message, Settler
@@ -174,18 +175,18 @@ class Consumer:
 
     # ---- what the channel tells ----
 
-    def _on_delivered(self, content: Any) -> None:
+    def _on_delivered(self, event: session_events.Delivered) -> None:
         """A delivery came."""
         if self._is_leaving:
-            self._give_back(content)
+            self._give_back(event.message)
             return
-        self._buffer.append(content)
+        self._buffer.append(event.message)
         if self._waiters:
             self._wake()
         elif self._bound and len(self._buffer) > self._bound:
             self._channel._link.full.add(self)
 
-    def _on_cancelled(self) -> None:
+    def _on_cancelled(self, event: session_events.ConsumerCancelled) -> None:
         """The broker ended it: what came before can be handled."""
         self._channel._consumers.discard(self)
         text = f"the broker cancelled the consumer {self.tag!r} of queue {self.queue!r}"

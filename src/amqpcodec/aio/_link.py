@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from ..session import Connection, Event, RemoteProtocolError, Request
 from ..session import events as session_events
@@ -21,12 +21,12 @@ from ._errors import (
     request_error,
 )
 
-__all__ = ["CLOSED_HERE", "HIGH_WATER", "LEAVE", "Link", "logger", "take_error"]
+__all__ = ["CLOSED_HERE", "LEAVE", "Closeable", "Link", "logger", "take_error"]
 
 logger = logging.getLogger("amqpcodec.aio")
 
 #: Bytes that wait to be sent, above which callers wait, too.
-HIGH_WATER = 1 << 20
+_HIGH_WATER = 1 << 20
 #: Seconds after which a transport that was closed, but whose bytes nobody takes, is aborted.
 _LINGER = 5.0
 #: Seconds that a timer may be late before an error says that the event loop was blocked.
@@ -36,6 +36,34 @@ LEAVE = 5.0
 CLOSED_HERE = "closed by this client"
 
 Undo = Callable[[Any], None]
+
+#: Whom an event of the session is for, a Channel or a Consumer, and what takes it there.
+_METHODS: dict[type, tuple[str, str]] = {
+    session_events.Delivered: ("consumer", "_on_delivered"),
+    session_events.ConsumerCancelled: ("consumer", "_on_cancelled"),
+    session_events.Acked: ("channel", "_on_acked"),
+    session_events.Nacked: ("channel", "_on_nacked"),
+    session_events.Returned: ("channel", "_on_returned"),
+    session_events.FlowChanged: ("channel", "_on_may_publish"),
+    session_events.ChannelOpened: ("channel", "_on_opened"),
+    session_events.ChannelClosed: ("channel", "_on_ended"),
+}
+
+
+class Closeable:
+    """What ``async with`` closes at its end."""
+
+    async def __aenter__(self) -> Self:
+        """Itself."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close it."""
+        await self.close(timeout=LEAVE)
+
+    async def close(self, timeout: float = 10.0) -> None:
+        """Close it within so many seconds."""
+        raise NotImplementedError
 
 
 class Link(asyncio.Protocol):
@@ -79,24 +107,8 @@ class Link(asyncio.Protocol):
         self._transport_error: Exception | None = None
         self._end: session_events.ConnectionClosed | None = None
         self._handlers: dict[type, Callable[[Any], None]] = {
-            session_events.Delivered: lambda event: event.consumer.context._on_delivered(
-                event.message
-            ),
-            session_events.Acked: lambda event: event.channel.context._on_confirmed(
-                event.tags, True
-            ),
-            session_events.Nacked: lambda event: event.channel.context._on_confirmed(
-                event.tags, False
-            ),
-            session_events.Returned: lambda event: event.channel.context._on_returned(
-                event.message
-            ),
             session_events.Replied: self._replied,
             session_events.RequestFailed: self._failed,
-            session_events.ConsumerCancelled: lambda event: event.consumer.context._on_cancelled(),
-            session_events.FlowChanged: lambda event: event.channel.context._on_may_publish(),
-            session_events.ChannelOpened: lambda event: event.channel.context._on_opened(),
-            session_events.ChannelClosed: lambda event: event.channel.context._on_ended(event),
             session_events.ConnectionOpened: self._handle_opened,
             session_events.ConnectionClosed: self._handle_closed,
             session_events.Blocked: self._handle_blocked,
@@ -215,7 +227,7 @@ class Link(asyncio.Protocol):
         if not self._is_flushing:
             self._is_flushing = True
             self.loop.call_soon(self.flush)
-        elif self.session.bytes_to_send > HIGH_WATER:
+        elif self.session.bytes_to_send > _HIGH_WATER:
             self.flush()
 
     def flush(self) -> None:
@@ -237,7 +249,7 @@ class Link(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Send the protocol header."""
         self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(high=HIGH_WATER)
+        self._transport.set_write_buffer_limits(high=_HIGH_WATER)
         self.flush()
 
     def data_received(self, data: bytes) -> None:
@@ -344,9 +356,14 @@ class Link(asyncio.Protocol):
             self._end = events[-1]  # channels, which end first, give it as their reason
         handlers = self._handlers
         for event in events:
-            handler = handlers.get(type(event))
-            if handler is not None:
-                handler(event)
+            kind = type(event)
+            if kind in _METHODS:
+                owner, name = _METHODS[kind]
+                context = getattr(event, owner).context
+                if context is not None:  # else the user had the session open it
+                    getattr(context, name)(event)
+            elif kind in handlers:
+                handlers[kind](event)
 
     def _replied(self, event: session_events.Replied) -> None:
         if event.request.context is None:

@@ -19,6 +19,7 @@ from typing import (
     overload,
 )
 
+from .. import v0_9_1 as amqp
 from ._errors import AlreadySettled
 
 __all__ = ["Message", "MessageProperties", "Processing", "PublishOptions", "Settler"]
@@ -97,6 +98,8 @@ class Message:
     __slots__ = ("_channel", "_content", "_method", "no_ack")
 
     no_ack: bool
+    _content: amqp.Message
+    _method: amqp.Basic.Deliver | amqp.Basic.GetOk
 
     def __init__(self, channel: Settler, content: Any, no_ack: bool) -> None:
         self._channel = channel
@@ -113,31 +116,27 @@ class Message:
     @property
     def body(self) -> bytes:
         """The bytes."""
-        body: bytes = self._content.body
-        return body
+        return self._content.body
 
     @property
     def delivery_tag(self) -> int:
         """Its number on the channel."""
-        tag: int = self._method.delivery_tag
-        return tag
+        return self._method.delivery_tag
 
     @property
     def exchange(self) -> str:
         """The exchange that it was published to; "" for the default exchange."""
-        exchange: str = self._method.exchange
-        return exchange
+        return self._method.exchange
 
     @property
     def routing_key(self) -> str:
         """As it was published."""
-        routing_key: str = self._method.routing_key
-        return routing_key
+        return self._method.routing_key
 
     @property
     def redelivered(self) -> bool:
         """Whether it was delivered before, perhaps to another consumer."""
-        return bool(self._method.redelivered)
+        return self._method.redelivered
 
     @property
     def messages_left(self) -> int | None:
@@ -145,7 +144,7 @@ class Message:
         return getattr(self._method, "message_count", None)
 
     @property
-    def properties(self) -> Any:
+    def properties(self) -> amqp.Basic.Properties:
         """Basic.Properties, as received."""
         return self._content.properties
 
