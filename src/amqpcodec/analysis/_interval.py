@@ -48,8 +48,8 @@ def part(
     connection: has the view ``recorded``, with all of the recording.
     """
     if until is not None:
-        row = connection.execute("SELECT max(time_us) FROM recorded").fetchone()
-        if not row or row[0] is None or row[0] < until:
+        [(end,)] = connection.execute("SELECT max(time_us) FROM recorded").fetchall()
+        if end is None or end < until:
             until = None
     return interval(columns, since, until)
 

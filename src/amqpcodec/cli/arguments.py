@@ -567,7 +567,7 @@ def add_live(command: argparse.ArgumentParser, follow: bool = True) -> None:
         type=_length,
         metavar="10m",
         help="of what is being recorded, look at so much time and at what is open; default: the"
-        " newest 200,000 events",
+        " newest 100,000 events",
     )
 
 

@@ -11,10 +11,36 @@ from .queries import Query, engine
 
 __all__ = ["MAX_ROWS", "Recent"]
 
-#: Events that are held, some 100 MB: the older half of them goes where more come.
-MAX_ROWS = 200_000
+#: Events that are held, some 50 MB: the older half of them goes where more come.
+MAX_ROWS = 100_000
+#: Small batches that are held before they become one.
+MAX_BATCHES = 256
 #: Of the events that are open, as many as that stay.
 MAX_OPEN = MAX_ROWS // 2
+
+#: The time that half of the events are older than.
+MIDDLE = "SELECT CAST(median(time_us) AS BIGINT) FROM recorded"
+#: What stays: the newest events, and of those before them what is open. A connection of which some
+#: were forgotten is no longer certain to be known from its beginning.
+KEEP = f"""
+WITH over AS (SELECT connection FROM recorded WHERE {ENDS}),
+answered AS (SELECT connection, answers FROM recorded WHERE answers IS NOT NULL),
+open AS (
+  SELECT * REPLACE (
+    CASE event WHEN 'connection-opened' THEN 'inferred' ELSE certainty END AS certainty,
+    CASE event WHEN 'connection-opened' THEN '{FORGOTTEN}' ELSE reason END AS reason)
+  FROM recorded
+  WHERE time_us < {{border}} AND connection NOT IN (FROM over) AND (
+    event IN ('connection-opened', 'declared', 'bound', 'consumer-started', 'channel-opened', 'gap')
+    OR ({ASKS}) AND NOT EXISTS (
+      SELECT 1 FROM answered WHERE answered.connection = recorded.connection
+      AND answered.answers = recorded.event_id))
+  ORDER BY time_us DESC LIMIT {{most}}
+)
+FROM recorded WHERE time_us >= {{border}} OR time_us IS NULL
+UNION ALL
+FROM open
+"""
 
 
 class Recent:
@@ -29,8 +55,9 @@ class Recent:
         self.query = query
         self.window = window
         self.database = engine.connect()
-        self.database.register("arriving", pa.Table.from_batches([], query.schema))
-        self.database.execute("CREATE TABLE recorded AS FROM arriving")
+        self.database.execute("SET threads = 1")  # each has memory of its own
+        self.batches: list[pa.RecordBatch] = []
+        self._small: list[pa.RecordBatch] = []  # after them: each takes more than its rows do
         self.rows = 0
         #: µs since 1970: of the newest event, and of the oldest that is held for itself.
         self.newest: int | None = None
@@ -40,9 +67,11 @@ class Recent:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take the next events."""
-        self.database.register("arriving", batch)
-        self.database.execute("INSERT INTO recorded FROM arriving")
+        self._small.append(batch)
         self.rows += batch.num_rows
+        if len(self._small) > MAX_BATCHES:
+            self.batches += _joined(pa.Table.from_batches(self._small))
+            self._small = []
         times = batch.column("time_us").drop_null()
         if len(times):
             self.newest = max(self.newest or 0, max(times[0].as_py(), times[-1].as_py()))
@@ -68,9 +97,15 @@ class Recent:
 
         until: µs since 1970; None: it has ended.
         """
+        self._register()
         names = self.query.schema.names
         view = "FROM recorded" if until is None else interval(names, None, until)
         return self.query.answer(self.database, view)
+
+    def _register(self) -> None:
+        """Let queries see what is held."""
+        held = pa.Table.from_batches([*self.batches, *self._small], self.query.schema)
+        self.database.register("recorded", held)
 
     def _forget(self) -> None:
         """Drop what is older than the window, or the older half where there are too many."""
@@ -83,41 +118,22 @@ class Recent:
             self._checked = self.newest
             border = self.newest - self.window
         if self.rows > MAX_ROWS:
-            half = self.database.execute(
-                "SELECT CAST(median(time_us) AS BIGINT) FROM recorded"
-            ).fetchone()
-            if half and half[0] is not None:
-                border = max(border or 0, half[0])
+            self._register()
+            [(half,)] = self.database.execute(MIDDLE).fetchall()
+            if half is not None:
+                border = max(border or 0, half)
         if border is None:
             return
         before = self.rows
-        self.database.execute(_KEEP.format(border=border, most=MAX_OPEN))
-        self.database.execute("DROP TABLE recorded")
-        self.database.execute("ALTER TABLE kept RENAME TO recorded")
-        [(self.rows,)] = self.database.execute("SELECT count(*) FROM recorded").fetchall()
+        self._register()
+        kept = self.database.sql(KEEP.format(border=border, most=MAX_OPEN)).to_arrow_table()
+        self.batches, self._small = _joined(kept.cast(self.query.schema)), []
+        self.rows = kept.num_rows
         if self.rows < before:
             self.since = max(self.since or 0, border)
 
 
-#: What stays: the newest events, and of those before them what is open. A connection of which some
-#: were forgotten is no longer certain to be known from its beginning.
-_KEEP = f"""
-CREATE TABLE kept AS
-WITH over AS (SELECT connection FROM recorded WHERE {ENDS}),
-answered AS (SELECT connection, answers FROM recorded WHERE answers IS NOT NULL),
-open AS (
-  SELECT * REPLACE (
-    CASE event WHEN 'connection-opened' THEN 'inferred' ELSE certainty END AS certainty,
-    CASE event WHEN 'connection-opened' THEN '{FORGOTTEN}' ELSE reason END AS reason)
-  FROM recorded
-  WHERE time_us < {{border}} AND connection NOT IN (FROM over) AND (
-    event IN ('connection-opened', 'declared', 'bound', 'consumer-started', 'channel-opened', 'gap')
-    OR ({ASKS}) AND NOT EXISTS (
-      SELECT 1 FROM answered WHERE answered.connection = recorded.connection
-      AND answered.answers = recorded.event_id))
-  ORDER BY time_us DESC LIMIT {{most}}
-)
-FROM recorded WHERE time_us >= {{border}} OR time_us IS NULL
-UNION ALL
-FROM open
-"""
+def _joined(table: pa.Table) -> list[pa.RecordBatch]:
+    """Its rows in one piece."""
+    batches: list[pa.RecordBatch] = table.combine_chunks().to_batches()
+    return batches
