@@ -808,6 +808,20 @@ def test_20_waiting_calls_get_the_class_of_later_ones(amqp_broker):
     connected(amqp_broker, work)
 
 
+def test_20_too_many_channels(amqp_broker):
+    """The agreed number is used up: an error of the tree, and the connection goes on."""
+
+    async def work():
+        async with aio.connect(amqp_broker.url + "?channel_max=2") as connection:
+            first, _ = await connection.channel(), await connection.channel()
+            for call in (connection.channel(), connection.publish(b"", routing_key="orders")):
+                assert str(await outcome(call)) == "all 2 channels are in use"
+            await first.close()
+            await (await connection.channel()).close()
+
+    run(work)
+
+
 # ---- 21, 22: heartbeats ----
 
 

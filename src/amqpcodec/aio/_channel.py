@@ -64,7 +64,10 @@ class Channel(Closeable):
     ) -> None:
         self._publications = Publications(link.loop, window, window_bytes)
         self._link = link
-        self.session: SessionChannel = link.session.open_channel()
+        try:
+            self.session: SessionChannel = link.session.open_channel()
+        except LocalProtocolError as error:
+            raise AMQPError(str(error)) from None
         self.session.context = self
         self._confirms = confirms
         self._selected = self.session.confirm() if confirms else None

@@ -255,6 +255,10 @@ class Connection(Closeable):
             confirms: whether the broker confirms publications, which `Channel.publish` waits for.
             window: how many publications may wait for their confirms; more wait to be sent.
             window_bytes: of how many bytes together; one that is larger is sent alone.
+
+        Raises:
+            ConnectionLost: the connection is over.
+            AMQPError: all channels that the connection may have are in use.
         """
 
         async def start() -> Channel:
