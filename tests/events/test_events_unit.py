@@ -182,6 +182,15 @@ def test_a_channel_closed_by_an_error(read: Read) -> None:
     ]
 
 
+def test_a_content_that_ends_after_its_channel(read: Read) -> None:
+    """Two events of one frame, of which neither has flags."""
+    error = server(amqp.Channel.Close(reply_code=404, reply_text="NOT_FOUND"))
+    _, data = publish(1)
+    said = [*START, *select(), (TO_SERVER, data[:-15]), error, (TO_SERVER, data[-15:])]
+    rows = [row for row in read(packets(said)) if row["event"] in ("published", "unconfirmed")]
+    assert short(rows, "message_id", "flags") == [("p1", []), ("p1", [])]
+
+
 def test_confirms(read: Read) -> None:
     said = [*START, *select(), publish(1), publish(2), publish(3), publish(4)]
     said += [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 
 from amqpcodec import capture
 from tests.events.test_damage_properties import TALKS
+from tests.support import event_talk_v1 as v1
 from tests.support.event_talk import write
-from tests.support.recording import pcap
+from tests.support.recording import packets, pcap
 
 NAMES = pytest.mark.parametrize("name", TALKS)
 
@@ -32,12 +34,12 @@ def rows_of(reader: Any, stop: int | None = None) -> list[dict[str, Any]]:
     return [row for batch in reader.read(stop) for row in pa.record_batch(batch).to_pylist()]
 
 
-def resumed(path: Path, stops: list[int]) -> list[dict[str, Any]]:
+def resumed(path: Path, stops: list[int], **options: Any) -> list[dict[str, Any]]:
     """The rows of several readers, each of which takes the state of the one before."""
     rows: list[dict[str, Any]] = []
     state = None
     for stop in [*stops, None]:
-        reader = capture.Reader(path, "event")
+        reader = capture.Reader(path, "event", **options)
         if state is not None:
             reader.resume(state)
         rows += rows_of(reader, stop)
@@ -46,12 +48,15 @@ def resumed(path: Path, stops: list[int]) -> list[dict[str, Any]]:
     return rows
 
 
+def same_flags(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows without what says that they came late."""
+    return [{**row, "flags": [flag for flag in row["flags"] if flag != "late"]} for row in rows]
+
+
 def same_rows(rows: list[dict[str, Any]], whole: list[dict[str, Any]]) -> bool:
     """A delivery of 1.0 in several packets stands where it began, and comes when it is complete:
     where a state is taken, the rows between do not wait for it."""
-    for row in rows:
-        row["flags"] = [flag for flag in row["flags"] if flag != "late"]
-    return sorted(rows, key=by_id) == sorted(whole, key=by_id)
+    return sorted(same_flags(rows), key=by_id) == sorted(whole, key=by_id)
 
 
 @NAMES
@@ -93,6 +98,21 @@ def test_a_rotation_is_one_recording(name: str, tmp_path: Path) -> None:
     assert [(row["event_id"], row["event"]) for row in rows] == [
         (row["event_id"], row["event"]) for row in whole
     ]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_frames_of_1_0_that_follow_no_rule(seed: int, tmp_path: Path) -> None:
+    chance = random.Random(seed)
+    talk = packets([*v1.login()[: 9 * (seed % 4 > 0)], *v1.at_random(chance, 80)])
+    if seed % 3 == 0:
+        del talk[chance.randrange(2, len(talk))]
+    path = write(tmp_path / "talk.pcap", talk)
+    limits = {"max_tracked": chance.choice((1, 3, 1000)), "message_bytes": 1024}
+    whole = rows_of(capture.Reader(path, "event", **limits))
+    assert len(whole) > 5
+    stops = offsets(talk)[:-1]
+    for stop in chance.sample(stops, 5):
+        assert same_rows(resumed(path, [stop], **limits), same_flags(whole)), stop
 
 
 @pytest.mark.parametrize("name", ["channels", "v1-sessions"])

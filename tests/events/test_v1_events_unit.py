@@ -482,3 +482,32 @@ def test_limits_are_counted(tmp_path: Any) -> None:
     rows = [row for batch in reader for row in batch.to_pylist()]
     assert [row["message_id"] for row in rows if row["event"] == "settled"] == ["d4", "d5", "d6"]
     assert reader.stats()["forgotten"] == {"deliveries": 4, "links": 3}
+
+
+def test_a_delivery_that_ends_after_its_session(read: Read) -> None:
+    """Two events of one frame, of which neither has flags."""
+    parts = in_parts(TO_SERVER, 0, 0, [20, 60])
+    ended = server(amqp.End(error=error("amqp:internal-error")))
+    rows = read(packets([*LINKS, *parts[:2], ended, parts[2]]))[3:]
+    assert short(rows, "event", "message_id", "flags") == [
+        ("published", "p0", []),
+        ("channel-closed", None, []),
+        ("consumer-cancelled", None, []),
+        ("unconfirmed", "p0", []),
+        ("recording-ended", None, []),
+    ]
+
+
+def test_a_delivery_that_goes_on_in_another_session(tmp_path: Any) -> None:
+    """Its number is that of a session whose end was not seen: the state can be read again."""
+    windows = {"next_outgoing_id": 0, "incoming_window": 9, "outgoing_window": 9}
+    said = [
+        *LINKS,
+        client(transfer(2**32 - 1, 0, more=True), 0, b"x"),
+        client(amqp.Begin(**windows)),
+        client(transfer(None, 0), 0, b"y"),
+    ]
+    path = write(tmp_path / "a.pcap", packets(said))
+    reader = capture.Reader(path, "event")
+    assert sum(map(len, reader.read(path.stat().st_size))) == 4
+    capture.Reader(path, "event").resume(reader.state())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 from amqpcodec import v1_0 as amqp
@@ -219,3 +220,70 @@ def sessions() -> list[Say]:
         publish(1),
         *end(1),
     ]
+
+
+#: Addresses of both kinds of RabbitMQ's, right and wrong.
+ADDRESSES = (
+    *(None, "q", "/queues/%41", "/exchange/e/k", "/exchanges/e", "/topic/x", "/queues/%4"),
+    *("$cbs", "x" * 300, "/queues/" + "%41" * 300),
+)
+STATES = (
+    *(None, amqp.Accepted(), amqp.Rejected(), amqp.Released(), amqp.Modified()),
+    *(amqp.Received(0, 1), amqp.Declared(b"t"), amqp.TransactionalState(b"t", amqp.Accepted())),
+)
+PAYLOADS = (
+    *(b"", message("m1"), message("m2"), message("m3")[:20], b"\0Su\xa0\5abc"),
+    amqp.Message(amqp.Declare()).encode(),
+)
+
+
+def at_random(chance: random.Random, count: int) -> list[Say]:
+    """Frames of both sides that follow no rule."""
+    said = []
+    for _ in range(count):
+        some = chance.choice
+        handle = some((0, 0, 1, 2, 2**32 - 1))
+        number = some(
+            (chance.randrange(8), 2**32 - 1 - chance.randrange(3), chance.getrandbits(32))
+        )
+        identified = chance.random() < 0.7
+        address = some(ADDRESSES)
+        fault = some((None, error("amqp:not-found", "d" * 3000)))
+        frame = some(
+            (
+                amqp.Begin(some((None, 0, 1)), 0, 1, 1),
+                *3
+                * (
+                    amqp.Transfer(
+                        handle,
+                        number if identified else None,
+                        b"t" if identified else None,
+                        more=some((None, True)),
+                        aborted=some((None, None, True)),
+                        settled=some((None, True)),
+                        resume=some((None, None, True)),
+                        message_format=some((None, 0, 5)),
+                    ),
+                ),
+                amqp.Disposition(
+                    some((False, True)),
+                    number,
+                    some((None, number, (number + 5) % 2**32, chance.getrandbits(32))),
+                    some((None, True)),
+                    some(STATES),
+                ),
+                amqp.Attach(
+                    some(("a", "b", "n" * 300)),
+                    handle,
+                    some((False, True)),
+                    some((None, 0, 1, 2)),
+                    source=some((None, amqp.Source(address), amqp.Source(dynamic=True))),
+                    target=some((None, amqp.Target(address), amqp.Coordinator())),
+                ),
+                amqp.Detach(handle, some((None, True)), fault),
+                some((amqp.End(fault), amqp.Heartbeat(), amqp.Open("c"))),
+            )
+        )
+        payload = some(PAYLOADS) if isinstance(frame, amqp.Transfer) else b""
+        said.append((chance.randrange(2), amqp.encode(chance.randrange(3), frame, payload)))
+    return said

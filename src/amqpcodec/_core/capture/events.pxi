@@ -158,6 +158,7 @@ cdef int close_tracked(Reading* r, Conn* c, Half* h, Open* o, bint complete, Cap
             own.position = END_POSITION - 1
             status = put_events(r, c, h, &o.row, &own, &rows)
         else:
+            place.flags = 0
             status = put_events(r, c, h, &o.row, place, &half_mark(h).rows)
     drop_open(r, h, o)
     return status

@@ -45,7 +45,7 @@ cdef int follow_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, uint64_t n
     cdef uint64_t newest = o.newest
     if keep_question(g, kind, o, number) < 0:
         return NO_MEMORY
-    o.newest = newest
+    o.newest = max(newest, number)
     sink_question(o)
     if not over:
         return 0
