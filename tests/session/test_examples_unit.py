@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from amqpcodec import aio
 from amqpcodec.testing import Broker
 from tests.session.examples import example, serving
 from tests.support import asyncio_shell
@@ -192,3 +193,31 @@ def test_proxy_passes_everything_on_and_shows_it(port):
     assert "wrong-password" not in shown
     assert "(not shown)" in shown
     assert len({line.split()[1] for line in lines[1:]}) >= 5  # the connections, each numbered
+
+
+def test_proxy_passes_direct_replies_on():
+    """Replies repeat the tag of the next delivery: each arrives, and that delivery does."""
+    pytest.importorskip("pyarrow")
+
+    async def work(between):
+        async with (
+            aio.connect(f"amqp://guest:guest@127.0.0.1:{between}/") as connection,
+            connection.channel() as channel,
+            channel.consume("amq.rabbitmq.reply-to", no_ack=True) as replies,
+        ):
+            queue = (await channel.declare_queue()).name
+            bodies = []
+            for number in range(3):
+                await channel.publish(
+                    b"%d" % number, routing_key=queue, reply_to="amq.rabbitmq.reply-to"
+                )
+                async with (await channel.get(queue)).process() as request:
+                    for _ in range(2):
+                        await channel.publish(request.body, routing_key=request.reply_to)
+                        bodies.append((await replies.get(5)).body)
+            return bodies
+
+    with Broker() as broker:
+        proxy = example("proxy").Proxy("127.0.0.1", broker.port, io.StringIO())
+        with serving(proxy.start) as between:
+            assert asyncio.run(work(between)) == [b"0", b"0", b"1", b"1", b"2", b"2"]
