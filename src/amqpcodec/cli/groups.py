@@ -101,11 +101,28 @@ class Group:
                 self.midstream += stats["midstream"]
             elif stats["midstream"]:
                 print_error(f"{name or self}: {begun}: what was sent before is not there")
+        if unsure := _unsure(files):
+            print_error(f"{self}: {unsure}")
         for name in reader.overlaps:
             print_error(
                 f"{name}: begins before the file before it ends; if they are not of one rotation,"
                 " --files separate reads each by itself"
             )
+
+
+def _unsure(files: Iterable[Mapping[str, Any]]) -> str:
+    """What of events is not known although nothing in a row says so, or nothing.
+
+    A message that came back has no question that is known, also in a whole recording: answers are
+    counted where something was not recorded.
+    """
+    counts: Counter[str] = Counter()
+    for stats in files:
+        if stats["gaps"] or stats["midstream"]:
+            counts["answers without their question"] += stats.get("unmatched_answers", 0)
+        counts["answers before their question"] += stats.get("negative_durations", 0)
+        counts["things forgotten (--max-tracked)"] += sum(stats.get("forgotten", {}).values())
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 
 
 def typed_limit(name: str, value: str) -> str:
