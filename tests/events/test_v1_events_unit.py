@@ -318,6 +318,7 @@ def test_transactions_are_no_messages(read: Read) -> None:
         for batch in capture.read(path_of("tx"), "event", ports=(5681,))
         for row in batch.to_pylist()
     ]
+    assert rows[0]["details"] == '{"product": "amqpcodec-capture"}'
     published = some(rows, "published")
     assert len(published) == 8
     assert short(published[-1:], "message_id") == [("abort-me",)]

@@ -34,6 +34,10 @@ cdef int read_v1_open(Tracking* g, Tracker* t, const V1Value* v) noexcept nogil:
             t.broker = BROKER_RABBITMQ
         return 0
     name_user(t)
+    if find_v1_text(&v[OPEN_PROPERTIES], b"product", &text) and keep_text(&t.product, text.p, text.n) < 0:
+        return NO_MEMORY
+    if find_v1_text(&v[OPEN_PROPERTIES], b"version", &text) and keep_text(&t.version, text.p, text.n) < 0:
+        return NO_MEMORY
     set_v1_text(&text, &v[OPEN_HOSTNAME], MAX_U32)
     if strip_prefix(&text, b"vhost:", &host) and keep_text(&t.virtual_host, host.p, host.n) < 0:
         return NO_MEMORY
