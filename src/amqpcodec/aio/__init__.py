@@ -47,6 +47,7 @@ from ._errors import (
 )
 from ._message import Message, MessageProperties, Processing, PublishOptions
 from ._reconnection import Backoff, Connections, connections
+from ._service import serve
 
 __all__ = [
     "AMQPError",
@@ -83,6 +84,7 @@ __all__ = [
     "WindowFull",
     "connect",
     "connections",
+    "serve",
 ]
 
 __dir__ = listing(__name__)

@@ -1,0 +1,113 @@
+"""A service: a handler of messages, several at a time, that ends without losing any."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ._connection import Connection
+from ._consumer import Consumer
+from ._message import Message
+
+__all__ = ["serve"]
+
+Handler = Callable[[Message], Awaitable[Any]]
+
+
+async def serve(
+    connection: Connection,
+    queue: str,
+    handler: Handler,
+    *,
+    concurrency: int = 10,
+    prefetch: int | None = None,
+    requeue: bool = False,
+    drain: float = 30.0,
+    stop: asyncio.Event | None = None,
+    arguments: dict[str, Any] | None = None,
+) -> None:
+    """Have a coroutine function handle the messages of a queue, several at a time.
+
+    Each message is acknowledged when its handler returns. An exception of the handler rejects the
+    message, goes to the exception handler of the event loop, which logs it, and ends nothing.
+
+    It ends when `stop` is set, or the task is cancelled: no more messages are taken, those that no
+    handler has begun go back to the queue, and handlers that run have `drain` seconds to end. Those
+    that take longer are cancelled, and their messages go back, too. For SIGTERM::
+
+        stop = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+        await aio.serve(connection, "orders", handle, stop=stop)
+
+    Args:
+        connection: a channel of its own is opened on it.
+        queue: its name.
+        handler: is called with each message.
+        concurrency: how many handlers run at once, at least 1.
+        prefetch: how many messages the broker sends ahead; None: one for each handler.
+        requeue: whether a message whose handler raised goes back to the queue; otherwise it is
+            dropped or dead-lettered.
+        drain: seconds that handlers have to end.
+        stop: ends it; then it returns.
+        arguments: of the consumer, such as ``{"x-priority": 10}``.
+
+    Raises:
+        ValueError: concurrency is below 1, or drain below 0.
+        ConsumerCancelled, ChannelClosed, ConnectionLost: what ended it; handlers had their time.
+        CancelledError: the task was cancelled; handlers had their time.
+    """
+    if concurrency < 1:
+        raise ValueError(f"concurrency is {concurrency}, not a number from 1")
+    if not drain >= 0:
+        raise ValueError(f"drain is {drain}, not a number from 0")
+    ahead = concurrency if prefetch is None else prefetch
+    async with (
+        connection.channel() as channel,
+        channel.consume(queue, prefetch=ahead, arguments=arguments) as messages,
+    ):
+        workers = {
+            asyncio.create_task(_work(messages, handler, requeue)) for _ in range(concurrency)
+        }
+        stopping = None if stop is None else asyncio.create_task(stop.wait())
+        try:
+            waiting = {*workers, stopping} if stopping else workers
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            await messages.cancel()
+            await asyncio.wait(workers, timeout=drain)
+        except asyncio.CancelledError:
+            await messages.cancel()
+            await asyncio.wait(workers, timeout=drain)
+            raise
+        finally:
+            errors = await _ended(workers, stopping)
+        for error in errors:
+            raise error
+
+
+async def _work(messages: Consumer, handler: Handler, requeue: bool) -> None:
+    """Handle one message after the other, until the consumer ends."""
+    async for message in messages:
+        try:
+            async with message.process(requeue=requeue):
+                await handler(message)
+        except Exception as error:
+            asyncio.get_running_loop().call_exception_handler({
+                "message": f"the handler of {message!r} raised {type(error).__name__}",
+                "exception": error,
+            })  # fmt: skip
+
+
+async def _ended(
+    workers: set[asyncio.Task[None]], stopping: asyncio.Task[Any] | None
+) -> list[BaseException]:
+    """Cancel what still runs, wait for it, and give what ended workers by themselves."""
+    for task in (*workers, stopping):
+        if task is not None:
+            task.cancel()
+    results = await asyncio.gather(*workers, *filter(None, [stopping]), return_exceptions=True)
+    return [
+        result
+        for result in results
+        if isinstance(result, BaseException) and not isinstance(result, asyncio.CancelledError)
+    ]
