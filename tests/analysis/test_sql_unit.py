@@ -119,13 +119,31 @@ def test_what_is_refused(path: Path, tmp_path: Path) -> None:
         analysis.sql("SELECT colour FROM events", path)
     with pytest.raises(duckdb.ParserException):
         analysis.sql("SELEC", path)
-    with pytest.raises(ValueError, match="the query has no rows"):
+    with pytest.raises(ValueError, match="a query is one SELECT"):
         analysis.sql("", path)
+    target = tmp_path / "written.csv"
+    for text in (
+        f"COPY (SELECT 1) TO '{target}'",
+        f"ATTACH '{target}'; SELECT 1",
+        "CREATE TABLE t AS SELECT 1",
+        "SELECT 1; SELECT 2",
+        "DROP VIEW events",
+    ):
+        with pytest.raises(ValueError, match="a query is one SELECT"):
+            analysis.sql(text, path)
+    assert not target.exists()
     for name in ("level", "fields"):
         with pytest.raises(TypeError, match=f"'{name}' is chosen by the query"):
             analysis.queues(path, **{name: "frame"})
     with pytest.raises(FileNotFoundError):
         analysis.queues(tmp_path / "none.pcap")
+
+
+def test_a_file_that_is_cut_is_warned_of(path: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(path.read_bytes()[:-5])
+    with pytest.warns(capture.CaptureWarning, match=r"cut\.pcap: the last record is cut"):
+        analysis.errors(cut)
 
 
 def test_variables_of_python_are_no_tables(path: Path) -> None:

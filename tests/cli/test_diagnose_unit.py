@@ -28,7 +28,7 @@ def test_paragraphs(run: Run, tmp_path: Path) -> None:
     assert head == "1  lost with unsettled messages: worker, queue jobs"
     assert text == "   TCP ended without a close: fin"
     assert numbers.startswith("   1 connection, 2 messages, 20")
-    assert command == f"   amqpcodec connections '{path}'"
+    assert command == f"   amqpcodec errors --all '{path}'"
 
 
 def test_a_file_without_a_command(run: Run, tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_rows(run: Run, tmp_path: Path) -> None:
 def test_nothing(run: Run, tmp_path: Path) -> None:
     result = run("diagnose", write(tmp_path / "talk.pcap", working()))
     assert result.status == 0
-    assert result.lines[0] == "nothing was found of what diagnose looks for"
+    assert result.err == "amqpcodec: nothing was found of what diagnose looks for\n"
     assert run("diagnose", tmp_path / "talk.pcap", "--format", "json").lines == []
 
 
@@ -91,7 +91,10 @@ def test_text_of_the_wire_moves_no_cursor(run: Run, tmp_path: Path) -> None:
 
 def test_rows_are_chosen(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "talk.pcap", killed())
-    assert run("diagnose", path, "--where", "severity > 1").lines[0].startswith("nothing was found")
+    assert (
+        "--where and --limit leave none of 1 rows"
+        in run("diagnose", path, "--where", "severity > 1").err
+    )
     table = run("diagnose", path, "--fields", "finding,messages").lines
     assert [line.split("  ")[0] for line in table] == ["finding", "lost with unsettled messages"]
     result = run("diagnose", path, "--sort", "nme")

@@ -70,8 +70,16 @@ def test_a_wrong_query_is_refused_before_anything_is_read(run: Run, tmp_path: Pa
     assert result.status == 2
     assert '"colour" not found' in result.err
     assert run("sql", missing, "SELEC").status == 2
-    assert "the query has no rows" in run("sql", missing, "").err
+    assert "a query is one SELECT" in run("sql", missing, "").err
     assert "arguments are required: FILE" in run("sql", "SELECT 1").err
+
+
+def test_columns_of_one_name_have_numbers(run: Run, path: Path) -> None:
+    result = run("sql", path, "SELECT 1 AS a, 2 AS a, 3 AS a", "--format", "json")
+    assert json.loads(result.out) == {"a": 1, "a_2": 2, "a_3": 3}
+    wrong = run("sql", path, "SELECT queu FROM events").err
+    assert "\\n" not in wrong
+    assert "^" not in wrong
 
 
 def test_a_missing_file(run: Run, tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from .. import capture
+from ..capture import CaptureWarning
 from ..capture._files import Source
 
 try:
@@ -91,7 +93,11 @@ def read_and_run(
     for name in {"level", "fields"} & options.keys():
         raise TypeError(f"{name!r} is chosen by the query: leave it away")
     reader = capture.read(path_or_file, "event", columns, **options)
-    return run(query, map(pa.record_batch, reader), pa.schema(reader.schema), memory_bytes)
+    rows = run(query, map(pa.record_batch, reader), pa.schema(reader.schema), memory_bytes)
+    for file in reader.file_stats():
+        if file["damaged"]:
+            warnings.warn(f"{file['file']}: {file['damaged']}", CaptureWarning, stacklevel=4)
+    return rows
 
 
 def run(
@@ -136,11 +142,11 @@ def answer(connection: duckdb.DuckDBPyConnection, view: str, query: str) -> pa.T
         ValueError: the query is no SELECT.
         duckdb.Error: the query is wrong.
     """
+    kinds = [statement.type for statement in connection.extract_statements(query)]
+    if kinds != [duckdb.StatementType.SELECT]:
+        raise ValueError("a query is one SELECT: it reads, and changes nothing")
     connection.execute(f"CREATE OR REPLACE VIEW events AS {view}")
-    relation = connection.sql(query)
-    if relation is None:
-        raise ValueError("the query has no rows: a SELECT over the view events is needed")
-    return _in_utc(relation.to_arrow_table())
+    return _in_utc(connection.sql(query).to_arrow_table())
 
 
 def _materialize(

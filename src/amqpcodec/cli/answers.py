@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import IO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .errors import USAGE, UsageError, print_error
 from .groups import Group
 from .live import Cancelled, is_live
 from .naming import mark_json
-from .options import QueryOptions
+from .options import QueryOptions, WindowOptions
 from .output import Output, Writer, check_output, output_format
 from .progress import Progress
 from .queries import Chosen, Query
@@ -80,9 +82,10 @@ def write_answer(
         schema = mark_json(empty.schema) if apart else empty.schema
         chosen = Chosen(schema, shown, names if format_name == "table" else ())
         answers = []
+        span = Span(clock, options.time)
         for groups in _gathered(reading, apart):
             window = Window(options.time.since, options.time.until, clock)
-            events = _events(query, reading, groups, window)
+            events = _events(query, reading, groups, window, span)
             if live:
                 answer = _follow(options, query, chosen, reading, events, writer)
             else:
@@ -97,7 +100,7 @@ def write_answer(
             for batch in batches:
                 output.write(batch)
             if nothing and format_name == "table" and not reading.counts.shown and reading.rows:
-                print_error(nothing)
+                print_error(_why_nothing(answer, span, nothing))
         return reading.interrupted()
 
 
@@ -110,14 +113,50 @@ def _gathered(reading: Reading, apart: bool) -> Iterator[Iterable[Group]]:
         yield [group]
 
 
+class Span:
+    """From when to when a recording is, where a part of it was asked for."""
+
+    def __init__(self, clock: Clock, asked: WindowOptions) -> None:
+        """Nothing was read yet."""
+        self.clock = clock
+        self.is_part = asked.since is not None or asked.until is not None
+        self.first: datetime | None = None
+        self.last: datetime | None = None
+
+    def add(self, times: pa.Array) -> None:
+        """Look at the times of a batch; only its first and last one matter."""
+        known = times.drop_null()
+        if self.is_part and len(known):
+            first, last = pc.min(known), pc.max(known)
+            self.first = first.as_py() if self.first is None else min(self.first, first.as_py())
+            self.last = last.as_py() if self.last is None else max(self.last, last.as_py())
+
+    def __str__(self) -> str:
+        """Such as "from 13:34:06 to 13:34:10"."""
+        if self.first is None:
+            return "without a time"
+        first, last = self.clock.texts(pa.array([self.first, self.last], pa.timestamp("us", "UTC")))
+        return f"from {first} to {last}"
+
+
+def _why_nothing(answer: pa.Table, span: Span, nothing: str) -> str:
+    """Why no row is shown. nothing: what it means that the answer has none."""
+    if answer.num_rows:
+        return f"--where and --limit leave none of {answer.num_rows:,} rows"
+    if span.is_part:
+        return f"nothing is in this part of the recording, which is {span}"
+    return nothing
+
+
 def _events(
-    query: Query, reading: Reading, groups: Iterable[Group], window: Window
+    query: Query, reading: Reading, groups: Iterable[Group], window: Window, span: Span
 ) -> Iterator[pa.RecordBatch]:
     """The events of groups; the first of them begin the window and the clock."""
     for group in groups:
         for batch in reading.batches(group, "event", query.columns):
             if "timestamp" in batch.schema.names:
                 window.begin(batch.column("timestamp"))
+                span.add(batch.column("timestamp"))
             yield batch
             if reading.stop.pressed:
                 return

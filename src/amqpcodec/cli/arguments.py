@@ -709,6 +709,8 @@ def keylog(text: str) -> KeyLog:
         key_log = capture.KeyLog(text)
     except OSError as error:
         raise argparse.ArgumentTypeError(f"{text}: {error.strerror or error}") from None
+    except ImportError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
     if key_log.bad_lines:
         lines = ", ".join(map(str, key_log.bad_lines))
         print_error(f"{text}: the reader skips lines that are no secrets: {lines}")

@@ -7,6 +7,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from ..analysis._questions import load
@@ -28,7 +29,7 @@ COMMANDS = {
     "deliveries not settled": "unacked",
     "heartbeat missed": "connections",
     "lost with unconfirmed publishes": "connections",
-    "lost with unsettled messages": "connections",
+    "lost with unsettled messages": "errors --all",
     "lost without a close": "connections",
     "many short connections": "connections",
     "poison message": "messages",
@@ -50,7 +51,7 @@ def diagnose(options: DiagnoseOptions) -> int:
             return Table(out, clock, wrap=True)
         return Findings(out, clock, files)
 
-    return write_answer(options, question.query, list(question.columns), findings)
+    return write_answer(options, question.query, list(question.columns), findings, nothing=NOTHING)
 
 
 class Findings:
@@ -65,9 +66,6 @@ class Findings:
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Show the findings of a batch, all that there are."""
-        if not batch.num_rows:
-            self._print(NOTHING)
-            return
         times = [
             cells(batch.column(name), batch.schema.field(name), self.clock)
             for name in ("first_event", "last_event")
@@ -85,12 +83,15 @@ class Findings:
         head, *others = sentences(row, first, last)
         self._print(f"{row['severity']}  {head}", SEVERITIES[row["severity"]])
         for line in others:
-            self._print(f"   {line}")
-        self._print(f"   amqpcodec {command(row['finding'])} {self.files}", "dim")
+            self._print(line, indent=3)
+        self._print(f"amqpcodec {command(row['finding'])} {self.files}", "dim", indent=3)
 
-    def _print(self, line: str, style: str = "") -> None:
-        """A line, never cut in a pipe."""
-        self.console.print(Text(line, style), soft_wrap=not self.console.is_terminal)
+    def _print(self, line: str, style: str = "", indent: int = 0) -> None:
+        """A line, never cut in a pipe, and in a terminal as far to the right where it goes on."""
+        if self.console.is_terminal:
+            self.console.print(Padding(Text(line, style), (0, 0, 0, indent)))
+        else:
+            self.console.print(Text(" " * indent + line, style), soft_wrap=True)
 
 
 def sentences(row: dict[str, Any], first: str, last: str) -> list[str]:

@@ -96,7 +96,8 @@ class Group:
             name, begun = stats["file"], midstream_text(stats["midstream"])
             if name in alone:
                 hint = "--files rotation reads all files as one recording"
-                print_error(f"{name}: read alone, {alone[name]}: {begun}; {hint}")
+                middle = f": {begun}; {hint}" if stats["midstream"] else ""
+                print_error(f"{name}: read alone, {alone[name]}{middle}")
             elif self.arrangement == "separate":
                 self.midstream += stats["midstream"]
             elif stats["midstream"]:

@@ -35,19 +35,26 @@ EXIT_SECONDS = 5.0
 MIN_HEADER_BYTES = 24
 
 
+#: Ctrl-C, and what else asks a program to end: what it has started ends with it.
+SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+
+
 class Cancelled:
-    """Whether Ctrl-C was pressed."""
+    """Whether Ctrl-C was pressed, or the program was asked to end."""
 
     def __init__(self) -> None:
         """Nothing is caught before it is entered."""
         self.pressed = False
         self.wake, self._press = os.pipe()
-        self._before: Any = None
+        self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Cancelled:
         """Takes the signal; of the main thread only, as Python wants it."""
         with contextlib.suppress(ValueError):
-            self._before = signal.signal(signal.SIGINT, self._caught)
+            for number in SIGNALS:
+                self._before[number] = signal.signal(number, self._caught)
         return self
 
     def __exit__(
@@ -57,8 +64,8 @@ class Cancelled:
         trace: TracebackType | None,
     ) -> None:
         """Gives it back."""
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
         os.close(self.wake)
         os.close(self._press)
 

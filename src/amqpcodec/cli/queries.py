@@ -56,14 +56,19 @@ class Query:
         try:
             return printable(engine.run(self.text, batches, self.schema, view=view))
         except (duckdb.Error, ValueError) as error:
-            raise UsageError(f"sql: {error}") from None
+            raise _wrong(error) from None
 
     def answer(self, connection: duckdb.DuckDBPyConnection, view: str) -> pa.Table:
         """The rows of the answer. view: the SELECT over ``recorded`` that events is."""
         try:
             return printable(engine.answer(connection, view, self.text))
         except (duckdb.Error, ValueError) as error:
-            raise UsageError(f"sql: {error}") from None
+            raise _wrong(error) from None
+
+
+def _wrong(error: Exception) -> UsageError:
+    """What DuckDB says of a query, on one line and without the query."""
+    return UsageError(f"sql: {' '.join(str(error).partition('LINE 1')[0].split())}")
 
 
 def schema_of_answer(question: Question) -> pa.Schema:
@@ -105,7 +110,17 @@ class Chosen:
 
 
 def printable(rows: pa.Table) -> pa.Table:
-    """The rows with text in the place of values that not every format has, such as intervals."""
+    """The rows with text in the place of values that not every format has, such as intervals.
+
+    Columns of one name have numbers.
+    """
+    names = list(rows.schema.names)
+    for at, name in enumerate(names):
+        number = 1
+        while names[at] in names[:at]:
+            number += 1
+            names[at] = f"{name}_{number}"
+    rows = rows.rename_columns(names)
     for at, field in enumerate(rows.schema):
         if not _is_plain(field.type):
             values = rows.column(at).to_pylist()

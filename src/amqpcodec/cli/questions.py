@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import IO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..analysis._questions import load
 from .answers import write_answer
@@ -51,9 +52,9 @@ VIEWS = {
             *("ended_by", "reply_code", "reason", "certainty", "heartbeat_s", "details"),
         ),
         optional=(
-            *("virtual_host", "certainty", "heartbeat_s", "user", "details", "channels"),
-            *("unconfirmed", "requeued", "gaps", "reply_code", "published", "delivered"),
-            *("last_event", "client", "first_event"),
+            *("virtual_host", "certainty", "heartbeat_s", "user", "details", "channels", "gaps"),
+            *("unconfirmed", "reply_code", "last_event", "published", "first_event", "delivered"),
+            *("requeued", "ended_by", "client"),
         ),
         nothing="no connection was seen",
         styles=ENDS,
@@ -78,8 +79,8 @@ VIEWS = {
             *("message_id", "certainty"),
         ),
         optional=(
-            *("virtual_host", "certainty", "channel", "body_size", "consumer_tag", "redelivered"),
-            *("client", "delivery_tag", "message_id"),
+            *("virtual_host", "channel", "body_size", "consumer_tag", "redelivered", "client"),
+            *("delivery_tag", "message_id", "certainty"),
         ),
         nothing="no delivery is known to wait for its settlement",
     ),
@@ -89,8 +90,8 @@ VIEWS = {
             *("count", "unknown", "p50_ms", "p90_ms", "p99_ms", "max_ms", "certainty"),
         ),
         optional=(
-            *("virtual_host", "connection_name", "consumer_tag", "certainty", "unknown"),
-            *("p90_ms", "max_ms", "count"),
+            *("virtual_host", "certainty", "unknown", "p90_ms", "max_ms", "consumer_tag"),
+            *("connection_name", "count"),
         ),
         nothing="nothing was settled, confirmed or answered",
     ),
@@ -104,7 +105,7 @@ VIEWS = {
             *("certainty", "connections", "last_event", "request", "exchange", "reason"),
             *("first_event", "initiator", "queue", "reply_code", "outcome"),
         ),
-        nothing="nothing went wrong, as far as it was recorded",
+        nothing="no close with an error, loss, nack, return, reject or damage was recorded",
         styles=OUTCOMES,
     ),
     "incidents": View(
@@ -117,7 +118,7 @@ VIEWS = {
             *("certainty", "routing_key", "channel", "request", "exchange", "client"),
             *("message_id", "delivery_tag", "initiator", "connection_name", "queue", "outcome"),
         ),
-        nothing="nothing went wrong, as far as it was recorded",
+        nothing="no close with an error, loss, nack, return, reject or damage was recorded",
         styles=OUTCOMES,
     ),
     "messages": View(
@@ -177,26 +178,45 @@ class QuestionTable(Table):
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Show the rows of a batch; the first one tells what need not be repeated."""
+        batch = _named(batch)
         if self.left is None and batch.num_rows:
             self.left = self._say_once(batch)
         names = [name for name in batch.schema.names if name not in (self.left or ())]
         super().write(batch.select(names))
 
     def _say_once(self, batch: pa.RecordBatch) -> set[str]:
-        """The optional columns without a value, or with the same one in all of several rows."""
+        """The columns without a value, and optional ones with the same in all of several rows."""
         left, said = set(), []
-        for name in self.optional:
-            if name not in batch.schema.names:
-                continue
+        for name in batch.schema.names:
             values = batch.column(name)
             if values.null_count == len(values):
                 left.add(name)
-            elif len(values) > 1 and len(values.unique()) == 1 and pa.types.is_string(values.type):
+            elif (
+                name in self.optional
+                and len(values) > 1
+                and len(values.unique()) == 1
+                and pa.types.is_string(values.type)
+            ):
                 left.add(name)
                 said.append(f"{name} {values[0].as_py()}")
         if said:
             self.note(", ".join(said))
         return left
+
+
+def _named(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The default exchange by a name, and in a ranking what is not known."""
+    names = batch.schema.names
+    if "exchange" in names:
+        exchange = batch.column("exchange")
+        named = pc.if_else(pc.equal(exchange, ""), "(default)", exchange)
+        batch = batch.set_column(names.index("exchange"), batch.schema.field("exchange"), named)
+    if {"kind", "name"} <= set(names):
+        name, of_exchange = batch.column("name"), pc.equal(batch.column("kind"), "exchange")
+        named = pc.if_else(pc.and_(of_exchange, pc.equal(name, "")), "(default)", name)
+        named = pc.fill_null(named, "(unknown)")
+        batch = batch.set_column(names.index("name"), batch.schema.field("name"), named)
+    return batch
 
 
 def ask(name: str, options: QueryOptions, text: str | None = None, nothing: str = "") -> int:
@@ -251,8 +271,9 @@ def top(options: TopOptions) -> int:
         "top",
         options,
         f"WITH answer AS ({load('top').query}), ranked AS (SELECT *, row_number() OVER"
-        " (PARTITION BY kind ORDER BY published + delivered DESC,"
-        " published_bytes + delivered_bytes DESC, name NULLS LAST) AS rank FROM answer)"
+        " (PARTITION BY kind ORDER BY coalesce(published, 0) + delivered DESC,"
+        " coalesce(published_bytes, 0) + delivered_bytes DESC, name NULLS LAST) AS rank"
+        " FROM answer)"
         f" SELECT * EXCLUDE (rank) FROM ranked WHERE rank <= {options.top} AND kind IN ({kinds})"
         " ORDER BY kind, rank",
     )

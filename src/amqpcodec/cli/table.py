@@ -99,6 +99,8 @@ class Table:
             self._begin(batch, columns)
         columns = {name: texts for name, texts in columns.items() if name not in self.hidden}
         names = list(columns)
+        if not any(pa.types.is_timestamp(batch.schema.field(name).type) for name in names):
+            days = [""] * batch.num_rows
         for day, row in zip(days, zip(*columns.values(), strict=True), strict=True):
             if day and day != self.day:
                 self.day = day
@@ -166,6 +168,8 @@ class Table:
         empty = [name for name in self.optional if name in columns and not any(columns[name])]
         for name in [*empty, *(name for name in self.optional if name not in empty)]:
             visible_widths = [width for key, width in wide.items() if key not in self.hidden]
+            if self.wrap:  # the last one goes on below
+                visible_widths[-1] = min(visible_widths[-1], self.console.width // 4)
             if (
                 sum(visible_widths) + len(SEPARATOR) * (len(visible_widths) - 1)
                 <= self.console.width

@@ -415,15 +415,20 @@ cdef bint is_ahead(Conn* c, const Half* h, uint32_t ack) noexcept nogil:
     return 1 < ahead < ACK_AHEAD
 
 
+cdef void mark_alone(Half* h, uint32_t ack, int64_t to) noexcept nogil:
+    """The same while nothing of the peer was seen: its sender may have had more than at first."""
+    if h.order.first_ack == 0:
+        h.order.first_ack = ack
+    elif ack and <int32_t>(ack - h.order.first_ack) > 0:
+        h.order.unordered_to = max(h.order.unordered_to, to)
+
+
 cdef void mark_ahead(Conn* c, Half* h, uint32_t ack, int64_t to) noexcept nogil:
     """Bytes up to `to` are read; if those of the peer's that their sender had are not, no one knows their order."""
     cdef Half* peer = other_half(c, h)
-    if not peer.seen and ack:
-        if h.order.first_ack == 0:
-            h.order.first_ack = ack
-        elif <int32_t>(ack - h.order.first_ack) > 0:      # the peer has sent what no packet shows
-            h.order.unordered_to = max(h.order.unordered_to, to)
-    elif is_ahead(c, h, ack):
+    if AMQP_UNLIKELY(not peer.seen):
+        mark_alone(h, ack, to)
+    elif AMQP_UNLIKELY(is_ahead(c, h, ack)):
         h.order.unordered_to = max(h.order.unordered_to, to)
         peer.order.unordered_to = max(peer.order.unordered_to, position_of(peer, ack))
 

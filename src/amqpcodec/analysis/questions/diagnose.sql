@@ -91,7 +91,7 @@ FROM (
   SELECT CASE WHEN finding = 'many short connections' OR finding = 'lost without a close' THEN 3 ELSE 1 END AS severity,
          finding, CASE WHEN min(connection_name) = max(connection_name) THEN max(connection_name) END AS connection_name,
          CASE WHEN min(virtual_host) = max(virtual_host) THEN max(virtual_host) END AS virtual_host,
-         CASE WHEN min(queue) = max(queue) THEN max(queue) END AS queue, CAST(NULL AS STRING) AS exchange, reply_code,
+         CASE WHEN min(queue) = max(queue) THEN max(queue) END AS queue, CAST(NULL AS STRING) AS exchange, max(CASE WHEN finding <> 'many short connections' THEN reply_code END) AS reply_code,
          CASE WHEN finding = 'heartbeat missed' THEN 'the ' || silent || ' was silent for ' || CAST(CAST(floor(max(silence_us) / 1000) AS BIGINT) AS STRING) || ' ms, the heartbeat is ' || CAST(max(heartbeat_s) AS STRING) || ' s'
               WHEN finding = 'many short connections' THEN 'each open for less than 2 s'
               WHEN finding IN ('lost with unsettled messages', 'lost with unconfirmed publishes') THEN 'TCP ended without a close: ' || max(text)
@@ -103,7 +103,7 @@ FROM (
   WHERE finding IS NOT NULL
   GROUP BY finding, CASE WHEN finding = 'many short connections' THEN translate(connection_name, '0123456789', '')
                          WHEN finding <> 'lost without a close' THEN connection_name END,
-           CASE WHEN finding <> 'lost without a close' THEN virtual_host END, reply_code, silent
+           CASE WHEN finding <> 'lost without a close' THEN virtual_host END, CASE WHEN finding <> 'many short connections' THEN reply_code END, silent
   UNION ALL
   SELECT CASE WHEN finding IN ('channel closed with an error', 'link closed with an error', 'publishes nacked', 'request without an answer') THEN 1 WHEN finding = 'recording incomplete' THEN 4 ELSE 2 END AS severity,
          finding, connection_name, virtual_host, queue, exchange, reply_code,

@@ -79,6 +79,7 @@ class Contents:
     Attributes:
         rows: of each question, MAX_ROWS of them at most.
         counts: of each question, how many rows there are.
+        waiting: how many deliveries are known to wait.
         messages: how many of each kind over time.
         sizes: bits of a size -> messages, of those published and delivered.
     """
@@ -87,6 +88,7 @@ class Contents:
         """Nothing was read."""
         self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in QUESTIONS}
         self.counts = dict.fromkeys(QUESTIONS, 0)
+        self.waiting = 0
         self.messages = Series()
         self.sizes: dict[str, dict[int, int]] = {"published": {}, "delivered": {}}
 
@@ -107,12 +109,15 @@ class Contents:
 
             for name in QUESTIONS:
                 answer = rows(load(name).query)
+                if name == "unacked":
+                    self.waiting = sum(row != "unknown" for row in answer["certainty"].to_pylist())
                 self.counts[name] = answer.num_rows
                 most = MAX_DRAWN if name == "incidents" else MAX_ROWS
                 self.rows[name] = answer.slice(0, most).to_pylist()
             [span] = rows(SPAN).to_pylist()
             if span["first"] is not None:
                 width = max(1000, (span["last"] - span["first"]) // (MAX_PIECES - 1) + 1)
+                self.messages.begin(width, span["first"], span["last"])
                 for row in rows(OVER_TIME.format(width=width)).to_pylist():
                     if row["piece"] is not None:
                         self.messages.add(row["name"], row["piece"] * width, row["count"])

@@ -7,7 +7,7 @@ import io
 import os
 from pathlib import Path
 
-from ..errors import USAGE, UsageError
+from ..errors import OK, USAGE, UsageError
 from ..groups import Group
 from ..live import Cancelled, is_live
 from ..options import ReportOptions, WindowOptions
@@ -19,6 +19,11 @@ from .collect import Contents, Frames
 
 __all__ = ["report"]
 
+#: Said where the command ends with status 1.
+DAMAGED = (
+    "Something in these files is damaged, cut off or no AMQP, and is not on this page:"
+    " <code>amqpcodec stats</code> says what."
+)
 #: The tables of the page: the question, its title, and which of its columns.
 TABLES = (
     (
@@ -81,7 +86,7 @@ def report(options: ReportOptions) -> int:
         if reading.status == USAGE and not any(frames.count for frames, _ in folds):
             return USAGE
         names = [str(group) for group in reading.all_groups]
-        _write(options.output, _page(names, folds))
+        _write(options.output, _page(names, folds, reading.status != OK))
         return reading.interrupted()
 
 
@@ -97,7 +102,7 @@ def _fold_group(time: WindowOptions, reading: Reading, group: Group) -> tuple[Fr
     return frames, contents
 
 
-def _page(names: list[str], folds: list[tuple[Frames, Contents]]) -> str:
+def _page(names: list[str], folds: list[tuple[Frames, Contents]], damaged: bool) -> str:
     from .charts import charts
     from .page import page
 
@@ -115,6 +120,8 @@ def _page(names: list[str], folds: list[tuple[Frames, Contents]]) -> str:
     subtitle = f"{_span(folds)} · {', '.join(names)}"
     if not any(frames.count for frames, _ in folds):
         findings = []
+    elif damaged:
+        findings.append(("Incomplete", f"<p>{DAMAGED}</p>"))
     return page(f"AMQP report: {title}", subtitle, _cards(folds), findings, figures, tables)
 
 
@@ -125,6 +132,7 @@ def _cards(folds: list[tuple[Frames, Contents]]) -> list[tuple[str, str]]:
     def rows(name: str) -> str:
         return f"{sum(contents.counts[name] for _, contents in folds):,}"
 
+    waiting = [contents.waiting for _, contents in folds]
     gaps = [row["gaps"] for _, contents in folds for row in contents.rows["connections"]]
     return [
         ("frames", f"{sum(frames.count for frames, _ in folds):,}"),
@@ -134,7 +142,7 @@ def _cards(folds: list[tuple[Frames, Contents]]) -> list[tuple[str, str]]:
         ("delivered", total("delivered")),
         ("redelivered", total("redelivered")),
         ("returned", total("returned")),
-        ("unacknowledged", rows("unacked")),
+        ("unacknowledged", f"{sum(waiting):,}"),
         ("went wrong", rows("incidents")),
         ("gaps", f"{sum(gaps):,}"),
     ]

@@ -21,6 +21,10 @@ class Series:
         self.first: int | None = None
         self.last: int | None = None
 
+    def begin(self, width: int, first: int, last: int) -> None:
+        """Take pieces of so many µs, from one time to another."""
+        self.width, self.first, self.last = width, first, last
+
     def add(self, name: str, time: int | None, count: int = 1) -> None:
         """Count. time: µs since 1970; None: it is not known, and nothing is counted."""
         if time is None:
