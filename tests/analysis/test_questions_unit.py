@@ -30,7 +30,17 @@ from tests.support.event_talk import (
     timed,
 )
 from tests.support.recording import ACK, FIN, RST, packets
-from tests.support.shop_talk import SHOP, WORKER, killed, of_client, shop, without, worker, working
+from tests.support.shop_talk import (
+    BEATS,
+    SHOP,
+    WORKER,
+    killed,
+    of_client,
+    shop,
+    without,
+    worker,
+    working,
+)
 
 Ask = Callable[..., list[dict[str, Any]]]
 ENDS = [(side, flags) for side in (TO_SERVER, TO_CLIENT) for flags in (FIN | ACK, RST | ACK)]
@@ -191,6 +201,19 @@ def test_backlog_of_a_queue_that_was_not_empty(ask: Ask) -> None:
     at = next(n for n, (_, data) in enumerate(said) if b"jobs" in data and n > 9)
     said[at] = server(amqp.Queue.DeclareOk(queue="jobs", message_count=7))
     assert "backlog" not in ask("queues", packets(said))[0]
+
+
+def test_backlog_while_a_request_of_another_kind_waits(ask: Ask) -> None:
+    """A channel.open without its reply changes no queue; a purge without its reply may."""
+    talk = [*packets([*shop(), *BEATS], client=SHOP)]
+
+    def backlog(request: Any, channel: int) -> Any:
+        waits = packets([*shop(), client(request, channel), *BEATS], client=SHOP)
+        return ask("queues", waits)[0].get("backlog")
+
+    assert ask("queues", talk)[0]["backlog"] == 4
+    assert backlog(amqp.Channel.Open(), 2) == 4
+    assert backlog(amqp.Queue.Purge(queue="jobs"), 1) is None
 
 
 def test_backlog_after_a_purge(ask: Ask) -> None:

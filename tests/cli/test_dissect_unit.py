@@ -277,6 +277,13 @@ def test_empty_file_has_no_rows_and_is_told_of(run, tmp_path):
     assert len(run("errors", path).err.splitlines()) == 1  # and not that nothing went wrong
 
 
+def test_a_filter_that_leaves_nothing_says_so(run, good):
+    result = run("dissect", good, "--where", "method == basic.delivr")
+    assert (result.status, result.out) == (0, "")
+    assert "none of 12 rows is shown: --where or the time leaves none" in result.err
+    assert run("dissect", good, "--where", "channel == 99", "--format", "json").err == ""
+
+
 def test_files_may_be_uris(run, good):
     assert kinds(objects(run("dissect", good.as_uri(), "--format", "json"))) == KINDS
     result = run("connections", good.as_uri(), "--format", "json", "--fields", "published")

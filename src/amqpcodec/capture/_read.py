@@ -107,6 +107,8 @@ class Reader:
         looked up now."""
         workers = as_int(workers)
         level, field_tables = as_text(level), as_text(field_tables)
+        if level not in ("frame", "message", "event"):
+            raise ValueError(f'level is "frame", "message" or "event", not {level!r}')
         if workers < 1:
             raise ValueError(f"workers is at least 1, not {workers}")
         if order not in ("packets", "none"):

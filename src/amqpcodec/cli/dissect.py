@@ -9,7 +9,7 @@ from typing import IO
 import pyarrow as pa
 
 from .. import capture
-from .errors import USAGE
+from .errors import USAGE, print_error
 from .groups import Group
 from .live import Cancelled
 from .options import DissectOptions
@@ -69,10 +69,22 @@ def dissect(options: DissectOptions) -> int:
             for batch in reading.batches(group, options.level, selection.fields):
                 yield selection.matching_rows(selection.complete(batch))
 
+        written = 0
+
         def write(batch: pa.RecordBatch, at_once: bool) -> None:
+            nonlocal written
+            written += batch.num_rows
             output.write(selection.shown_columns(batch, names), at_once)
 
         reading.show(rows, ordering, write)
+        if (
+            format_name == "table"
+            and reading.rows
+            and not written
+            and shown.limit != 0
+            and not stop.pressed
+        ):
+            print_error(f"none of {reading.rows:,} rows is shown: --where or the time leaves none")
         if output.target is None and reading.status != USAGE:
             # No rows at all: what is written has its columns, for those who read it.
             schema = pa.schema(capture.schema(options.level, selection.fields, source.protocol))

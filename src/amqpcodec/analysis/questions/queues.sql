@@ -1,4 +1,4 @@
--- columns: connection_name, virtual_host, event, outcome, answers, certainty, exchange, routing_key, queue, consumer_tag, settles, redelivered, message_id, content, message_count, elapsed_us, time_us
+-- columns: connection_name, virtual_host, event, outcome, answers, certainty, exchange, routing_key, queue, consumer_tag, settles, redelivered, request, message_id, content, message_count, elapsed_us, time_us
 -- A row a queue, or a consumer whose queue is unknown: what came in and went out, what is left, how long messages waited and took.
 WITH counts AS (
   SELECT virtual_host, queue, CASE WHEN queue IS NULL THEN connection_name END AS connection_name, CASE WHEN queue IS NULL THEN consumer_tag END AS consumer_tag,
@@ -27,7 +27,7 @@ WITH counts AS (
                              OR event = 'connection-lost' AND certainty = 'unknown') AS gaps,
          count(*) FILTER (WHERE event = 'delivered' AND (queue IS NULL OR settles IS NULL) OR event IN ('settled', 'confirmed') AND answers IS NULL
                              OR event IN ('settled', 'confirmed') AND outcome = 'rejected' OR event = 'confirmed' AND outcome <> 'accepted' OR event IN ('returned', 'unconfirmed')
-                             OR event = 'waiting' AND settles IS NULL) AS doubts
+                             OR event = 'waiting' AND settles IS NULL AND (answers IS NOT NULL OR request LIKE 'queue.%')) AS doubts
   FROM events
   GROUP BY virtual_host, queue, CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END
 ), totals AS (

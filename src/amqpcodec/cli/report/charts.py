@@ -128,7 +128,7 @@ def _queues(contents: Contents) -> go.Figure:
     rows = [row for row in contents.rows["queues"] if row["queue"] is not None]
     shown = sorted(rows, key=lambda row: -(row["delivered"] + (row["published"] or 0)))[:MAX_BARS]
     shown = [row for row in shown if row["delivered"] or row["published"]][::-1]
-    figure = _figure(max(200, 90 + 26 * len(shown)), barmode="stack")
+    figure = _figure(max(200, 90 + 26 * len(shown)), barmode="group")
     names = [row["queue"] for row in shown]
     labels, sizes = _labels(names), [safe(name) for name in names]
     for what in ("published", "delivered"):
