@@ -43,13 +43,13 @@ def write_answer(
         columns: of events that it uses; None: all.
         table: what writes rows that people read.
         names: the columns that it is given, where the options ask for none.
-        nothing: what people are told where no row is shown.
+        nothing: the message on standard error for an answer without rows.
         apart: files that are read separately have an answer each, and a column with their names.
     """
     shown = options.rows
     check_output(shown.output, options.source)
     format_name = output_format(shown)
-    in_part = options.time.since is not None or options.time.until is not None
+    in_part = options.time.is_part
     live = (
         options.interface is not None
         or options.growing
@@ -74,7 +74,7 @@ def write_answer(
             options.source, bar, stop, interface=options.interface, follow=options.growing
         )
         several = apart and len(reading.all_groups) > 1
-        # What is wrong with the query, or with names, is said at once.
+        # A wrong query, or a wrong name of a column, is an error before any file is read.
         empty = query.run(iter(()))
         if several:
             empty = _of_file(empty, "")
@@ -119,7 +119,7 @@ class Span:
     def __init__(self, clock: Clock, asked: WindowOptions) -> None:
         """Nothing was read yet."""
         self.clock = clock
-        self.is_part = asked.since is not None or asked.until is not None
+        self.is_part = asked.is_part
         self.first: datetime | None = None
         self.last: datetime | None = None
 

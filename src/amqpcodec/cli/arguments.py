@@ -304,11 +304,7 @@ def _dissect(commands: Commands) -> None:
         help="a row for each frame (the default), method with its content, or event: what happened",
     )
     add_output(dissect)
-    dissect.add_argument(
-        "--follow",
-        action="store_true",
-        help="read on as the file grows or is replaced, until Ctrl-C",
-    )
+    add_follow(dissect, "follow")
     dissect.add_argument(
         "--workers", type=workers, default=1, metavar="N", help="threads that read files (1)"
     )
@@ -551,16 +547,21 @@ def add_interface(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_follow(command: argparse.ArgumentParser, dest: str) -> None:
+    """Reading a file that grows. dest: the option's field."""
+    command.add_argument(
+        "--follow",
+        dest=dest,
+        action="store_true",
+        help="read on as the file grows or is replaced, until Ctrl-C",
+    )
+
+
 def add_live(command: argparse.ArgumentParser, follow: bool = True) -> None:
     """Answers about what is being recorded. follow: the option --follow is that of files."""
     add_interface(command)
     if follow:
-        command.add_argument(
-            "--follow",
-            dest="growing",
-            action="store_true",
-            help="read on as the file grows or is replaced, until Ctrl-C",
-        )
+        add_follow(command, "growing")
     command.set_defaults(growing=False)
     command.add_argument(
         "--window",

@@ -95,7 +95,7 @@ class Findings:
 
 
 def sentences(row: dict[str, Any], first: str, last: str) -> list[str]:
-    """What is said of a finding: what it is and where, its text if it has one, how often and when.
+    """The lines of a finding: what it is and where, its text if it has one, how often and when.
 
     Text of the wire in it moves no cursor. first, last: when it happened.
     """

@@ -89,6 +89,11 @@ class WindowOptions(Options):
     since: "Moment | None"
     until: "Moment | None"
 
+    @property
+    def is_part(self) -> bool:
+        """Whether the interval has a border."""
+        return self.since is not None or self.until is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DissectOptions(Options):

@@ -24,8 +24,8 @@ class View:
 
     Attributes:
         names: its columns.
-        optional: of these, which say little: a table leaves them out where they say the same in
-            each row, which is said above it, and a narrow terminal does, in this order.
+        optional: of these, columns that may go. Where all rows have one value, the table writes it
+            once, in a line above its head. A narrow terminal hides these columns, in this order.
         nothing: said in place of an empty table.
         styles: of values.
     """

@@ -117,15 +117,17 @@ class Recent:
         ):
             self._checked = self.newest
             border = self.newest - self.window
-        if self.rows > MAX_ROWS:
-            self._register()
+        is_full = self.rows > MAX_ROWS
+        if border is None and not is_full:
+            return
+        self._register()
+        if is_full:
             [(half,)] = self.database.execute(MIDDLE).fetchall()
             if half is not None:
                 border = max(border or 0, half)
         if border is None:
             return
         before = self.rows
-        self._register()
         kept = self.database.sql(KEEP.format(border=border, most=MAX_OPEN)).to_arrow_table()
         self.batches, self._small = _joined(kept.cast(self.query.schema)), []
         self.rows = kept.num_rows

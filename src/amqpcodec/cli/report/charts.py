@@ -102,7 +102,7 @@ def _figure(height: int, **layout: Any) -> go.Figure:
 
 def _curves(series: Series, names: list[str] | None) -> go.Figure:
     """Curves over time; what is not among the busiest is one of them."""
-    # Wherever the mouse is, the nearest time is told.
+    # The hover box shows the nearest time, however far the mouse is from it.
     figure = _figure(380, hovermode="x unified", hoverdistance=-1)
     busiest = series.busiest(len(series.counts))
     shown = names if names is not None else busiest[: MAX_CURVES - 1]
