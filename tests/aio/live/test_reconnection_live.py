@@ -143,7 +143,7 @@ def test_closed_connections(url, unique):
     service, confirmed, unconfirmed = run(lambda: through(url, unique, close), seconds=120)
     print(f"{len(confirmed)} confirmed, {len(unconfirmed)} unconfirmed, {service.setups} set-ups")
     assert service.setups >= 2
-    assert unconfirmed
+    assert len(unconfirmed) <= 3 * TASKS  # those that waited when a connection closed, if any
     assert {type(error) for error in service.errors} == {aio.ConnectionClosed}
     assert {error.reply_code for error in service.errors} == {320}
 
