@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,35 @@ def depth(queue: str) -> tuple[int, int]:
     raise AssertionError(f"the broker has no queue {queue}")
 
 
+def log() -> str:
+    """All that the broker has written into its log."""
+    if "AMQPCODEC_BROKER_DIR" not in os.environ:
+        pytest.skip("needs the log of scripts/broker.py")
+    folder = Path(os.environ["AMQPCODEC_BROKER_DIR"])
+    return "".join(path.read_text() for path in sorted(folder.rglob("broker.log")))
+
+
+def consumers(queue: str) -> list[tuple[str, str]]:
+    """(tag, how its messages are settled) of each consumer, as the broker says."""
+    rows = []
+    names = "queue_name", "consumer_tag", "ack_required"
+    for line in ctl("-q", "list_consumers", "--no-table-headers", *names).splitlines():
+        name, tag, acknowledges = line.split("\t")
+        if name == queue:
+            rows.append((tag, "manual" if acknowledges == "true" else "automatic"))
+    return sorted(rows)
+
+
+#: What findings begin with, and what the log says of each of them.
+LOGGED = {
+    "channel closed with an error": "caused a channel exception",
+    "connection closed with an error": "caused a connection exception",
+    "connection refused": "login refused",
+    "heartbeat missed": "missed heartbeats from client",
+    "lost": "client unexpectedly closed TCP connection",
+}
+
+
 class Asked:
     """What the questions answer about a recording."""
 
@@ -104,6 +134,30 @@ class Asked:
     def queue(self, name: str) -> dict[str, Any]:
         (row,) = (row for row in analysis.queues(self.path).to_pylist() if row["queue"] == name)
         return row
+
+    def consumers(self, name: str) -> list[tuple[str, str]]:
+        """As consumers() says: those of a queue that did not end."""
+        rows = analysis.topology(self.path).to_pylist()
+        return sorted(
+            (row["consumer_tag"], row["settles"])
+            for row in rows
+            if row["kind"] == "consumer" and row["queue"] == name and row["last_ended"] is None
+        )
+
+    def check_log(self, before: str) -> None:
+        """The broker's log has the same ends since then, as often, and the same reasons."""
+        written = log()[len(before) :]
+        said, found = Counter(), Counter()
+        for kind, words in LOGGED.items():
+            said[kind] = written.count(words)
+        for row in analysis.diagnose(self.path).to_pylist():
+            for kind in LOGGED:
+                if row["finding"].startswith(kind):
+                    found[kind] += row["count"]
+                    reason = row["text"].partition(" - ")[2].partition(" in vhost ")[0]
+                    if "exception" in LOGGED[kind]:
+                        assert reason.strip("'") in written, (row, written)
+        assert said == found, written
 
     def check_cut(self) -> None:
         """Without its first third, the recording says nothing else for certain, nor counts more."""
@@ -127,6 +181,7 @@ def publish(tunnel: Tunnel, queue: str, number: int) -> None:
 
 
 def test_nothing_is_wrong(tunnel: Tunnel, queue: str, tmp_path: Path) -> None:
+    before = log()
     publish(tunnel, queue, 5)
     with connect(tunnel, "worker") as connection:
         channel = connection.channel()
@@ -138,6 +193,7 @@ def test_nothing_is_wrong(tunnel: Tunnel, queue: str, tmp_path: Path) -> None:
     asked = Asked(tunnel, tmp_path)
     assert asked.findings() == []
     assert (asked.queue(queue)["backlog"], 0) == (sum(depth(queue)), depth(queue)[1])
+    asked.check_log(before)
     asked.check_cut()
 
 
@@ -164,6 +220,7 @@ def test_unacknowledged_messages_are_those_of_the_broker(
 def test_a_consumer_is_killed_and_another_one_gets_its_messages(
     tunnel: Tunnel, queue: str, tmp_path: Path
 ) -> None:
+    before = log()
     publish(tunnel, queue, 5)
     code = f"""
 n = 0
@@ -185,10 +242,12 @@ for method, _, _ in channel.consume({queue!r}):
     assert asked.findings() == [("lost with unsettled messages", "killed", queue, 1, 5)]
     row = asked.queue(queue)
     assert (row["redelivered"], row["requeued"], row["backlog"]) == (5, 5, sum(depth(queue)))
+    asked.check_log(before)
     asked.check_cut()
 
 
 def test_a_slow_consumer(tunnel: Tunnel, queue: str, tmp_path: Path) -> None:
+    before = log()
     publish(tunnel, queue, 40)
     for name, seconds, number in (("slow", 0.55, 10), ("fast", 0.001, 30)):
         with connect(tunnel, name) as connection:
@@ -202,10 +261,12 @@ def test_a_slow_consumer(tunnel: Tunnel, queue: str, tmp_path: Path) -> None:
             channel.cancel()
     asked = Asked(tunnel, tmp_path)
     assert asked.findings() == [("slow work", "slow", queue, 10)]
+    asked.check_log(before)
     asked.check_cut()
 
 
 def test_a_poison_message(tunnel: Tunnel, queue: str, tmp_path: Path) -> None:
+    before = log()
     publish(tunnel, queue, 1)
     with connect(tunnel, "worker") as connection:
         channel = connection.channel()
@@ -216,12 +277,14 @@ def test_a_poison_message(tunnel: Tunnel, queue: str, tmp_path: Path) -> None:
         channel.cancel()
     asked = Asked(tunnel, tmp_path)
     assert [found[:3] for found in asked.findings()] == [("poison message", "worker", queue)]
+    asked.check_log(before)
     asked.check_cut()
 
 
 def test_exchanges_that_are_missing_and_other_arguments(
     tunnel: Tunnel, queue: str, tmp_path: Path
 ) -> None:
+    before = log()
     with connect(tunnel, "app") as connection:
         channel = connection.channel()
         channel.basic_publish("no-such-exchange", "k", b"x")
@@ -234,38 +297,46 @@ def test_exchanges_that_are_missing_and_other_arguments(
         ("channel closed with an error", "app", 404, 1),
         ("channel closed with an error", "app", 406, 1),
     ]
+    asked.check_log(before)
     asked.check_cut()
 
 
 def test_a_refused_login(tunnel: Tunnel, tmp_path: Path) -> None:
+    before = log()
     for _ in range(2):
         with pytest.raises(pika.exceptions.ProbableAuthenticationError):
             connect(tunnel, "guess", credentials=pika.PlainCredentials("guest", "wrong"))
     asked = Asked(tunnel, tmp_path)
     assert [found[:3] for found in asked.findings()] == [("connection refused", "guess", 403)]
+    asked.check_log(before)
     asked.check_cut()
 
 
 def test_a_client_that_is_silent(tunnel: Tunnel, tmp_path: Path) -> None:
+    before = log()
     connect(tunnel, "paused", heartbeat=2)
     time.sleep(7)
     asked = Asked(tunnel, tmp_path)
     assert [found[:2] for found in asked.findings()] == [("heartbeat missed", "paused")]
+    asked.check_log(before)
     asked.check_cut()
 
 
 def test_many_short_connections(tunnel: Tunnel, tmp_path: Path) -> None:
+    before = log()
     for n in range(24):
         connect(tunnel, f"job-{n}").close()
     asked = Asked(tunnel, tmp_path)
     assert [found[0] for found in asked.findings()] == ["many short connections"]
     assert asked.findings()[0][-2:] == (24, 0)
+    asked.check_log(before)
     asked.check_cut()
 
 
 def test_messages_without_a_route_are_found_only_where_they_come_back(
     tunnel: Tunnel, queue: str, tmp_path: Path
 ) -> None:
+    before = log()
     with connect(tunnel, "app") as connection:
         channel = connection.channel()
         channel.basic_publish("", f"{queue}-no-such-queue", b"x")
@@ -273,10 +344,12 @@ def test_messages_without_a_route_are_found_only_where_they_come_back(
         connection.process_data_events(1)
     asked = Asked(tunnel, tmp_path)
     assert asked.findings() == [("messages returned", "app", 312, 1)]
+    asked.check_log(before)
     asked.check_cut()
 
 
 def test_a_memory_alarm(tunnel: Tunnel, queue: str, tmp_path: Path) -> None:
+    before = log()
     with connect(tunnel, "publisher") as connection:
         channel = connection.channel()
         ctl("set_vm_memory_high_watermark", "0.00001")
@@ -288,10 +361,12 @@ def test_a_memory_alarm(tunnel: Tunnel, queue: str, tmp_path: Path) -> None:
         connection.process_data_events(2)
     asked = Asked(tunnel, tmp_path)
     assert [found[:2] for found in asked.findings()] == [("publishers blocked", "publisher")]
+    asked.check_log(before)
     asked.check_cut()
 
 
 def test_connections_that_somebody_closed(tunnel: Tunnel, queue: str, tmp_path: Path) -> None:
+    before = log()
     publish(tunnel, queue, 2)
     connection = connect(tunnel, "worker")
     channel = connection.channel()
@@ -303,4 +378,58 @@ def test_connections_that_somebody_closed(tunnel: Tunnel, queue: str, tmp_path: 
     asked = Asked(tunnel, tmp_path)
     assert asked.findings() == [("connection closed with an error", "worker", 320, queue, 1, 2)]
     assert asked.queue(queue)["backlog"] == sum(depth(queue)) == 2
+    asked.check_log(before)
+    asked.check_cut()
+
+
+def test_consumers_are_those_of_the_broker(tunnel: Tunnel, queue: str, tmp_path: Path) -> None:
+    program(tunnel, "killed", f"channel.basic_consume({queue!r}, print); os._exit(1)")
+    with connect(tunnel, "worker") as connection:
+        channel = connection.channel()
+        for tag, automatic in (("a", False), ("b", True), ("cancelled", False)):
+            channel.basic_consume(queue, print, auto_ack=automatic, consumer_tag=tag)
+        channel.basic_cancel("cancelled")
+        other = connection.channel()
+        other.basic_consume(queue, print, consumer_tag="of a closed channel")
+        other.close()
+        asked = Asked(tunnel, tmp_path)
+        assert asked.consumers(queue) == consumers(queue)
+        assert asked.consumers(queue) == [("a", "manual"), ("b", "automatic")]
+
+
+def test_a_queue_is_deleted_below_its_consumer(tunnel: Tunnel, queue: str, tmp_path: Path) -> None:
+    before = log()
+    publish(tunnel, queue, 2)
+    with connect(tunnel, "worker") as connection:
+        channel = connection.channel()
+        channel.basic_consume(queue, lambda *_: None)
+        connection.process_data_events(0.5)
+        with connect(tunnel, "operator") as other:
+            other.channel().queue_delete(queue)
+        connection.process_data_events(0.5)
+        assert consumers(queue) == []
+    asked = Asked(tunnel, tmp_path)
+    assert asked.findings() == [("consumer cancelled by the broker", "worker", queue, 1)]
+    assert asked.consumers(queue) == []
+    asked.check_log(before)
+    asked.check_cut()
+
+
+def test_a_node_that_goes_down(tunnel: Tunnel, queue: str, tmp_path: Path) -> None:
+    before = log()
+    publish(tunnel, queue, 2)
+    connection = connect(tunnel, "worker")
+    connection.channel().basic_consume(queue, lambda *_: None)
+    connection.process_data_events(0.5)
+    ctl("stop_app")
+    try:
+        with pytest.raises(pika.exceptions.AMQPError):
+            connection.process_data_events(5)
+    finally:
+        ctl("start_app")
+    asked = Asked(tunnel, tmp_path)
+    assert asked.findings() == [("connection closed with an error", "worker", 320, queue, 1, 2)]
+    (found,) = analysis.diagnose(asked.path).to_pylist()
+    assert "shutdown" in found["text"]
+    asked.check_log(before)
     asked.check_cut()
