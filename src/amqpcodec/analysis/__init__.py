@@ -131,7 +131,9 @@ def sql(
             columns that the query names; with all, where it has ``*`` or the like.
         path_or_file: as capture.read takes it: files, folders and globs.
         memory_bytes: rows of more bytes go to a temporary file of Parquet; None: 512 MiB.
-        options: all others of capture.read but level and fields, such as ports and files.
+        options: ``consumers``, the path of what ``rabbitmqctl list_consumers`` printed, for
+            the queues of consumers that began before the recording; and all others of
+            capture.read but level and fields, such as ports and files.
 
     Raises:
         ImportError: DuckDB or pyarrow is missing.

@@ -18,6 +18,8 @@ try:
     import duckdb
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    from ._consumers import NEEDED, Consumers
 except ImportError as missing:
     raise ImportError(
         f"amqpcodec.analysis needs {missing.name}; install amqpcodec[analysis]"
@@ -87,13 +89,21 @@ def read_and_run(
 ) -> pa.Table:
     """Read the events of recordings, with these columns or all, and run a query over them.
 
+    options: of sql(); all but its own are those of capture.read.
+
     Raises:
         TypeError: options of capture.read are chosen by the query itself.
     """
     for name in {"level", "fields"} & options.keys():
         raise TypeError(f"{name!r} is chosen by the query: leave it away")
+    path = options.pop("consumers", None)
+    listed = None if path is None else Consumers(path)
+    if listed and columns is not None:
+        columns = dict.fromkeys([*columns, *NEEDED])
     reader = capture.read(path_or_file, "event", columns, **options)
-    rows = run(query, map(pa.record_batch, reader), pa.schema(reader.schema), memory_bytes)
+    events = map(pa.record_batch, reader)
+    filled = listed.fill_all(events) if listed else events
+    rows = run(query, filled, pa.schema(reader.schema), memory_bytes)
     for file in reader.file_stats():
         if file["damaged"]:
             warnings.warn(f"{file['file']}: {file['damaged']}", CaptureWarning, stacklevel=4)

@@ -10,6 +10,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..analysis._consumers import NEEDED as FOR_CONSUMERS
 from .errors import USAGE, UsageError, print_error
 from .groups import Group
 from .live import Cancelled, is_live
@@ -59,7 +60,12 @@ def write_answer(
         raise UsageError("--since and --until are for recordings that have ended: use --window")
     if options.window is not None and not live:
         raise UsageError("--window is for what is being recorded: use --since and --until")
-    query = Query(text, columns, in_part=in_part or live or options.clock == "relative")
+    query = Query(
+        text,
+        columns,
+        in_part=in_part or live or options.clock == "relative",
+        more=FOR_CONSUMERS if options.consumers else (),
+    )
     clock = Clock(options.clock)
 
     def writer(out: IO[str]) -> Writer:
@@ -86,6 +92,8 @@ def write_answer(
         for groups in _gathered(reading, apart):
             window = Window(options.time.since, options.time.until, clock)
             events = _events(query, reading, groups, window, span)
+            if options.consumers:
+                events = options.consumers.fill_all(events)
             if live:
                 answer = _follow(options, query, chosen, reading, events, writer)
             else:

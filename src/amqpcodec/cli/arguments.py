@@ -284,6 +284,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 if TYPE_CHECKING:
+    from ..analysis._consumers import Consumers
     from ..capture import KeyLog
 
     Commands = argparse._SubParsersAction[CommandParser]
@@ -564,6 +565,13 @@ def add_live(command: argparse.ArgumentParser, follow: bool = True) -> None:
         add_follow(command, "growing")
     command.set_defaults(growing=False)
     command.add_argument(
+        "--consumers",
+        type=consumers,
+        metavar="FILE",
+        help="what rabbitmqctl list_consumers printed: queues of consumers that began before the"
+        " recording, by their tags",
+    )
+    command.add_argument(
         "--window",
         type=_length,
         metavar="10m",
@@ -700,6 +708,20 @@ class KeyLogOption(argparse.Action):
         except argparse.ArgumentTypeError as error:
             raise argparse.ArgumentError(self, str(error)) from None
         namespace.keylog_path = values
+
+
+def consumers(text: str) -> Consumers:
+    """A list of consumers."""
+    try:
+        from ..analysis._consumers import Consumers
+    except ImportError as error:
+        raise argparse.ArgumentTypeError(f"{error.name} is needed") from None
+    try:
+        return Consumers(text)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def keylog(text: str) -> KeyLog:

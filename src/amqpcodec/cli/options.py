@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .uris import Uri
 
 if TYPE_CHECKING:
+    from ..analysis._consumers import Consumers
     from ..capture import KeyLog
     from ..capture._link import Arrangement
     from .moments import Moment
@@ -131,6 +132,7 @@ class QueryOptions(Options):
     growing: bool
     #: µs of a recording in the making that are looked at; None: as many as there is room for.
     window: int | None
+    consumers: "Consumers | None"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,10 +34,17 @@ class Query:
         schema: of the events with these columns.
     """
 
-    def __init__(self, text: str, columns: Sequence[str] | None, *, in_part: bool = False) -> None:
-        """columns: None: all. in_part: of the events of an interval of time."""
+    def __init__(
+        self,
+        text: str,
+        columns: Sequence[str] | None,
+        *,
+        in_part: bool = False,
+        more: Sequence[str] = (),
+    ) -> None:
+        """columns: None: all. in_part: of the events of an interval of time. more: columns."""
         self.text = text
-        more = NEEDED if in_part else ("event",)  # which tells damage
+        more = (*more, *(NEEDED if in_part else ("event",)))  # which tells damage
         self.columns = None if columns is None else list(dict.fromkeys([*columns, *more]))
         self.schema = pa.schema(capture.schema("event", self.columns))
 
