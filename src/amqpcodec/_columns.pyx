@@ -42,10 +42,10 @@ from amqpcodec._v1 cimport (
     DELIVERY_IDLE, DELIVERY_IGNORED, DELIVERY_ON_DISCARD, DELIVERY_ON_ENDED, DELIVERY_OPEN, DELIVERY_SKIPS,
     delivery_step, DeliveryOutcome, DeliveryState, v1_is_empty_composite, v1_is_number, v1_is_silent,
     v1_is_unidentified, v1_is_unsigned, v1_is_variable, v1_same_delivery, v1_true, V1_AMQP_FRAME, v1_as_scalar,
-    v1_bad_descriptor, V1_BAD_FIELD, V1_BAD_ORDER, v1_check, v1_check_begin, v1_check_restricted, v1_condition,
-    v1_content, v1_fault_error, v1_fault_text, V1_FRAME_AMQP, V1_FRAME_HEADER, V1_FRAME_SASL, v1_inside, v1_known,
-    V1_NO_FRAME, v1_read, V1_SASL_FRAME, v1_scan, v1_scan_sections, v1_skip_described, v1_verify_begin,
-    v1_verify_field, v1_verify_fields, v1_verify_unknown, V1Check, V1Core, V1Desc, V1Op,
+    v1_bad_descriptor, V1_BAD_FIELD, V1_BAD_ORDER, v1_can_hold, v1_check, v1_check_begin, v1_check_restricted,
+    v1_condition, v1_content, v1_fault_error, v1_fault_text, V1_FRAME_AMQP, V1_FRAME_HEADER, V1_FRAME_SASL, v1_inside,
+    v1_known, V1_NO_FRAME, v1_read, V1_SASL_FRAME, v1_scan, v1_scan_sections, v1_skip_described, v1_verify_begin,
+    v1_verify_field, v1_verify_fields, V1Check, V1Core, V1Desc, V1Op,
 )
 
 include "_core/columns/arrow_stream.pxi"

@@ -22,7 +22,7 @@ from amqpcodec._codec cimport (
     buffer_bytes, buffer_commit, buffer_ensure, buffer_in_block, buffer_leave, buffer_put_byte, buffer_put_int,
     buffer_size, buffer_truncate, coarser_time, copy_bytes, Cursor, DEPTH_LIMIT, Desc, double_to_bits, EncodeError,
     Fault, fault_text, FAULT_TEXT_SIZE, float_to_bits, form_of, form_read, FRAME_BODY, FRAME_END, FRAME_HEADER,
-    FRAME_METHOD, HIGHEST_INT64, is_ascii, is_old_tag, is_utf8, KIND_BID128, KIND_BID32, KIND_BID64, KIND_BOOLEAN,
+    FRAME_METHOD, HIGHEST_INT64, is_old_tag, is_utf8, KIND_BID128, KIND_BID32, KIND_BID64, KIND_BOOLEAN,
     KIND_BYTES, KIND_CHAR, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_LONGSTR, KIND_MILLISECONDS, KIND_SECONDS,
     KIND_SHORTSTR, KIND_SIGNED, KIND_STRING, KIND_SYMBOL, KIND_UNSIGNED, KIND_UUID, KIND_VOID, load16, MAX_FIELDS,
     MAX_U32, MODE_0_8, MODE_LETTER, MODE_NO_X, mode_of, MODE_OLD, NO_MEMORY, place_begin, place_name, pool_use,
@@ -31,10 +31,10 @@ from amqpcodec._codec cimport (
     W_SHORTSTR, W_TABLE, W_TIMESTAMP, WIRE_NAMES, write_arguments, write_properties,
 )
 from amqpcodec._v1 cimport (
-    v1_begin, v1_check, V1_DESCRIPTOR_BYTES, V1_EMPTY_LIMIT, V1_FRAME_AMQP, V1_FRAME_SASL, V1_HEAD_BYTES, v1_known,
-    V1_MAX_FIELDS, V1_NO_FRAME, V1_NUMBER_BYTES, v1_is_unsigned, v1_join_items, v1_put_head, v1_read, V1_RUN_BYTES,
-    V1_SASL_FRAME, v1_store_head, v1_store_number, v1_store_run, v1_store_small_descriptor, V1Check, V1Core, V1Desc,
-    V1Op, V1Types, V1Value,
+    v1_begin, v1_can_hold, v1_check, V1_DESCRIPTOR_BYTES, V1_EMPTY_LIMIT, V1_FRAME_AMQP, V1_FRAME_SASL, V1_HEAD_BYTES,
+    v1_known, V1_MAX_FIELDS, V1_NO_FRAME, V1_NUMBER_BYTES, v1_is_unsigned, v1_join_items, v1_put_head, v1_read,
+    V1_RUN_BYTES, V1_SASL_FRAME, v1_store_head, v1_store_number, v1_store_run, v1_store_small_descriptor,
+    v1_takes_number, v1_takes_symbol, V1Check, V1Core, V1Desc, V1Op, V1Types, V1Value,
 )
 from amqpcodec._columns cimport (
     any_twice, append_bytes, array_capsule, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT, BAD_OFFSETS,

@@ -11,12 +11,12 @@ from amqpcodec._gen.v1_constants cimport (
     CTOR_DESCRIBED_SMALLULONG, CTOR_FALSE, CTOR_INT, CTOR_LIST0, CTOR_NARROW, CTOR_SHORT, CTOR_SMALLULONG, CTOR_TRUE,
     CTOR_UINT0, CTOR_ULONG0, CTOR_WIDE, CTOR_WIDTH, CTOR_WIRE_TYPE, TRANSFER_DELIVERY_ID, TRANSFER_DELIVERY_TAG,
     TRANSFER_MESSAGE_FORMAT, TRANSFER_SETTLED, V1_BINARY, V1_BOOLEAN, V1_BYTE, V1_DESCRIBED, V1_INT, V1_KIND, V1_LIST,
-    V1_LONG, V1_NAMES, V1_NULL, V1_SYMBOL, V1_TIMESTAMP, V1_UBYTE, V1_UINT, V1_ULONG, V1_UNKNOWN,
+    V1_LONG, V1_MAP, V1_NAMES, V1_NULL, V1_STRING, V1_SYMBOL, V1_TIMESTAMP, V1_UBYTE, V1_UINT, V1_ULONG, V1_UNKNOWN,
 )
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, BAD_TRUNCATED, Buffer, buffer_commit, buffer_extend, buffer_reserve, buffer_size,
-    buffer_truncate, copy_bytes, Cursor, fail, Fault, load16, load32, load64, MAX_U32, OK, Place, place_begin, put_byte,
-    Scalar, ScalarKind, Step, store16, store32, store_uint, WireFrame,
+    buffer_truncate, copy_bytes, Cursor, fail, Fault, is_ascii, is_utf8, load16, load32, load64, MAX_U32, OK,
+    Place, place_begin, put_byte, Scalar, ScalarKind, Step, store16, store32, store_uint, WireFrame,
 )
 
 include "_core/v1/value.pxd"

@@ -23,7 +23,7 @@ from amqpcodec._codec cimport (
     BAD_TRAILING, bits_to_double, bits_to_float, buffer_bytes, buffer_ensure, buffer_free, buffer_init,
     checked_limit, Datetime, Decimal, DecodeError, DEPTH_LIMIT, double_to_bits, drop_bytes, encode_error,
     EncodeError, exact_small, exact_u64, fault_text, FAULT_TEXT_SIZE, float_to_bits, FOREIGN_BYTES, FOREIGN_LEAST,
-    foreign_protocol, INT_LIMITS, is_ascii, is_utf8, KIND_BID128, KIND_BID32, KIND_BID64, KIND_BOOLEAN, KIND_BYTES,
+    foreign_protocol, INT_LIMITS, is_ascii, KIND_BID128, KIND_BID32, KIND_BID64, KIND_BOOLEAN, KIND_BYTES,
     KIND_CHAR, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_LONGSTR, KIND_MILLISECONDS, KIND_SECONDS, KIND_SHORTSTR,
     KIND_SIGNED, KIND_STRING, KIND_SYMBOL, KIND_UNSIGNED, KIND_UUID, KIND_VOID, make_datetime, MessageClass,
     CLASS_ABSTRACT, class_check_type, class_describe, class_fields, class_fill, class_instance,

@@ -34,8 +34,7 @@ cdef inline int fast_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p,
         if status < 0:
             return status
     data_promise(c, used, n)
-    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and code != CTOR_VBIN8 and (
-            code == CTOR_SYM8 or not is_utf8(p, n)):
+    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and not v1_can_hold(CTOR_WIRE_TYPE[code], p, n):
         return FALLS_BACK
     fast_text_end(c, at, used + n)
     return 0
@@ -43,7 +42,7 @@ cdef inline int fast_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p,
 
 cdef int fast_v1_view(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n, uint8_t wire_type) noexcept nogil:
     """The same of a type into one that is."""
-    if wire_type != V1_BINARY and not is_ascii(p, n) and (wire_type == V1_SYMBOL or not is_utf8(p, n)):
+    if wire_type != V1_BINARY and not is_ascii(p, n) and not v1_can_hold(wire_type, p, n):
         return FALLS_BACK
     return append_view(t, c, at.row, p, n)
 
@@ -77,7 +76,7 @@ cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cur
         if matters:
             if v1_verify_field(op, c, v, start, k, 2) < 0:
                 return FALLS_BACK
-        elif v.wire_type == V1_DESCRIBED and v1_verify_unknown(c, 2, 0) < 0:
+        elif v.wire_type == V1_DESCRIBED and v1_skip_described(c, 2, 0) < 0:
             return FALLS_BACK
     if v.wire_type == V1_DESCRIBED:
         v.p = inside
@@ -389,7 +388,7 @@ cdef int slow_v1_section(Sink* s, int i, Cursor* c, int64_t row) noexcept nogil:
     cdef V1Value v
     cdef int status = 0
     c.p += 3
-    if v1_read(c, &v) < 0 or (v.wire_type == V1_DESCRIBED and v1_skip_described(c) < 0):
+    if v1_read(c, &v) < 0 or (v.wire_type == V1_DESCRIBED and v1_skip_described(c, 2, 0) < 0):
         return FALLS_BACK
     after = c.p
     if s.sections.mask >> i & 1:

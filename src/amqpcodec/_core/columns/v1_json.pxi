@@ -16,7 +16,7 @@ cdef void v1_pass(Cursor* c) noexcept nogil:
     cdef V1Value v
     v1_again(c, &v)
     if v.wire_type == V1_DESCRIBED:
-        v1_skip_described(c)
+        v1_skip_described(c, 2, 0)
 
 
 cdef inline int json_v1_scalar(JsonText* t, const V1Value* v) noexcept nogil:

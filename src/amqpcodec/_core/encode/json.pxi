@@ -592,7 +592,7 @@ cdef int v1e_unsigned(Buffer* b, const V1Op* op, uint64_t u, bint negative, Faul
     cdef uint64_t most = highest_of(wire_type - V1_UBYTE + W_OCTET)
     if negative or u > most:
         return refuse(f, b"%s takes 0 to %llu", V1_NAMES[wire_type], most)
-    if op.choices and (u >= <uint64_t>op.choices or op.choice[u] == NULL):
+    if not v1_takes_number(op, u):
         return refuse(f, b"has no choice %llu", NULL, u)
     return v1e_number(b, wire_type, u)
 

@@ -78,16 +78,9 @@ cdef inline int v1e_part(Buffer* b, const V1Parts* parts, int k) noexcept nogil:
 
 
 cdef int v1e_choice(const V1Op* op, const uint8_t* p, size_t n, Fault* f) noexcept nogil:
-    """Whether a symbol is one of those that a field has."""
-    cdef const char* s = op.symbols
-    cdef size_t length
-    if op.named == NULL:
+    """Refuse a symbol that a field does not take."""
+    if AMQP_LIKELY(v1_takes_symbol(op, p, n)):
         return 0
-    while s[0]:
-        length = strlen(s)
-        if length == n and memcmp(s, p, n) == 0:
-            return 0
-        s += length + 1
     return refuse(f, b"is none of the field's choices", NULL, 0)
 
 
@@ -127,10 +120,9 @@ cdef int v1e_check(uint8_t wire_type, const uint8_t* p, uint64_t n, Fault* f) no
     """Whether bytes are what a string or symbol takes."""
     if n > MAX_U32:
         return refuse(f, b"takes at most 4294967295 bytes, not %llu", NULL, n)
-    if wire_type == V1_STRING and not is_utf8(p, <size_t>n):
-        return refuse(f, b"text that is not UTF-8", NULL, 0)
-    if wire_type == V1_SYMBOL and not is_ascii(p, <size_t>n):
-        return refuse(f, b"a symbol takes ASCII characters only", NULL, 0)
+    if AMQP_UNLIKELY(not v1_can_hold(wire_type, p, <size_t>n)):
+        return refuse(f, (b"text that is not UTF-8" if wire_type == V1_STRING
+                      else b"a symbol takes ASCII characters only"), NULL, 0)
     return 0
 
 

@@ -15,3 +15,4 @@ cdef struct V1Check:
 
 cdef void v1_check_begin(V1Check* k, uint64_t zero_width) noexcept nogil
 cdef int v1_check(Cursor* c, V1Check* k, int depth) noexcept nogil
+cdef int v1_skip_described(Cursor* c, int depth, uint64_t zero_width) noexcept nogil

@@ -50,7 +50,7 @@ cdef inline const uint8_t* v1_compact_choice(V1Reader* r, const V1Op* op, const 
             i = p[0]
         elif code != CTOR_TRUE and code != CTOR_FALSE:
             return NULL
-        if AMQP_UNLIKELY(i >= op.choices or op.choice[i] == NULL):
+        if AMQP_UNLIKELY(not v1_takes_number(op, <uint64_t>i)):
             return NULL
         made[0] = Py_NewRef(op.choice[i])
         return p + 1

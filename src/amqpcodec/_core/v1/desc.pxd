@@ -64,6 +64,16 @@ cdef inline V1Desc* v1_known(const V1Types* types, Cursor* c) noexcept nogil:
         return d
     return v1_known_slow(types, c)
 
+cdef inline bint v1_takes_number(const V1Op* op, uint64_t u) noexcept nogil:
+    """Whether a field takes a number of its type: any, unless it has choices."""
+    return not op.choices or (u < <uint64_t>op.choices and op.choice[u] != NULL)
+
+cdef bint v1_names_choice(const V1Op* op, const uint8_t* p, size_t n) noexcept nogil
+
+cdef inline bint v1_takes_symbol(const V1Op* op, const uint8_t* p, size_t n) noexcept nogil:
+    """Whether a field takes a symbol: any, unless it has choices with names."""
+    return op.named == NULL or v1_names_choice(op, p, n)
+
 cdef int v1_check_restricted(const V1Desc* d, Cursor* c) noexcept nogil
 
 @cython.final

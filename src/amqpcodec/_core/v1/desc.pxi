@@ -42,6 +42,18 @@ cdef V1Desc* v1_known_slow(const V1Types* types, Cursor* c) noexcept nogil:
     return d
 
 
+cdef bint v1_names_choice(const V1Op* op, const uint8_t* p, size_t n) noexcept nogil:
+    """Whether a symbol is the name of one of the field's choices."""
+    cdef const char* s = op.symbols
+    cdef size_t length
+    while s[0]:
+        length = strlen(s)
+        if length == n and memcmp(s, p, n) == 0:
+            return True
+        s += length + 1
+    return False
+
+
 cdef int v1_check_restricted(const V1Desc* d, Cursor* c) noexcept nogil:
     """Whether the value of a restricted type, at the cursor, begins as one of its type; -1 with the
     fault noted."""

@@ -602,7 +602,7 @@ cdef list v1_section_list(bytes whole):
         d = v1_known(&V1_FAMILY.descs.types, &c)
         if v1_read(&c, &v) < 0:
             v1_raise(&c)
-        if v.wire_type == V1_DESCRIBED and v1_skip_described(&c) < 0:
+        if v.wire_type == V1_DESCRIBED and v1_skip_described(&c, 2, 0) < 0:
             v1_raise(&c)
         found.append((len(found), d.code, start - p, c.p - start))
     return found

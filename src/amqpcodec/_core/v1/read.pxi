@@ -25,25 +25,24 @@ cdef object v1_value(V1Reader* r, Cursor* c, int depth):
 
 cdef object v1_compound(V1Reader* r, Cursor* c, const V1Value* v, int depth):
     cdef Cursor inner
-    v1_inside(c, v, &inner)
-    if v.wire_type == V1_LIST:
-        return v1_list(r, &inner, v.count, depth)
-    if v.wire_type == V1_MAP:
-        return v1_map(r, &inner, v.count, depth)
-    return v1_array(r, &inner, v.count, depth)
+    if v.wire_type == V1_ARRAY:
+        v1_inside(c, v, &inner)
+        return v1_array(r, &inner, v.count, depth)
+    if AMQP_UNLIKELY(v1_open_items(c, v, &inner) < 0):
+        v1_raise(&inner)
+    made = v1_list(r, &inner, v.count, depth) if v.wire_type == V1_LIST else v1_map(r, &inner, v.count, depth)
+    if AMQP_UNLIKELY(v1_end_items(&inner, v.wire_type) < 0):
+        v1_raise(&inner)
+    return made
 
 
 cdef object v1_list(V1Reader* r, Cursor* c, uint32_t count, int depth):
     cdef object made, item
     cdef uint32_t i
-    if AMQP_UNLIKELY(<size_t>(c.end - c.p) < count):
-        v1_fail(c, V1_BAD_SIZE, b"list", 0, 0)
     made = []       # grows with what is read: an error must not leave holes
     for i in range(count):
         item = v1_value(r, c, depth)
         (<list>made).append(item)
-    if AMQP_UNLIKELY(c.p != c.end):
-        v1_fail(c, V1_BAD_SIZE, b"list", 0, 0)
     return made
 
 
@@ -103,8 +102,6 @@ cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
     cdef uint32_t i = 0
     cdef bint hashable
     ints.count = 0
-    if AMQP_UNLIKELY(count & 1 or <size_t>(c.end - c.p) < count):
-        v1_fail(c, V1_BAD_SIZE, b"map", 0, 0)
     if AMQP_LIKELY(not r.mode & MODE_TYPED):
         i = v1_compact_pairs(r.cache, &c.p, c.end, count >> 1, SHORT_VALUE, made)
     for i in range(i, count >> 1):
@@ -128,8 +125,6 @@ cdef object v1_map(V1Reader* r, Cursor* c, uint32_t count, int depth):
         if pairs is None:
             pairs = list(made.items())
         pairs.append((key, value))
-    if AMQP_UNLIKELY(c.p != c.end):
-        v1_fail(c, V1_BAD_SIZE, b"map", 0, 0)
     return made if pairs is None else V1Map(pairs)
 
 
@@ -137,22 +132,18 @@ cdef object v1_array(V1Reader* r, Cursor* c, uint32_t count, int depth):
     """An Array: descriptors and constructor stand once, in front of the elements."""
     cdef list descriptors = []
     cdef object made = V1Array("null")
-    cdef V1Value v
-    cdef uint8_t code
-    while c.p < c.end and c.p[0] == 0:
-        c.p += 1
-        if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
-            v1_fail(c, BAD_DEPTH, NULL, 0, 0)
-        depth += 1
-        descriptors.append(v1_descriptor(r, c, depth))
-    if AMQP_UNLIKELY(c.p >= c.end):
-        v1_fail(c, BAD_TRUNCATED, b"constructor", 1, 0)
-    code = c.p[0]
-    v.wire_type = CTOR_WIRE_TYPE[code]
-    if AMQP_UNLIKELY(v.wire_type == V1_UNKNOWN):
-        v1_fail(c, V1_BAD_CONSTRUCTOR, NULL, 0, code)
-    c.p += 1
-    made.type = V1_NAMES[v.wire_type].decode()
+    cdef V1Check k
+    cdef Cursor at = c[0]
+    cdef uint8_t code = 0
+    cdef int level = depth
+    v1_check_begin(&k, r.zero_width)
+    if AMQP_UNLIKELY(v1_array_constructor(c, &k, &code, &depth) < 0):
+        v1_raise(c)
+    while level < depth:
+        at.p += 1
+        level += 1
+        descriptors.append(v1_descriptor(r, &at, level))
+    made.type = V1_NAMES[CTOR_WIRE_TYPE[code]].decode()
     made.descriptors = tuple(descriptors)
     v1_elements(r, c, code, count, depth, made.items)
     return made
@@ -179,8 +170,8 @@ cdef int v1_elements(V1Reader* r, Cursor* c, uint8_t code, uint32_t count, int d
                 v1_fail(c, BAD_DEPTH, NULL, 0, 0)
             item = v1_compound(r, c, &v, depth + 1)
         items.append(item)
-    if AMQP_UNLIKELY(c.p != c.end):
-        v1_fail(c, V1_BAD_SIZE, b"array", 0, 0)
+    if AMQP_UNLIKELY(v1_end_items(c, V1_ARRAY) < 0):
+        v1_raise(c)
     return 0
 
 
@@ -290,9 +281,9 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o, in
     # Nulls at the end are not written; without a mandatory field encode refuses it, unless it came so.
     if last != count or count < d.mandatory:
         unusual[0] = True
-    if AMQP_UNLIKELY(c.p != c.end):
+    if AMQP_UNLIKELY(v1_end_items(c, V1_LIST) < 0):
         place_begin(&c.fault.at, d.name, NULL)
-        v1_fail(c, V1_BAD_SIZE, b"list", 0, 0)
+        v1_raise(c)
     c.end = end
     return 0
 

@@ -86,17 +86,16 @@ cdef object v1_text(V1Reader* r, Cursor* c, const V1Value* v, Py_ssize_t longest
     cdef PyObject* made = v1_ascii(r.cache, v.p, v.n, longest)
     if AMQP_LIKELY(made != NULL):
         return v1_owned(made)
-    if not is_utf8(v.p, v.n):
-        c.p = v.p
-        v1_fail(c, V1_BAD_TEXT, b"string is not UTF-8", 0, 0)
+    if v1_check_scalar(c, v) < 0:
+        v1_raise(c)
     return PyUnicode_DecodeUTF8(<const char*>v.p, v.n, NULL)
 
 
 cdef object v1_symbol_value(V1Reader* r, Cursor* c, const V1Value* v):
     cdef PyObject* made = v1_symbol(r.cache, <PyObject*>V1Symbol, v.p, v.n)
     if AMQP_UNLIKELY(made == NULL):
-        c.p = v.p
-        v1_fail(c, V1_BAD_TEXT, b"symbol is not ASCII", 0, 0)
+        v1_check_scalar(c, v)       # v1_symbol refuses what is no symbol, and nothing else
+        v1_raise(c)
     return v1_owned(made)
 
 
@@ -171,9 +170,8 @@ cdef object v1_scalar(V1Reader* r, Cursor* c, const V1Value* v):
         made = <double>bits_to_float(<uint32_t>v.u)
         return v1_float_subclass(V1Float, made) if typed else made
     elif kind == KIND_CHAR:
-        if not v1_is_scalar_value(<uint32_t>v.u):
-            c.p -= 4
-            v1_fail(c, V1_BAD_TEXT, b"char is not a Unicode character", 0, 0)
+        if v1_check_scalar(c, v) < 0:
+            v1_raise(c)
         return v1_str_subclass(V1Char, chr(v.u))
     elif kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128:
         return v1_decimal(r, v)

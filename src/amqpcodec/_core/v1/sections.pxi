@@ -1,14 +1,5 @@
 # Sections of a message (Part 3 §3.2), found without reading their values.
 
-cdef int v1_skip_described(Cursor* c) noexcept nogil:
-    """Step over a described value whose zero byte was read."""
-    cdef V1Check k
-    v1_check_begin(&k, 0)
-    if v1_check(c, &k, 2) < 0:
-        return -1
-    return v1_check(c, &k, 2)
-
-
 cdef int v1_scan_sections(Cursor* c, const V1Types* types, uint32_t* offset, uint32_t* length) noexcept nogil:
     """Offset and length of each section, those of one kind together; what is there as a bit mask, or -1
     with the fault noted."""
@@ -48,7 +39,7 @@ cdef int v1_scan_sections(Cursor* c, const V1Types* types, uint32_t* offset, uin
         else:
             if AMQP_UNLIKELY(v1_read(c, &v) < 0):
                 return -1
-            if AMQP_UNLIKELY(v.wire_type == V1_DESCRIBED) and v1_skip_described(c) < 0:
+            if AMQP_UNLIKELY(v.wire_type == V1_DESCRIBED) and v1_skip_described(c, 2, 0) < 0:
                 return -1
         if i != last:
             offset[i] = <uint32_t>(start - base)

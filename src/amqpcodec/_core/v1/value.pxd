@@ -172,5 +172,24 @@ cdef inline void v1_inside(const Cursor* c, const V1Value* v, Cursor* out) noexc
     out.p = v.p
     out.end = v.p + v.n
 
+cdef inline int v1_open_items(const Cursor* c, const V1Value* v, Cursor* items) noexcept nogil:
+    """A cursor over the items of a list or map: no more than there are bytes, and pairs of them in a map."""
+    v1_inside(c, v, items)
+    if AMQP_UNLIKELY(v.count > v.n or (v.wire_type == V1_MAP and v.count & 1)):
+        return fail(items, V1_BAD_SIZE, V1_NAMES[v.wire_type], 0, 0)
+    return 0
+
+cdef inline int v1_end_items(Cursor* items, uint8_t wire_type) noexcept nogil:
+    """After its last item a compound ends."""
+    if AMQP_UNLIKELY(items.p != items.end):
+        return fail(items, V1_BAD_SIZE, V1_NAMES[wire_type], 0, 0)
+    return 0
+
+cdef inline bint v1_can_hold(uint8_t wire_type, const uint8_t* p, size_t n) noexcept nogil:
+    """Whether a value of this type may hold these bytes: a string is UTF-8, a symbol ASCII."""
+    if wire_type == V1_STRING:
+        return is_utf8(p, n)
+    return wire_type != V1_SYMBOL or is_ascii(p, n)
+
 # Elements without bytes, in all arrays of one value together: a count costs nothing to claim.
 cdef uint64_t V1_EMPTY_LIMIT

@@ -58,17 +58,6 @@ cdef int v1_verify_content(Cursor* c, const V1Value* v, V1Check* k, int depth) n
     return 0
 
 
-cdef bint v1_has_choice(const V1Op* op, const V1Value* v) noexcept nogil:
-    cdef const char* s = op.symbols
-    cdef size_t n
-    while s[0]:
-        n = strlen(s)
-        if n == v.n and memcmp(s, v.p, n) == 0:
-            return True
-        s += n + 1
-    return False
-
-
 cdef int v1_verify_field(const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start, V1Check* k,
                          int depth) noexcept nogil:
     """One field that is not null. v: what was read of it; start: where it begins."""
@@ -77,17 +66,12 @@ cdef int v1_verify_field(const V1Op* op, Cursor* c, const V1Value* v, const uint
     if not v1_minimal(v):
         k.unusual = True
     if v.wire_type == op.wire_type:
-        if op.choices or op.named != NULL:
-            if op.named != NULL:
-                if v1_check_scalar(c, v) < 0:
-                    return -1
-                if v1_has_choice(op, v):
-                    return 0
-            elif v.u < <uint64_t>op.choices and op.choice[v.u] != NULL:
-                return 0
-            c.p = start
-            return fail(c, V1_BAD_VALUE, V1_NAMES[op.wire_type], 0, 0)
-        return v1_verify_content(c, v, k, depth)
+        if v1_verify_content(c, v, k, depth) < 0:
+            return -1
+        if AMQP_LIKELY(v1_takes_number(op, v.u) and v1_takes_symbol(op, v.p, v.n)):
+            return 0
+        c.p = start
+        return fail(c, V1_BAD_VALUE, V1_NAMES[op.wire_type], 0, 0)
     if op.wire_type == V1_ANY:
         if v.wire_type != V1_DESCRIBED:
             # On the way out an int is a ulong in some fields, and a long in others.
@@ -101,53 +85,33 @@ cdef int v1_verify_field(const V1Op* op, Cursor* c, const V1Value* v, const uint
         at = c[0]
         if v1_known(<const V1Types*>k.types, &at) != NULL:
             return min(v1_verify_described(c, k, depth + 1), 0)
-        if v1_verify_unknown(&at, depth + 1, k.zero_width) < 0:
+        if v1_skip_described(&at, depth + 1, k.zero_width) < 0:
             return -1
         if v1_check_descriptor(c, k, depth + 1) < 0:
             return -1
         return v1_check(c, k, depth + 1)
     if op.multiple and v.wire_type == V1_ARRAY:
-        return v1_verify_multiple(op, c, v, k)
+        return v1_verify_multiple(op, c, v, k, depth)
     if op.wire_type == V1_COMPOSITE and v.wire_type == V1_DESCRIBED and v1_known(<const V1Types*>k.types, c) == op.desc:
         return v1_verify_known(op.desc, c, k, depth + 1)
     c.p = start
     return fail(c, V1_BAD_FIELD, V1_NAMES[op.wire_type] if op.desc == NULL else op.desc.name, 0, v.code)
 
 
-cdef int v1_verify_unknown(Cursor* c, int depth, uint64_t zero_width) noexcept nogil:
-    """The structure of a descriptor and of what it describes."""
-    cdef V1Check plain
-    v1_check_begin(&plain, zero_width)
-    if v1_check(c, &plain, depth) < 0:
-        return -1
-    return v1_check(c, &plain, depth)
-
-
-cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check* k) noexcept nogil:
+cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check* k, int depth) noexcept nogil:
     """An array where one value could stand, of scalars."""
     cdef Cursor inner
-    cdef V1Value x
     cdef uint8_t code
-    cdef uint32_t i
     v1_inside(c, v, &inner)
     if AMQP_UNLIKELY(inner.p >= inner.end):
         return fail(&inner, BAD_TRUNCATED, b"constructor", 1, 0)
     code = inner.p[0]
-    x.wire_type = CTOR_WIRE_TYPE[code]
-    if x.wire_type != op.wire_type:
+    if CTOR_WIRE_TYPE[code] != op.wire_type:
         return fail(&inner, V1_BAD_FIELD, V1_NAMES[op.wire_type], 0, code)
     # One value is written as itself and none as null; the large constructor is hardly ever needed.
     if v.count < 2 or code != CTOR_SYM8:
         k.unusual = True
-    inner.p += 1
-    if v1_count_fits(&inner, v.count, code, k) < 0:
-        return -1
-    for i in range(v.count):
-        if v1_content(&inner, &x, code) < 0 or v1_check_scalar(&inner, &x) < 0:
-            return -1
-    if AMQP_UNLIKELY(inner.p != inner.end):
-        return fail(&inner, V1_BAD_SIZE, b"array", 0, 0)
-    return 0
+    return v1_check_array(&inner, v, k, depth + 1)
 
 
 cdef inline int v1_open_list(const V1Desc* d, Cursor* c, V1Value* v, Cursor* f, int depth) noexcept nogil:
@@ -199,7 +163,7 @@ cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1V
         if AMQP_LIKELY(mask >> i & 1):
             if AMQP_UNLIKELY(v1_verify_field(op, &f, x, start, k, depth + 1) < 0):
                 return -1
-        elif x.wire_type == V1_DESCRIBED and v1_verify_unknown(&f, depth + 1, 0) < 0:
+        elif x.wire_type == V1_DESCRIBED and v1_skip_described(&f, depth + 1, 0) < 0:
             return -1
         if x.wire_type == V1_DESCRIBED:
             x.p = inside
@@ -208,6 +172,4 @@ cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1V
         for i in range(n, <uint32_t>d.n):
             out[i].wire_type = V1_NULL
     f.fault.at.field = NULL
-    if AMQP_UNLIKELY(f.p != f.end) and n == v.count:
-        return fail(&f, V1_BAD_SIZE, b"list", 0, 0)
-    return 0
+    return v1_end_items(&f, V1_LIST) if n == v.count else 0

@@ -421,7 +421,7 @@ cdef inline uint8_t* v1_store_field(uint8_t* w, const V1Op* op, object v, Place*
         v1_parse_moment(v, &u, at)
     elif not exact_u64(<PyObject*>v, &u) or u > INT_LIMITS[wire_type - 1]:
         v1_parse_int(v, wire_type, &u, at)
-    if op.choices and (u >= <uint64_t>op.choices or op.choice[u] == NULL):
+    if AMQP_UNLIKELY(not v1_takes_number(op, u)):
         v1_refuse_choice(u, at)
     return v1_store_number(w, wire_type, u)
 
