@@ -141,7 +141,7 @@ def test_packets_beyond_the_calendar(run, late, command, form):
 
 
 def test_a_page_of_packets_beyond_the_calendar(run, late, tmp_path):
-    pytest.importorskip("plotly")
+    pytest.importorskip("bokeh")
     assert run("report", late, "-o", tmp_path / "page.html").status == 0
 
 

@@ -107,7 +107,7 @@ def test_names_of_columns_move_none(run, good):
 
 
 def test_a_page_shows_it_escaped(run, hostile, tmp_path):
-    pytest.importorskip("plotly")
+    pytest.importorskip("bokeh")
     out = tmp_path / "page.html"
     assert run("report", hostile, "-o", out).status in (0, 1)
     text = out.read_text()
@@ -246,7 +246,7 @@ def test_closes_are_counted_whatever_the_name(run, odd_name):
 
 
 def test_a_page_of_such_names(run, odd_name, tmp_path):
-    pytest.importorskip("plotly")
+    pytest.importorskip("bokeh")
     out = tmp_path / "page.html"
     other = odd_name.with_name("other.pcap")
     other.write_bytes(odd_name.read_bytes())

@@ -44,7 +44,7 @@ def test_the_commands():
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_output_that_is_an_input_is_refused(run, good, command, which, name):
     if command == "report":
-        pytest.importorskip("plotly")
+        pytest.importorskip("bokeh")
     if command == "sql":
         pytest.importorskip("duckdb")
     folder = good.parent

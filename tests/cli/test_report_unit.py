@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
-pytest.importorskip("plotly")
+pytest.importorskip("bokeh")
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.cli.report.series import OTHERS, Series
@@ -134,7 +134,7 @@ def opened(driver, page, width: int) -> None:
 #: Is a figure as wide as the room in its card?
 FITS = (
     "[...document.querySelectorAll('section')].every(card => {"
-    " const drawn = card.querySelector('.main-svg'), style = getComputedStyle(card);"
+    " const drawn = card.querySelector('.figure > *'), style = getComputedStyle(card);"
     " const beside = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);"
     " if (!drawn) return true;"
     " const room = card.clientWidth - beside;"
@@ -167,7 +167,7 @@ def test_in_a_browser(browser, page, width):
     # Every figure is drawn, and fits.
     for name in FIGURES:
         box = browser.execute_script(
-            f"const r = document.querySelector('#{name} .main-svg').getBoundingClientRect();"
+            f"const r = document.querySelector('#{name} > *').getBoundingClientRect();"
             "return [r.left, r.right, r.height]"
         )
         assert 0 <= box[0] < box[1] <= width
@@ -176,38 +176,68 @@ def test_in_a_browser(browser, page, width):
     assert "<img" in browser.execute_script("return document.body.innerText")
 
 
+#: All elements of a page, also those within shadow roots.
+ALL = (
+    "const all = []; const visit = root => root.querySelectorAll('*').forEach(e => {"
+    " all.push(e); if (e.shadowRoot) visit(e.shadowRoot); }); visit(document);"
+)
+
+
 def test_zoom_hover_and_theme(browser, page):
-    opened(browser, page, 1280)
-    figure = "document.getElementById('rates')"
-    before = browser.execute_script(f"return {figure}.layout.xaxis.range.map(String)")
     from selenium.webdriver import ActionChains
     from selenium.webdriver.common.by import By
 
-    plot = browser.find_element(By.CSS_SELECTOR, "#rates .nsewdrag")
+    opened(browser, page, 1280)
+    figure = "Bokeh.documents[0].roots()[0]"
+    span = f"[{figure}.x_range.start, {figure}.x_range.end].join()"
+    before = browser.execute_script(f"return {span}")
+    plot = browser.find_element(By.CSS_SELECTOR, "#rates")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", plot)
     mouse = ActionChains(browser)
-    mouse.move_to_element_with_offset(plot, -200, 0).click_and_hold()
-    mouse.move_by_offset(60, 0).move_by_offset(100, 0).release().perform()
-    wait_for(browser, f"{figure}.layout.xaxis.range.map(String).join() !== '{','.join(before)}'")
-    ActionChains(browser).move_to_element_with_offset(plot, 1, 1).perform()
-    wait_for(browser, "document.querySelector('#rates .hoverlayer').children.length > 0")
+    mouse.move_to_element_with_offset(plot, -200, -60).click_and_hold()
+    mouse.move_by_offset(60, 0).move_by_offset(100, 0).pause(0.2).release()
+    end = time.monotonic() + 20
+    while browser.execute_script(f"return {span}") == before:
+        assert time.monotonic() < end
+        mouse.perform()
+
+    def boxes() -> str:
+        return browser.execute_script(
+            f"{ALL} return all.filter(e => e.classList.contains('bk-Tooltip'))"
+            ".map(e => e.shadowRoot.textContent).join()"
+        )
+
+    ActionChains(browser).move_to_element_with_offset(plot, 10, -60).perform()
+    end = time.monotonic() + 20
+    while "basic." not in boxes():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
     def colours() -> list[str]:
         return browser.execute_script(
             "return [getComputedStyle(document.body).backgroundColor,"
-            f"{figure}.layout.font.color, document.documentElement.dataset.theme]"
+            f"{figure}.below[0].major_label_text_color, document.documentElement.dataset.theme]"
         )
 
     one = colours()
     browser.find_element(By.ID, "theme").click()
     other = colours()
     assert all(a != b for a, b in zip(one, other, strict=True))
-    # No button sends what is shown to anybody.
-    titles = browser.execute_script(
-        "return [...document.querySelectorAll('#rates .modebar-btn')].map(b => b.dataset.title)"
+    # No button sends what is shown to anybody, and no link leads elsewhere.
+    buttons, links = browser.execute_script(
+        f"{ALL} return [{figure}.toolbar.tools.map(t => t.type),"
+        " all.filter(e => e.tagName === 'A').map(e => e.href)]"
     )
-    assert titles
-    assert not [title for title in titles if re.search("(?i)cloud|share|edit|link|plotly", title)]
+    assert sorted(buttons) == [
+        *("BoxZoomTool", "HoverTool", "PanTool", "ResetTool", "SaveTool", "WheelZoomTool")
+    ]
+    assert links == []
     assert browser.get_log("browser") == []
+
+
+def test_a_page_is_small(page):
+    """It goes by mail."""
+    assert page.stat().st_size < 700_000
 
 
 def test_a_series_grows_with_the_recording() -> None:

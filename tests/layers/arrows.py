@@ -118,7 +118,7 @@ OTHERS: dict[str, dict[str, bool]] = {
     "arrays": {"pyarrow": True},
     "testing": {"pytest": False, "cryptography": True},  # pytest: by its plugin alone
     "compat": {"pamqp": False, "pika": False, "amqp": False, "azure": False},
-    "cli": {"rich": False, "pyarrow": False, "plotly": False, "duckdb": False, "argcomplete": True},
+    "cli": {"rich": False, "pyarrow": False, "bokeh": False, "duckdb": False, "argcomplete": True},
 }
 
 

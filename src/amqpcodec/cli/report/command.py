@@ -72,7 +72,7 @@ TABLES = (
 def report(options: ReportOptions) -> int:
     """Write one page about all files."""
     try:
-        import plotly  # noqa: F401
+        import bokeh  # noqa: F401
     except ImportError as error:
         raise UsageError(f'{error.name} is needed: pip install "amqpcodec[report]"') from None
     if any(str(file) == "-" or is_live(str(file)) for file in options.source.files):
@@ -153,9 +153,9 @@ def _span(folds: list[tuple[Frames, Contents]]) -> str:
     last = max((f.rates.last for f, _ in folds if f.rates.last is not None), default=None)
     if first is None or last is None:
         return "no time is known"
-    from .charts import _times
+    from .charts import moment
 
-    begin, end = _times([first, last])
+    begin, end = moment(first), moment(last)
     if begin is None or end is None:
         return f"times beyond the calendar: {first} to {last} µs since 1970"
     return f"{begin:%Y-%m-%d %H:%M:%S} to {end:%Y-%m-%d %H:%M:%S} UTC"

@@ -12,22 +12,13 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-import plotly.graph_objects as go
-from plotly.offline import get_plotlyjs
+from bokeh.embed import json_item
+from bokeh.plotting import figure
+from bokeh.resources import INLINE
 
 from .charts import safe
 
 __all__ = ["findings", "page", "shown", "table"]
-
-#: What the reader of a page can do: zoom by mouse and finger, no button that leads elsewhere.
-CONFIG = {
-    "displaylogo": False,
-    # plotly's own button would upload what is shown.
-    "showSendToCloud": False,
-    "plotlyServerURL": "",
-    "scrollZoom": False,
-    "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
-}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -77,15 +68,15 @@ def page(
     subtitle: str,
     cards: Sequence[tuple[str, str]],
     first: Sequence[tuple[str, str]],
-    figures: Sequence[tuple[str, str, str, go.Figure]],
+    figures: Sequence[tuple[str, str, str, figure]],
     tables: Sequence[tuple[str, str]],
 ) -> str:
     """The whole page. subtitle: a line below the title. first, tables: (title, HTML), before
     the figures and after them."""
     parts = [_section(*entry) for entry in first]
-    for name, heading, what, figure in figures:
+    for name, heading, what, drawn in figures:
         # It may hold text of the wire: nothing in it ends the element.
-        data = (figure.to_json() or "").replace("<", "\\u003c")
+        data = json.dumps(json_item(drawn, name)).replace("<", "\\u003c")  # type: ignore[arg-type]
         parts.append(
             f"<section><h2>{safe(heading)}</h2><p>{html.escape(what)}</p>"
             f'<div class="figure" id="{name}"></div>'
@@ -96,12 +87,12 @@ def page(
         f"<div><b>{html.escape(value)}</b><span>{html.escape(name)}</span></div>"
         for name, value in cards
     )
+    library, *_ = INLINE.clone(components=["bokeh"]).js_raw
     template = Template(resources.files(__package__).joinpath("page.html").read_text("utf-8"))
     return template.substitute(
         title=safe(title),
         subtitle=safe(subtitle, 2000),
         cards=shown,
         body="\n".join(parts) or "<p>There is nothing to show: no frame was read.</p>",
-        config=json.dumps(CONFIG),
-        plotly=base64.b64encode(gzip.compress(get_plotlyjs().encode(), 9, mtime=0)).decode(),
+        bokeh=base64.b64encode(gzip.compress(library.encode(), 9, mtime=0)).decode(),
     )
