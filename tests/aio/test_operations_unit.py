@@ -276,14 +276,14 @@ def test_flow_stops_publications(amqp_broker):
             await channel.declare_queue("orders")
             state = channel.session._state
             state.flow_active = False
-            channel._on_may_publish()
+            channel._look_again()
             with pytest.raises(aio.ConnectionBlocked, match="flow"):
                 channel.publish_nowait(b"", routing_key="orders")
             waiting = asyncio.create_task(channel.publish(b"", routing_key="orders"))
             await asyncio.sleep(0.02)
             assert not waiting.done()
             state.flow_active = True
-            channel._on_may_publish()
+            channel._look_again()
             await waiting
 
     run(work)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import socket
 import threading
 
@@ -487,12 +486,9 @@ def test_one_task_waits_for_the_next(amqp_broker):
     run(work)
 
 
-def test_options_are_those_of_connect():
-    keywords = {
-        name
-        for name, one in inspect.signature(aio.connect).parameters.items()
-        if one.kind is one.KEYWORD_ONLY
-    }
-    assert keywords == set(aio.ConnectOptions.__annotations__)
+def test_wrong_options():
     with pytest.raises(ValueError, match="scheme"):
         aio.connections("http://h")
+    for begin in (aio.connect, aio.connections):
+        with pytest.raises(TypeError, match="'hartbeat'"):
+            begin("amqp://h", hartbeat=1)

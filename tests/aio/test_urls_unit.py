@@ -26,8 +26,10 @@ from amqpcodec.aio._addresses import parse
 )
 def test_26_a_url(url, host, port, user, virtual_host):
     address = parse(url)
-    assert (address.host, address.port, address.virtual_host) == (host, port, virtual_host)
-    assert (address.username, address.password) == (user or (None, None))
+    assert (address.host, address.port) == (host, port)
+    expected = {"username": user and user[0], "password": user and user[1]}
+    expected["virtual_host"] = virtual_host
+    assert address.options == {name: text for name, text in expected.items() if text is not None}
     assert address.tls == url.startswith("amqps")
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from .._facade.public import listing
 from ._channel import Channel, DeclaredQueue
 from ._connection import Connection, ConnectOptions, Opening, connect
-from ._consumer import Consumer
+from ._consumer import ConsumeOptions, Consumer
 from ._errors import (
     AccessRefused,
     AlreadySettled,
@@ -64,6 +64,7 @@ __all__ = [
     "ConnectionClosed",
     "ConnectionLost",
     "Connections",
+    "ConsumeOptions",
     "Consumer",
     "ConsumerCancelled",
     "DeclaredQueue",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 __all__ = ["Address", "parse", "parse_all"]
@@ -15,20 +16,17 @@ _OPTIONS = ("auth_mechanism", *_NUMBERS)
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What a URL says; None where it says nothing.
+    """What a URL says.
 
     Attributes:
         tls: whether the scheme is amqps.
-        options: what stands after the question mark, by the names of a session's options.
+        options: of a session, such as username and heartbeat: those that it names.
     """
 
     host: str
     port: int
     tls: bool
-    username: str | None
-    password: str | None = field(repr=False)
-    virtual_host: str | None
-    options: dict[str, int | str]
+    options: dict[str, Any] = field(repr=False)
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -55,25 +53,21 @@ def parse(url: str) -> Address:
         raise ValueError(
             f"URL: the virtual host {path!r} has a '/'; write {path.replace('/', '%2F')!r} for it"
         )
-    options: dict[str, int | str] = {}
+    quoted = {"username": parts.username, "password": parts.password, "virtual_host": path or None}
+    options: dict[str, Any] = {
+        name: unquote(text) for name, text in quoted.items() if text is not None
+    }
     for name, text in parse_qsl(parts.query, keep_blank_values=True):
         if name not in _OPTIONS:
             raise ValueError(f"URL: unknown option {name!r}; known are {', '.join(_OPTIONS)}")
-        if name in _NUMBERS:
-            if not (text.isascii() and text.isdigit()):
-                raise ValueError(f"URL: {name} is {text!r} and not a number")
+        if name not in _NUMBERS:
+            options["mechanism"] = text.upper()
+        elif text.isascii() and text.isdigit():
             options[name] = int(text)
         else:
-            options["mechanism"] = text.upper()
-    return Address(
-        host=parts.hostname or "localhost",
-        port=_PORTS[parts.scheme] if port is None else port,
-        tls=parts.scheme == "amqps",
-        username=None if parts.username is None else unquote(parts.username),
-        password=None if parts.password is None else unquote(parts.password),
-        virtual_host=unquote(path) if path else None,
-        options=options,
-    )
+            raise ValueError(f"URL: {name} is {text!r} and not a number")
+    port = _PORTS[parts.scheme] if port is None else port
+    return Address(parts.hostname or "localhost", port, parts.scheme == "amqps", options)
 
 
 def parse_all(urls: str | Iterable[str]) -> list[Address]:

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import math
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, TypeAlias, Unpack, final
 
 from .. import v0_9_1 as amqp
 from ..session import Channel as SessionChannel
 from ..session import LocalProtocolError
 from ..session import events as session_events
-from ._consumer import Consumer
-from ._errors import (
-    AlreadySettled,
-    AMQPError,
-    ChannelClosed,
-    ConnectionBlocked,
-    ResourceLocked,
-    WindowFull,
-)
-from ._link import CLOSED_HERE, Closeable, Link, logger, take_error
+from ._consumer import ConsumeOptions, Consumer
+from ._errors import AlreadySettled, AMQPError, ChannelClosed, ResourceLocked
+from ._link import CLOSED_HERE, Link, logger, resolve, take_error
 from ._message import Message
-from ._publishing import Publication, Publications
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ._message import MessageProperties
+from ._publishing import Publishing
 
 __all__ = ["Channel", "DeclaredQueue"]
 
-_REPLY_TO = "amq.rabbitmq.reply-to."
 Arguments: TypeAlias = "dict[str, Any] | None"
 
 
@@ -49,7 +35,7 @@ class DeclaredQueue(NamedTuple):
 
 
 @final
-class Channel(Closeable):
+class Channel(Publishing):
     """A channel of a connection. Made by `Connection.channel`; any number of tasks may share it.
 
     It lives once: when the broker closes it, or the connection ends, what waits and every later
@@ -62,14 +48,12 @@ class Channel(Closeable):
     def __init__(
         self, link: Link, *, confirms: bool = True, window: int = 1000, window_bytes: int = 1 << 20
     ) -> None:
-        self._publications = Publications(link.loop, window, window_bytes)
-        self._link = link
+        super().__init__(link, confirms=confirms, window=window, window_bytes=window_bytes)
         try:
             self.session: SessionChannel = link.session.open_channel()
         except LocalProtocolError as error:
             raise AMQPError(str(error)) from None
         self.session.context = self
-        self._confirms = confirms
         self._selected = self.session.confirm() if confirms else None
         self._consumers: set[Consumer] = set()
         self._opened: asyncio.Future[None] = link.loop.create_future()
@@ -78,7 +62,7 @@ class Channel(Closeable):
         self._is_end_of_connection = False
         self._closing_here = False
         self._was_late = False
-        self._on_may_publish()
+        self._look_again()
 
     def __repr__(self) -> str:
         return f"<Channel {self.number}, {'open' if self.is_open else 'closed'}>"
@@ -96,21 +80,12 @@ class Channel(Closeable):
     @property
     def error(self) -> AMQPError | None:
         """Why it cannot be used any more; None while it can. A new exception each time."""
-        end = self._end
-        if end is None:
-            if self._closing_here:
-                return ChannelClosed(CLOSED_HERE, 200)
-            return self._link.error()
         if self._is_end_of_connection:
             return self._link.error()
-        if self._closing_here and end.closed_by == "local":
+        end = self._end
+        if self._closing_here and (end is None or end.closed_by == "local"):
             return ChannelClosed(CLOSED_HERE, 200)
-        return ChannelClosed(end.reply_text, end.reply_code)
-
-    @property
-    def unconfirmed(self) -> int:
-        """How many publications wait for their confirms."""
-        return len(self._publications)
+        return self._link.error() if end is None else ChannelClosed(end.reply_text, end.reply_code)
 
     # ---- queues and exchanges ----
 
@@ -237,186 +212,16 @@ class Channel(Closeable):
         """Undo `bind_exchange`."""
         await self._call("unbind_exchange", destination, source, routing_key, arguments=arguments)
 
-    # ---- publications ----
-
-    async def publish(
-        self,
-        body: bytes,
-        *,
-        routing_key: str,
-        exchange: str = "",
-        mandatory: bool | None = None,
-        timeout: float | None = 30.0,
-        **properties: Unpack[MessageProperties],
-    ) -> None:
-        """Publish a message; returns when the broker has confirmed it.
-
-        Waits for a place in the window, and while the broker is short of a resource. On a channel
-        without confirms it returns when the message is handed to the transport. A caller that is
-        cancelled before that has sent nothing; later the message may be in the queue.
-
-        Args:
-            body: the bytes.
-            routing_key: with the default exchange the name of the queue.
-            exchange: "" is the default exchange.
-            mandatory: whether `Returned` is raised when no queue takes it; None: with confirms and
-                the default exchange, unless it is a reply by direct reply-to.
-            timeout: seconds for all of it; None for no limit.
-            properties: see `MessageProperties`; messages are persistent unless delivery_mode is 1.
-
-        Raises:
-            Returned: it was mandatory, and no queue takes it.
-            Nacked: the broker could not take it over.
-            PublishUnconfirmed: it was sent, and no confirm came: it may be in the queue.
-            ConnectionBlocked, WindowFull: nothing was sent within timeout.
-            NotFound: there is no such exchange; the channel is closed.
-            ChannelClosed, ConnectionLost: the channel was over before: nothing was sent.
-        """
-        link = self._link
-        link.check_loop()
-        loop = link.loop
-        size = len(body)
-        deadline = math.inf if timeout is None else loop.time() + timeout
-        publications = self._publications
-        if publications.turns or not publications.has_room(size):
-            await self._wait_for_room(size, deadline)
-        future = self._send(body, exchange, routing_key, mandatory, properties, deadline)
-        if future is None:
-            await link.drain()
-            return
-        try:
-            await future
-        except asyncio.CancelledError:
-            take_error(future)
-            raise
-
-    def publish_nowait(
-        self,
-        body: bytes,
-        *,
-        routing_key: str,
-        exchange: str = "",
-        mandatory: bool | None = None,
-        **properties: Unpack[MessageProperties],
-    ) -> asyncio.Future[None]:
-        """Publish a message now; a future that is done when the broker has confirmed it.
-
-        The future has no timeout. Cancelling it frees no place in the window.
-
-        Raises:
-            WindowFull, ConnectionBlocked: nothing more can wait now. Nothing was sent.
-            ValueError: the channel has no confirms.
-        """
-        self._link.check_loop()
-        if not self._confirms:
-            raise ValueError("publish_nowait needs a channel with confirms; await publish()")
-        error = self.error
-        if error is not None:
-            raise error
-        if self._publications.turns or not self._publications.has_room(len(body)):
-            raise self._no_room("now")
-        future = self._send(body, exchange, routing_key, mandatory, properties, math.inf)
-        assert future is not None
-        return future
-
-    def _no_room(self, when: str) -> AMQPError:
-        blocked = self._link.session.blocked
-        if blocked is not None:
-            return ConnectionBlocked(
-                f"the broker takes no publications {when}, for it is short of a resource "
-                f"({blocked}); nothing was sent"
-            )
-        if not self.session.flow_active:
-            return ConnectionBlocked(f"the broker stopped the channel's flow {when}; not sent")
-        return WindowFull(
-            f"{len(self._publications)} publications of {self._publications.size} bytes wait for "
-            f"their confirms, and there was no room {when}; nothing was sent"
-        )
-
-    async def _wait_for_room(self, size: int, deadline: float) -> None:
-        def is_ready() -> bool:
-            error = self.error
-            if error is not None:
-                raise error
-            return self._publications.has_room(size)
-
-        try:
-            async with asyncio.timeout_at(None if deadline == math.inf else deadline):
-                await self._publications.wait_for_turn(is_ready)
-        except TimeoutError:
-            raise self._no_room("in time") from None
-
-    def _send(
-        self,
-        body: bytes,
-        exchange: str,
-        routing_key: str,
-        mandatory: bool | None,
-        properties: MessageProperties,
-        deadline: float,
-    ) -> asyncio.Future[None] | None:
-        if mandatory and not self._confirms:
-            raise ValueError("mandatory needs a channel with confirms, which tell of the return")
-        if mandatory is None:
-            # RabbitMQ returns a mandatory reply by direct reply-to, although it arrives.
-            mandatory = self._confirms and not exchange and not routing_key.startswith(_REPLY_TO)
-        properties.setdefault("delivery_mode", 2)
-        content = amqp.Basic.Properties(**properties)
-        number = self.session.publish(exchange, routing_key, body, content, mandatory=mandatory)
-        link = self._link
-        if number is None:
-            link.soon()
-            return None
-        future: asyncio.Future[None] = link.loop.create_future()
-        publication = Publication(future, exchange, routing_key, body, content, mandatory, deadline)
-        if self._publications.add(number, publication):
-            link.flush()  # one after the other: each is sent at once
-        else:
-            link.soon()
-        return future
-
     # ---- messages ----
 
-    def consume(
-        self,
-        queue: str,
-        *,
-        prefetch: int = 100,
-        no_ack: bool = False,
-        exclusive: bool = False,
-        tag: str = "",
-        ack_timeout: float | None = None,
-        arguments: Arguments = None,
-    ) -> Consumer:
+    def consume(self, queue: str, **options: Unpack[ConsumeOptions]) -> Consumer:
         """The messages of a queue, to be used as ``async with channel.consume(...) as messages``.
 
         Args:
             queue: its name.
-            prefetch: how many messages may wait to be acknowledged; 0 for any number. With no_ack
-                the client stops reading where more wait for a task, unless a call on the connection
-                waits for its answer.
-            no_ack: have the broker forget a message once it is sent. What no task has taken is lost
-                at the end.
-            exclusive: be the only consumer of the queue.
-            tag: the consumer tag; "" has the broker choose one.
-            ack_timeout: seconds within which a message has to be acknowledged, or the broker ends
-                the channel; None for the broker's own limit, as a rule 30 minutes.
-            arguments: such as ``{"x-priority": 10}``.
+            options: see `ConsumeOptions`.
         """
-        if ack_timeout is not None:
-            if not ack_timeout > 0:
-                raise ValueError(f"ack_timeout is {ack_timeout}, not a number above 0")
-            limit = {"x-consumer-timeout": round(ack_timeout * 1000)}
-            arguments = limit | (arguments or {})
-        return Consumer(
-            self,
-            queue,
-            prefetch=prefetch,
-            no_ack=no_ack,
-            exclusive=exclusive,
-            tag=tag,
-            arguments=arguments,
-        )
+        return Consumer(queue, channel=self, **options)
 
     async def get(self, queue: str, *, no_ack: bool = False) -> Message | None:
         """Take one message; None where the queue is empty.
@@ -429,8 +234,7 @@ class Channel(Closeable):
                 self.session.nack(reply.method.delivery_tag, requeue=True)
                 self._link.soon()
 
-        request = self._usable_session().get(queue, no_ack=no_ack)
-        reply = await self._link.call(request, undo)
+        reply = await self._call("get", queue, undo=undo, no_ack=no_ack)
         if isinstance(reply, amqp.Basic.GetEmpty):
             return None
         return Message(self, reply, no_ack)
@@ -445,15 +249,14 @@ class Channel(Closeable):
         if not session.is_open:
             if not self._was_late:
                 self._was_late = True
-                logger.info(
-                    "channel %d is over: the broker delivers again what was not acknowledged",
-                    session.number,
-                )
+                text = "channel %d is over: the broker delivers again what was not acknowledged"
+                logger.info(text, session.number)
             return False
+        tag = message._content.method.delivery_tag
         try:
-            getattr(session, name)(message.delivery_tag, **options)
+            getattr(session, name)(tag, **options)
         except LocalProtocolError:
-            raise AlreadySettled(f"delivery {message.delivery_tag} was settled before") from None
+            raise AlreadySettled(f"delivery {tag} was settled before") from None
         link.soon()
         if link.is_paused:
             await link.drain()
@@ -489,28 +292,23 @@ class Channel(Closeable):
         """
         link = self._link
         link.check_loop()
-        loop = link.loop
-        deadline = loop.time() + timeout
-        self._begin_close()
+        if self._ended.done():
+            return
+        deadline = link.loop.time() + timeout
+        self._closing_here = True
+        self._stop_consumers()
         try:
-            if not self._ended.done():
-                await asyncio.wait((self._publications.when_empty(),), timeout=timeout)
-                self._close_session()
-                await asyncio.wait((self._ended,), timeout=max(deadline - loop.time(), 0))
+            await link.wait(self._when_empty(), deadline)
+            self._close_session()
+            await link.wait(self._ended, deadline)
         finally:
             self._give_up()
-
-    def _begin_close(self) -> None:
-        """Refuse calls, and stop consuming."""
-        if not self._ended.done():
-            self._closing_here = True
-        self._stop_consumers()
-        self._on_may_publish()
 
     def _stop_consumers(self) -> None:
         for consumer in list(self._consumers):
             consumer._stop_now()
         self._consumers.clear()
+        self._look_again()
 
     def _close_session(self) -> None:
         if self.session.is_open:
@@ -539,14 +337,13 @@ class Channel(Closeable):
             raise error
         return self.session
 
-    async def _call(self, name: str, *arguments: Any, **options: Any) -> Any:
+    async def _call(self, name: str, *arguments: Any, undo: Any = None, **options: Any) -> Any:
         request = getattr(self._usable_session(), name)(*arguments, **options)
-        return await self._link.call(request)
+        return await self._link.call(request, undo)
 
     async def _open(self) -> None:
-        link = self._link
-        future = link.expect(self._selected) if self._confirms else self._opened
-        link.soon()
+        future = self._link.expect(self._selected) if self._confirms else self._opened
+        self._link.soon()
         try:
             await future
         except BaseException:
@@ -556,52 +353,24 @@ class Channel(Closeable):
 
     def _on_opened(self, event: session_events.ChannelOpened) -> None:
         """channel.open-ok came."""
-        if not self._opened.done():
-            self._opened.set_result(None)
-
-    def _on_acked(self, event: session_events.Acked) -> None:
-        """The broker took publications over."""
-        self._publications.confirm(event.tags, True)
-
-    def _on_nacked(self, event: session_events.Nacked) -> None:
-        """The broker could not take publications over."""
-        self._publications.confirm(event.tags, False)
-
-    def _on_returned(self, event: session_events.Returned) -> None:
-        """A mandatory publication came back."""
-        self._publications.give_back(event.message)
-
-    def _on_may_publish(self, event: session_events.FlowChanged | None = None) -> None:
-        """Something that publishers wait for may have changed."""
-        link = self._link
-        self._publications.is_open = (
-            self.error is None
-            and not link.is_paused
-            and link.session.blocked is None
-            and self.session.flow_active
-        )
-        self._publications.wake()
+        resolve(self._opened)
 
     def _on_ended(self, event: session_events.ChannelClosed) -> None:
         """The channel is over."""
-        if self._ended.done():
-            return  # it was given up
-        self._end = event
-        self._is_end_of_connection = self._link.is_end_of_connection(
-            event.reply_code, event.reply_text
-        )
-        self._finish()
+        if not self._ended.done():  # it was not given up
+            self._end = event
+            self._is_end_of_connection = self._link.is_end_of_connection(event)
+            self._finish()
 
     def _finish(self) -> None:
         def make_error() -> AMQPError:
             return self.error or ChannelClosed(CLOSED_HERE, 200)
 
-        self._publications.is_open = False
         if not self._opened.done():
             self._opened.set_exception(make_error())
             self._opened.exception()  # with confirms nobody waits for it
-        self._publications.end(make_error())
+        self._end_publications(make_error())
         for consumer in list(self._consumers):
             consumer._on_ended(make_error)
         self._consumers.clear()
-        self._ended.set_result(None)
+        resolve(self._ended)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import ssl as tls
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
 from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, final
 
 from ..session import Connection as SessionConnection
 from ._addresses import Address, parse_all
 from ._channel import Channel
+from ._consumer import ConsumeOptions, Consumer
 from ._errors import (
     AMQPError,
     AuthenticationFailed,
@@ -18,17 +20,30 @@ from ._errors import (
     ConnectFailed,
     VirtualHostRefused,
 )
-from ._link import Closeable, Link
+from ._link import Closeable, Link, State
 from ._message import PublishOptions
 
 __all__ = ["ConnectOptions", "Connection", "Opening", "connect"]
 
 #: Exchanges whose publications have a channel of their own.
 _PUBLISHERS = 50
+#: Options that a session takes.
+_OF_SESSION = ("username", "password", "virtual_host", "mechanism", "heartbeat")
 
 
 class ConnectOptions(TypedDict, total=False):
-    """Options of `connect`."""
+    """Options of `connect` and `connections`. Those of a session go before those of the URL.
+
+    Attributes:
+        name: shown by RabbitMQ's management.
+        username, password, virtual_host, mechanism: of the login. password may be a coroutine
+            function, which is asked at each attempt.
+        ssl: for amqps; None, the default, verifies the broker by the system's certificates.
+        server_hostname: what the broker's certificate has to be for; by default the URL's host.
+        heartbeat: seconds, 0 for none; None, the default, takes the broker's.
+        timeout: seconds for all of it, 30 by default.
+        client_properties: put over those that this package sends.
+    """
 
     name: str | None
     username: str | None
@@ -70,17 +85,7 @@ class Opening(Generic[CloseableT]):
 
 def connect(
     url: str | Iterable[str] = "amqp://guest:guest@localhost:5672/",
-    *,
-    name: str | None = None,
-    username: str | None = None,
-    password: str | Callable[[], Awaitable[str]] | None = None,
-    virtual_host: str | None = None,
-    mechanism: Literal["PLAIN", "AMQPLAIN", "EXTERNAL"] | None = None,
-    ssl: tls.SSLContext | None = None,
-    server_hostname: str | None = None,
-    heartbeat: int | None = None,
-    timeout: float = 30.0,
-    client_properties: dict[str, Any] | None = None,
+    **options: Unpack[ConnectOptions],
 ) -> Opening[Connection]:
     """Connect and log in: ``async with connect(url) as connection``, or ``await connect(url)``.
 
@@ -89,64 +94,33 @@ def connect(
             once each, in random order. A name or password is percent-encoded; so is a virtual host
             of its own path segment; without one it is "/". Options after the question mark:
             auth_mechanism, channel_max, frame_max, heartbeat.
-        name: shown by RabbitMQ's management.
-        username, password, virtual_host, mechanism, heartbeat: go before those of the URL. password
-            may be a coroutine function, which is asked at each attempt.
-        ssl: for amqps; None verifies the broker by the system's certificates.
-        server_hostname: what the broker's certificate has to be for; None: the URL's host.
-        heartbeat: seconds, 0 for none; None takes the broker's.
-        timeout: seconds for all of it.
-        client_properties: put over those that this package sends.
+        options: see `ConnectOptions`.
 
     Raises:
         ValueError: the URL is wrong; says what.
         AuthenticationFailed, VirtualHostRefused: the broker's refusal; other URLs are not tried.
         ConnectFailed: no broker could be reached within timeout; says why, for each URL.
     """
+    for name in options.keys() - ConnectOptions.__annotations__.keys():
+        raise TypeError(f"connect() got an unexpected keyword argument {name!r}")
     addresses = parse_all(url)
-    if ssl is not None and not all(address.tls for address in addresses):
+    if options.get("ssl") is not None and not all(address.tls for address in addresses):
         raise ValueError("connect: ssl is for URLs that begin with amqps://")
-    options: dict[str, Any] = {"client_properties": dict(client_properties or {})}
-    if name is not None:
-        options["client_properties"]["connection_name"] = name
-    for option, value in (
-        ("username", username),
-        ("virtual_host", virtual_host),
-        ("mechanism", mechanism),
-        ("heartbeat", heartbeat),
-    ):
-        if value is not None:
-            options[option] = value
-
-    async def start() -> Connection:
-        return await _connect(addresses, options, password, ssl, server_hostname, timeout)
-
-    return Opening(start)
+    return Opening(lambda: _connect(addresses, options))
 
 
-async def _connect(
-    addresses: list[Address],
-    options: dict[str, Any],
-    password: str | Callable[[], Awaitable[str]] | None,
-    context: tls.SSLContext | None,
-    server_hostname: str | None,
-    timeout: float,
-) -> Connection:
+async def _connect(addresses: list[Address], options: ConnectOptions) -> Connection:
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + timeout
-    order = random.sample(addresses, len(addresses))
+    deadline = loop.time() + options.get("timeout", 30.0)
     failures: list[str] = []
     cause: Exception | None = None
     is_final = True
-    for position, address in enumerate(order):
-        share = max(deadline - loop.time(), 0) / (len(order) - position)
+    for position, address in enumerate(random.sample(addresses, len(addresses))):
+        share = max(deadline - loop.time(), 0) / (len(addresses) - position)
         scope = asyncio.timeout(share)
         try:
             async with scope:
-                if address.tls and context is None:
-                    # It reads files.
-                    context = await asyncio.to_thread(tls.create_default_context)
-                return await _attempt(address, options, password, context, server_hostname)
+                return await _attempt(address, options)
         except (AuthenticationFailed, VirtualHostRefused):
             raise
         except (OSError, ConnectFailed) as error:
@@ -157,38 +131,35 @@ async def _connect(
             is_final &= isinstance(error, tls.SSLCertVerificationError) or (
                 isinstance(error, ConnectFailed) and error.is_final
             )
-            if len(order) == 1 and isinstance(error, ConnectFailed):
+            if len(addresses) == 1 and isinstance(error, ConnectFailed):
                 raise
     failure = ConnectFailed(f"no connection: {'; '.join(failures)}")
     failure.is_final = is_final
     raise failure from cause
 
 
-async def _attempt(
-    address: Address,
-    options: dict[str, Any],
-    password: str | Callable[[], Awaitable[str]] | None,
-    context: tls.SSLContext | None,
-    server_hostname: str | None,
-) -> Connection:
-    chosen: dict[str, Any] = {
-        "username": address.username,
-        "password": address.password,
-        "virtual_host": address.virtual_host,
-    }
-    chosen = {key: value for key, value in chosen.items() if value is not None}
-    chosen |= address.options | options
-    if password is not None:
-        chosen["password"] = password if isinstance(password, str) else await password()
+async def _attempt(address: Address, options: ConnectOptions) -> Connection:
+    properties = dict(options.get("client_properties") or {})
+    if options.get("name") is not None:
+        properties["connection_name"] = options["name"]
+    chosen: dict[str, Any] = {name: options.get(name) for name in _OF_SESSION}
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    password = chosen.get("password")
+    if password is not None and not isinstance(password, str):
+        chosen["password"] = await password()
+    context, host = None, None
+    if address.tls:
+        host, context = options.get("server_hostname"), options.get("ssl")
+        if context is None:  # making one reads files
+            context = await asyncio.to_thread(tls.create_default_context)
     loop = asyncio.get_running_loop()
-    link = Link(loop, SessionConnection("client", **chosen))
+    session = SessionConnection(
+        "client", **address.options | chosen | {"client_properties": properties}
+    )
+    link = Link(loop, session)
     try:
         await loop.create_connection(
-            lambda: link,
-            address.host,
-            address.port,
-            ssl=context if address.tls else None,
-            server_hostname=server_hostname if address.tls else None,
+            lambda: link, address.host, address.port, ssl=context, server_hostname=host
         )
         await link.opened
     except BaseException:
@@ -215,11 +186,13 @@ class Connection(Closeable):
         return f"<Connection to {self._address}, {self.state}>"
 
     @property
-    def state(self) -> Literal["open", "closing", "closed"]:
-        """Whether it can be used."""
-        if self.session.closed:
-            return "closed"
-        return "open" if self._link.error() is None else "closing"
+    def state(self) -> State:
+        """Whether it can be used: "open", "closing" or "closed"."""
+        return self._link.states.name
+
+    def states(self) -> AsyncIterator[State]:
+        """Its state, and each later one when it comes, to "closed", the last one."""
+        return self._link.states.follow()
 
     @property
     def error(self) -> AMQPError | None:
@@ -286,12 +259,12 @@ class Connection(Closeable):
 
         Arguments and errors are those of `Channel.publish`; of its ChannelClosed NotFound alone.
         """
-        self._link.check_loop()
-        loop = self._link.loop
-        deadline = None if timeout is None else loop.time() + timeout
+        link = self._link
+        link.check_loop()
+        deadline = link.loop.time() + (math.inf if timeout is None else timeout)
         while True:
             channel = self._publisher(options.get("exchange", ""))
-            remaining = None if deadline is None else max(deadline - loop.time(), 0.0)
+            remaining = max(deadline - link.loop.time(), 0.0)
             try:
                 await channel.publish(body, routing_key=routing_key, timeout=remaining, **options)
                 return
@@ -309,6 +282,13 @@ class Connection(Closeable):
         if channel is None or not channel.is_open:
             channel = publishers[key] = Channel(self._link)
         return channel
+
+    def consume(self, queue: str, **options: Unpack[ConsumeOptions]) -> Consumer:
+        """The messages of a queue, by a channel of their own. See `Channel.consume`.
+
+        The channel is closed at the end of ``async with``: settle messages inside of it.
+        """
+        return Consumer(queue, open_channel=lambda: self.channel(confirms=False), **options)
 
     async def wait_unblocked(self) -> None:
         """Wait until the broker takes publications.
@@ -350,21 +330,19 @@ class Connection(Closeable):
         """
         link = self._link
         link.check_loop()
-        loop = link.loop
-        deadline = loop.time() + timeout
+        deadline = link.loop.time() + timeout
         link.refuse_calls()
         contexts = (channel.context for channel in self.session.channels.values())
         channels: list[Channel] = [context for context in contexts if context is not None]
         try:
             for channel in channels:
                 channel._stop_consumers()
-                channel._on_may_publish()
             for channel in channels:
-                empty = channel._publications.when_empty()
-                await asyncio.wait((empty,), timeout=max(deadline - loop.time(), 0))
-            link.close()
-            await asyncio.wait((link.ended,), timeout=max(deadline - loop.time(), 0))
-            await asyncio.wait((link.lost,), timeout=max(deadline - loop.time(), 0))
+                await link.wait(channel._when_empty(), deadline)
+            self.session.close()
+            link.flush()
+            await link.wait(link.ended, deadline)
+            await link.wait(link.lost, deadline)
         finally:
             if not link.lost.done():
                 link.abort()

@@ -112,26 +112,10 @@ class PublishError(AMQPError):
         properties: Basic.Properties of the message.
     """
 
-    body: bytes
-    exchange: str
-    routing_key: str
-    properties: Any
-
-    def __init__(
-        self,
-        reply_text: str,
-        reply_code: int = 0,
-        *,
-        body: bytes = b"",
-        exchange: str = "",
-        routing_key: str = "",
-        properties: Any = None,
-    ) -> None:
-        super().__init__(reply_text, reply_code)
-        self.body = body
-        self.exchange = exchange
-        self.routing_key = routing_key
-        self.properties = properties
+    body: bytes = b""
+    exchange: str = ""
+    routing_key: str = ""
+    properties: Any = None
 
 
 class Nacked(PublishError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, TypeAlias, cast
 
 from ..session import Connection, Event, RemoteProtocolError, Request
 from ..session import events as session_events
@@ -20,8 +20,9 @@ from ._errors import (
     VirtualHostRefused,
     request_error,
 )
+from ._states import States
 
-__all__ = ["CLOSED_HERE", "LEAVE", "Closeable", "Link", "logger", "take_error"]
+__all__ = ["CLOSED_HERE", "LEAVE", "Closeable", "Link", "State", "logger", "resolve", "take_error"]
 
 logger = logging.getLogger("amqpcodec.aio")
 
@@ -35,18 +36,26 @@ _LATE = 1.0
 LEAVE = 5.0
 CLOSED_HERE = "closed by this client"
 
-Undo = Callable[[Any], None]
+State: TypeAlias = Literal["open", "closing", "closed"]
+Undo: TypeAlias = Callable[[Any], None]
 
-#: Whom an event of the session is for, a Channel or a Consumer, and what takes it there.
-_METHODS: dict[type, tuple[str, str]] = {
+#: What takes an event of the session: a method of the Channel or Consumer that it is for, or of the
+#: Link.
+_HANDLERS: dict[type, tuple[str, str]] = {
     session_events.Delivered: ("consumer", "_on_delivered"),
     session_events.ConsumerCancelled: ("consumer", "_on_cancelled"),
-    session_events.Acked: ("channel", "_on_acked"),
-    session_events.Nacked: ("channel", "_on_nacked"),
+    session_events.Acked: ("channel", "_on_confirmed"),
+    session_events.Nacked: ("channel", "_on_confirmed"),
     session_events.Returned: ("channel", "_on_returned"),
-    session_events.FlowChanged: ("channel", "_on_may_publish"),
+    session_events.FlowChanged: ("channel", "_look_again"),
     session_events.ChannelOpened: ("channel", "_on_opened"),
     session_events.ChannelClosed: ("channel", "_on_ended"),
+    session_events.Replied: ("", "_on_replied"),
+    session_events.RequestFailed: ("", "_on_failed"),
+    session_events.ConnectionOpened: ("", "_on_opened"),
+    session_events.ConnectionClosed: ("", "_on_closed"),
+    session_events.Blocked: ("", "_on_blocked"),
+    session_events.Unblocked: ("", "_on_unblocked"),
 }
 
 
@@ -72,6 +81,7 @@ class Link(asyncio.Protocol):
     Attributes:
         session: the protocol's state.
         loop: the event loop that it belongs to.
+        states: whether it is open: see `Connection.states`.
         opened: done when the handshake is.
         ended: done when the connection is over, for whatever reason.
         lost: done when the transport is gone.
@@ -84,6 +94,7 @@ class Link(asyncio.Protocol):
     def __init__(self, loop: asyncio.AbstractEventLoop, session: Connection) -> None:
         self.loop = loop
         self.session = session
+        self.states: States[State] = States("open")
         self.opened: asyncio.Future[None] = loop.create_future()
         self.ended: asyncio.Future[None] = loop.create_future()
         self.lost: asyncio.Future[None] = loop.create_future()
@@ -106,14 +117,6 @@ class Link(asyncio.Protocol):
         self._blocked_for = 0.0
         self._transport_error: Exception | None = None
         self._end: session_events.ConnectionClosed | None = None
-        self._handlers: dict[type, Callable[[Any], None]] = {
-            session_events.Replied: self._replied,
-            session_events.RequestFailed: self._failed,
-            session_events.ConnectionOpened: self._handle_opened,
-            session_events.ConnectionClosed: self._handle_closed,
-            session_events.Blocked: self._handle_blocked,
-            session_events.Unblocked: self._handle_unblocked,
-        }
 
     # ---- what is true ----
 
@@ -147,10 +150,15 @@ class Link(asyncio.Protocol):
             text = f"{text}: {self._transport_error}"
         return ConnectionLost(f"the connection was lost: {text}{self._late_text()}", code)
 
-    def is_end_of_connection(self, reply_code: int, reply_text: str) -> bool:
+    def is_end_of_connection(
+        self, event: session_events.ChannelClosed | session_events.RequestFailed
+    ) -> bool:
         """Whether an event tells the end of the connection and not of a channel alone."""
         end = self._end
-        return end is not None and (end.reply_code, end.reply_text) == (reply_code, reply_text)
+        return end is not None and (end.reply_code, end.reply_text) == (
+            event.reply_code,
+            event.reply_text,
+        )
 
     def connect_error(self) -> ConnectFailed:
         """Why the handshake failed."""
@@ -204,15 +212,14 @@ class Link(asyncio.Protocol):
         if self.is_paused and not self.session.closed:
             await self._drained.wait()
 
-    def close(self) -> None:
-        """Ask the broker to close."""
-        self._closing_here = True
-        self.session.close()
-        self.flush()
+    async def wait(self, future: asyncio.Future[None], deadline: float) -> None:
+        """Wait for a future, by the loop's clock until deadline."""
+        await asyncio.wait((future,), timeout=max(deadline - self.loop.time(), 0))
 
     def refuse_calls(self) -> None:
         """From now on calls fail as closed by this client."""
         self._closing_here = True
+        self.states.change("closing")
 
     def abort(self) -> None:
         """End it now: every call that waits gets its error."""
@@ -220,7 +227,7 @@ class Link(asyncio.Protocol):
             self._transport.abort()
         self._act(self.session.receive_eof())
         if self._transport is None:
-            _resolve(self.lost)
+            resolve(self.lost)
 
     def soon(self) -> None:
         """Send what waits when the loop comes round: many frames in one write."""
@@ -296,7 +303,7 @@ class Link(asyncio.Protocol):
             if timer is not None:
                 timer.cancel()
         self._act(self.session.receive_eof())
-        _resolve(self.lost)
+        resolve(self.lost)
 
     def pause_writing(self) -> None:
         """The transport has enough."""
@@ -354,18 +361,13 @@ class Link(asyncio.Protocol):
     def _act(self, events: list[Event]) -> None:
         if events and isinstance(events[-1], session_events.ConnectionClosed):
             self._end = events[-1]  # channels, which end first, give it as their reason
-        handlers = self._handlers
         for event in events:
-            kind = type(event)
-            if kind in _METHODS:
-                owner, name = _METHODS[kind]
-                context = getattr(event, owner).context
-                if context is not None:  # else the user had the session open it
-                    getattr(context, name)(event)
-            elif kind in handlers:
-                handlers[kind](event)
+            owner, method = _HANDLERS.get(type(event), ("", ""))
+            context = getattr(event, owner).context if owner else self
+            if method and context is not None:  # else the user had the session open it
+                getattr(context, method)(event)
 
-    def _replied(self, event: session_events.Replied) -> None:
+    def _on_replied(self, event: session_events.Replied) -> None:
         if event.request.context is None:
             return
         future, undo = event.request.context
@@ -374,44 +376,43 @@ class Link(asyncio.Protocol):
         elif undo is not None:
             undo(event.reply)
 
-    def _failed(self, event: session_events.RequestFailed) -> None:
-        if event.request.context is None:
-            return
-        future, _ = event.request.context
-        if future.done():
+    def _on_failed(self, event: session_events.RequestFailed) -> None:
+        if event.request.context is None or event.request.context[0].done():
             return
         error: AMQPError | None = None
-        if self.is_end_of_connection(event.reply_code, event.reply_text):
+        if self.is_end_of_connection(event):
             error = self.error()
         elif event.cause:
             error = request_error(event.reply_code, event.reply_text)
-        future.set_exception(error or ChannelClosed(event.reply_text, event.reply_code))
+        error = error or ChannelClosed(event.reply_text, event.reply_code)
+        event.request.context[0].set_exception(error)
 
-    def _handle_opened(self, event: session_events.ConnectionOpened) -> None:
-        _resolve(self.opened)
+    def _on_opened(self, event: session_events.ConnectionOpened) -> None:
+        resolve(self.opened)
         self._tick()
 
-    def _handle_closed(self, event: session_events.ConnectionClosed) -> None:
+    def _on_closed(self, event: session_events.ConnectionClosed) -> None:
         if not self.opened.done():
             self.opened.set_exception(self.connect_error())
             self.opened.exception()  # a caller that was cancelled does not read it
-        _resolve(self.ended)
+        resolve(self.ended)
+        self.states.change("closed")
         self.unblocked.set()
         self._drained.set()
         self.soon()
 
-    def _handle_blocked(self, event: session_events.Blocked) -> None:
+    def _on_blocked(self, event: session_events.Blocked) -> None:
         self.unblocked.clear()
         self._wake_publishers()
 
-    def _handle_unblocked(self, event: session_events.Unblocked) -> None:
+    def _on_unblocked(self, event: session_events.Unblocked) -> None:
         self.unblocked.set()
         self._wake_publishers()
 
     def _wake_publishers(self) -> None:
         for channel in list(self.session.channels.values()):
             if channel.context is not None:
-                channel.context._on_may_publish()
+                channel.context._look_again()
 
 
 def take_error(future: asyncio.Future[Any]) -> BaseException | None:
@@ -419,6 +420,7 @@ def take_error(future: asyncio.Future[Any]) -> BaseException | None:
     return None if not future.done() or future.cancelled() else future.exception()
 
 
-def _resolve(future: asyncio.Future[None]) -> None:
+def resolve(future: asyncio.Future[None]) -> None:
+    """Have a future be done."""
     if not future.done():
         future.set_result(None)

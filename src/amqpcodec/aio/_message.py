@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 from collections.abc import Coroutine
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import (
-    Any,
-    Generic,
-    NoReturn,
-    Protocol,
-    Self,
-    TypedDict,
-    TypeVar,
-    cast,
-    final,
-    overload,
-)
+from operator import attrgetter
+from typing import Any, Generic, Protocol, Self, TypedDict, TypeVar, cast, final, overload
 
 from .. import v0_9_1 as amqp
 from ._errors import AlreadySettled
@@ -63,26 +52,19 @@ class PublishOptions(MessageProperties, total=False):
     mandatory: bool | None
 
 
-class _Property(Generic[ValueT]):
-    """A property of the content; None where it is absent."""
+class _Field(Generic[ValueT]):
+    """An attribute by its place in what the session delivered. It cannot be set."""
 
-    def __init__(self, doc: str) -> None:
+    def __init__(self, place: str, doc: str) -> None:
+        self._get = attrgetter(place)
         self.__doc__ = doc
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
 
     @overload
     def __get__(self, message: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, message: Message, owner: type) -> ValueT | None: ...
-    def __get__(self, message: Message | None, owner: type) -> Self | ValueT | None:
-        if message is None:
-            return self
-        return cast("ValueT | None", getattr(message.properties, self._name))
-
-    def __set__(self, message: Message, value: object) -> NoReturn:
-        raise AttributeError(f"{self._name} of a Message cannot be set")
+    def __get__(self, message: Message, owner: type) -> ValueT: ...
+    def __get__(self, message: Message | None, owner: type) -> Self | ValueT:
+        return self if message is None else cast("ValueT", self._get(message._content))
 
 
 @final
@@ -95,16 +77,13 @@ class Message:
         no_ack: whether it needs no acknowledgement.
     """
 
-    __slots__ = ("_channel", "_content", "_method", "no_ack")
+    __slots__ = ("_channel", "_content", "no_ack")
 
     no_ack: bool
-    _content: amqp.Message
-    _method: amqp.Basic.Deliver | amqp.Basic.GetOk
 
     def __init__(self, channel: Settler, content: Any, no_ack: bool) -> None:
         self._channel = channel
         self._content = content
-        self._method = content.method
         self.no_ack = no_ack
 
     def __repr__(self) -> str:
@@ -113,74 +92,56 @@ class Message:
             f"routing key {self.routing_key!r}, {len(self.body)} bytes>"
         )
 
-    @property
-    def body(self) -> bytes:
-        """The bytes."""
-        return self._content.body
-
-    @property
-    def delivery_tag(self) -> int:
-        """Its number on the channel."""
-        return self._method.delivery_tag
-
-    @property
-    def exchange(self) -> str:
-        """The exchange that it was published to; "" for the default exchange."""
-        return self._method.exchange
-
-    @property
-    def routing_key(self) -> str:
-        """As it was published."""
-        return self._method.routing_key
-
-    @property
-    def redelivered(self) -> bool:
-        """Whether it was delivered before, perhaps to another consumer."""
-        return self._method.redelivered
-
-    @property
-    def messages_left(self) -> int | None:
-        """Of `Channel.get`: how many were left in the queue; None for a delivery."""
-        return getattr(self._method, "message_count", None)
-
-    @property
-    def properties(self) -> amqp.Basic.Properties:
-        """Basic.Properties, as received."""
-        return self._content.properties
+    body: _Field[bytes] = _Field("body", "The bytes.")
+    delivery_tag: _Field[int] = _Field("method.delivery_tag", "Its number on the channel.")
+    exchange: _Field[str] = _Field("method.exchange", '"" for the default exchange.')
+    routing_key: _Field[str] = _Field("method.routing_key", "As it was published.")
+    redelivered: _Field[bool] = _Field(
+        "method.redelivered", "Whether it was delivered before, perhaps to another consumer."
+    )
+    properties: _Field[amqp.Basic.Properties] = _Field("properties", "As received.")
+    content_type: _Field[str | None] = _Field(
+        "properties.content_type", "Such as application/json."
+    )
+    content_encoding: _Field[str | None] = _Field("properties.content_encoding", "Such as gzip.")
+    delivery_mode: _Field[int | None] = _Field("properties.delivery_mode", "2: persistent; 1: not.")
+    priority: _Field[int | None] = _Field("properties.priority", "From 0 to 255.")
+    correlation_id: _Field[str | None] = _Field(
+        "properties.correlation_id", "Of a reply: which request it answers."
+    )
+    reply_to: _Field[str | None] = _Field("properties.reply_to", "The queue that a reply goes to.")
+    expiration: _Field[str | None] = _Field(
+        "properties.expiration", "Milliseconds until it expires, as text."
+    )
+    message_id: _Field[str | None] = _Field("properties.message_id", "As its publisher named it.")
+    type: _Field[str | None] = _Field("properties.type", "As its publisher named it.")
+    user_id: _Field[str | None] = _Field(
+        "properties.user_id", "The user that published it; the broker has checked it."
+    )
+    app_id: _Field[str | None] = _Field("properties.app_id", "The program that published it.")
 
     @property
     def headers(self) -> dict[str, Any]:
         """The headers, as received; empty where there are none."""
-        return self._content.properties.headers or {}
+        return self.properties.headers or {}
+
+    @property
+    def messages_left(self) -> int | None:
+        """Of `Channel.get`: how many were left in the queue; None for a delivery."""
+        return getattr(self._content.method, "message_count", None)
 
     @property
     def delivery_count(self) -> int | None:
         """How often it was delivered before, where the queue counts: x-delivery-count or
         x-acquired-count."""
-        headers = self.headers
-        for name in ("x-acquired-count", "x-delivery-count"):
-            count = headers.get(name)
-            if isinstance(count, int):
-                return count
-        return None
+        counts = map(self.headers.get, ("x-acquired-count", "x-delivery-count"))
+        return next((count for count in counts if isinstance(count, int)), None)
 
     @property
     def timestamp(self) -> datetime | None:
         """When it was published, in UTC, as its publisher has it; None where that is absent."""
-        value: datetime | int | None = self._content.properties.timestamp
+        value: datetime | int | None = self.properties.timestamp
         return datetime.fromtimestamp(value, UTC) if isinstance(value, int) else value
-
-    content_type: _Property[str] = _Property("Such as application/json.")
-    content_encoding: _Property[str] = _Property("Such as gzip.")
-    delivery_mode: _Property[int] = _Property("2: persistent; 1: not.")
-    priority: _Property[int] = _Property("From 0 to 255.")
-    correlation_id: _Property[str] = _Property("Of a reply: which request it answers.")
-    reply_to: _Property[str] = _Property("The queue that a reply goes to.")
-    expiration: _Property[str] = _Property("Milliseconds until it expires, as text.")
-    message_id: _Property[str] = _Property("As its publisher named it.")
-    type: _Property[str] = _Property("As its publisher named it.")
-    user_id: _Property[str] = _Property("The user that published it; the broker has checked it.")
-    app_id: _Property[str] = _Property("The program that published it.")
 
     # ---- settling ----
 
@@ -229,22 +190,13 @@ class Processing:
         """The message."""
         return self._message
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, kind: object, error: BaseException | None, _: object) -> None:
         """Settle it."""
         message = self._message
-        if message.no_ack:
-            return
-        try:
+        with contextlib.suppress(AlreadySettled):
             if error is None:
                 await message.ack()
-            elif isinstance(error, Exception) and not isinstance(error, asyncio.CancelledError):
+            elif isinstance(error, Exception):
                 await message.reject(requeue=self._requeue)
             else:
                 await message.nack(requeue=True)
-        except AlreadySettled:
-            pass

@@ -1,59 +1,46 @@
-"""Publications that wait for their confirms: their futures, returns, and the window."""
+"""The publications of a channel: their futures, their returns, and the window."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections import deque
-from collections.abc import Callable, Iterable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Unpack
 
+from .. import v0_9_1 as amqp
+from ..session import Channel as SessionChannel
+from ..session import events as session_events
 from ._errors import (
     AMQPError,
     ChannelClosed,
+    ConnectionBlocked,
     Nacked,
     NotFound,
     PublishError,
     PublishUnconfirmed,
     Returned,
+    WindowFull,
 )
-from ._link import logger
+from ._link import Closeable, Link, logger, resolve, take_error
+from ._message import MessageProperties
 
-__all__ = ["Publication", "Publications"]
+__all__ = ["Publishing"]
+
+_REPLY_TO = "amq.rabbitmq.reply-to."
 
 
+@dataclass(slots=True, eq=False)
 class Publication:
-    """A publication that was sent."""
+    """A publication that was sent; return_method: why it came back."""
 
-    __slots__ = (
-        "body",
-        "deadline",
-        "exchange",
-        "future",
-        "is_mandatory",
-        "properties",
-        "return_method",
-        "routing_key",
-    )
-
-    def __init__(
-        self,
-        future: asyncio.Future[None],
-        exchange: str,
-        routing_key: str,
-        body: bytes,
-        properties: Any,
-        is_mandatory: bool,
-        deadline: float,
-    ) -> None:
-        self.future = future
-        self.exchange = exchange
-        self.routing_key = routing_key
-        self.body = body
-        self.properties = properties
-        self.is_mandatory = is_mandatory
-        self.deadline = deadline
-        self.return_method: Any = None
+    future: asyncio.Future[None]
+    exchange: str
+    routing_key: str
+    body: bytes
+    properties: Any
+    is_mandatory: bool
+    deadline: float
+    return_method: Any = None
 
     def fail(
         self, kind: type[PublishError], text: str, reply_code: int = 0, cause: Any = None
@@ -61,118 +48,243 @@ class Publication:
         """End it by a new exception. Does nothing where its caller is gone."""
         if self.future.done():
             return
-        error = kind(
-            text,
-            reply_code,
-            body=self.body,
-            exchange=self.exchange,
-            routing_key=self.routing_key,
-            properties=self.properties,
-        )
+        error = kind(text, reply_code)
+        error.body, error.properties = self.body, self.properties
+        error.exchange, error.routing_key = self.exchange, self.routing_key
         error.__cause__ = cause
         self.future.set_exception(error)
 
-    def refuse(self, acked: bool) -> None:
-        """Its confirm came, after it had come back or as a nack."""
-        method = self.return_method
-        if acked:
-            self.fail(Returned, method.reply_text, method.reply_code)
-        else:
-            self.fail(Nacked, "the broker could not take over the message")
 
+class Publishing(Closeable):
+    """The publications of a channel. One timer serves all: few of them reach their deadlines."""
 
-class _Turn:
-    """A caller that waits for a place in the window."""
+    session: SessionChannel
 
-    future: asyncio.Future[None] | None = None
-
-
-class Publications:
-    """Those of a channel, by number. One timer serves all: few of them reach their deadlines.
-
-    Attributes:
-        window, window_bytes: how many, and of how many bytes, may wait.
-        is_open: whether the channel and the broker take publications now.
-        turns: those who wait for a place, in order: who comes later waits behind.
-        size: bytes of the bodies that wait.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, window: int, window_bytes: int) -> None:
+    def __init__(self, link: Link, *, confirms: bool, window: int, window_bytes: int) -> None:
         if window < 1 or window_bytes < 1:
             raise ValueError("window and window_bytes have to be at least 1")
-        self.window = window
-        self.window_bytes = window_bytes
-        self.is_open = True
-        self.size = 0
-        self._by_number: dict[int, Publication] = {}
-        self._loop = loop
+        self._link = link
+        self._confirms = confirms
+        self._window = window
+        self._window_bytes = window_bytes
+        #: Whether the channel and the broker take publications now.
+        self._may_publish = True
+        #: Those that wait for their confirms, by number, and the bytes of their bodies.
+        self._sent: dict[int, Publication] = {}
+        self._size = 0
         self._timer: asyncio.TimerHandle | None = None
         self._next_deadline = math.inf
-        self.turns: deque[_Turn] = deque()
-        self._end_waiters: list[asyncio.Future[None]] = []
+        #: Those who wait for a place in the window: the first one holds the lock.
+        self._in_line = 0
+        self._turn = asyncio.Lock()
+        self._room: asyncio.Future[None] = link.loop.create_future()
+        self._empty: asyncio.Future[None] = link.loop.create_future()
 
-    def __len__(self) -> int:
-        return len(self._by_number)
+    @property
+    def error(self) -> AMQPError | None:
+        """Why it cannot be used any more; None while it can. A new exception each time."""
+        raise NotImplementedError
 
-    def has_room(self, size: int) -> bool:
+    @property
+    def unconfirmed(self) -> int:
+        """How many publications wait for their confirms."""
+        return len(self._sent)
+
+    async def publish(
+        self,
+        body: bytes,
+        *,
+        routing_key: str,
+        exchange: str = "",
+        mandatory: bool | None = None,
+        timeout: float | None = 30.0,
+        **properties: Unpack[MessageProperties],
+    ) -> None:
+        """Publish a message; returns when the broker has confirmed it.
+
+        Waits for a place in the window, and while the broker is short of a resource. On a channel
+        without confirms it returns when the message is handed to the transport. A caller that is
+        cancelled before that has sent nothing; later the message may be in the queue.
+
+        Args:
+            body: the bytes.
+            routing_key: with the default exchange the name of the queue.
+            exchange: "" is the default exchange.
+            mandatory: whether `Returned` is raised when no queue takes it; None: with confirms and
+                the default exchange, unless it is a reply by direct reply-to.
+            timeout: seconds for all of it; None for no limit.
+            properties: see `MessageProperties`; messages are persistent unless delivery_mode is 1.
+
+        Raises:
+            Returned: it was mandatory, and no queue takes it.
+            Nacked: the broker could not take it over.
+            PublishUnconfirmed: it was sent, and no confirm came: it may be in the queue.
+            ConnectionBlocked, WindowFull: nothing was sent within timeout.
+            NotFound: there is no such exchange; the channel is closed.
+            ChannelClosed, ConnectionLost: the channel was over before: nothing was sent.
+        """
+        link = self._link
+        link.check_loop()
+        deadline = math.inf if timeout is None else link.loop.time() + timeout
+        if self._in_line or not self._has_room(len(body)):
+            await self._wait_for_room(len(body), deadline)
+        future = self._send(body, exchange, routing_key, mandatory, properties, deadline)
+        if future is None:
+            await link.drain()
+            return
+        try:
+            await future
+        except asyncio.CancelledError:
+            take_error(future)
+            raise
+
+    def publish_nowait(
+        self,
+        body: bytes,
+        *,
+        routing_key: str,
+        exchange: str = "",
+        mandatory: bool | None = None,
+        **properties: Unpack[MessageProperties],
+    ) -> asyncio.Future[None]:
+        """Publish a message now; a future that is done when the broker has confirmed it.
+
+        The future has no timeout. Cancelling it frees no place in the window. See `publish`.
+
+        Raises:
+            WindowFull, ConnectionBlocked: nothing more can wait now. Nothing was sent.
+            ValueError: the channel has no confirms.
+        """
+        self._link.check_loop()
+        if not self._confirms:
+            raise ValueError("publish_nowait needs a channel with confirms; await publish()")
+        if not self._is_ready(len(body)) or self._in_line:
+            raise self._no_room("now")
+        future = self._send(body, exchange, routing_key, mandatory, properties, math.inf)
+        assert future is not None
+        return future
+
+    def _send(
+        self,
+        body: bytes,
+        exchange: str,
+        routing_key: str,
+        mandatory: bool | None,
+        properties: MessageProperties,
+        deadline: float,
+    ) -> asyncio.Future[None] | None:
+        if mandatory and not self._confirms:
+            raise ValueError("mandatory needs a channel with confirms, which tell of the return")
+        if mandatory is None:
+            # RabbitMQ returns a mandatory reply by direct reply-to, although it arrives.
+            mandatory = self._confirms and not exchange and not routing_key.startswith(_REPLY_TO)
+        properties.setdefault("delivery_mode", 2)
+        content = amqp.Basic.Properties(**properties)
+        number = self.session.publish(exchange, routing_key, body, content, mandatory=mandatory)
+        link = self._link
+        if number is None:
+            link.soon()
+            return None
+        future: asyncio.Future[None] = link.loop.create_future()
+        is_only = not self._sent
+        self._sent[number] = Publication(
+            future, exchange, routing_key, body, content, mandatory, deadline
+        )
+        self._size += len(body)
+        if deadline < self._next_deadline:
+            self._set_timer(deadline)
+        if is_only:
+            link.flush()  # one after the other: each is sent at once
+        else:
+            link.soon()
+        return future
+
+    # ---- the window ----
+
+    def _has_room(self, size: int) -> bool:
         """Whether a body of that size may be sent now; a large one may go alone."""
-        count = len(self._by_number)
-        is_free = count < self.window and (not count or self.size + size <= self.window_bytes)
-        return is_free and self.is_open
+        count = len(self._sent)
+        return self._may_publish and (
+            not count or (count < self._window and self._size + size <= self._window_bytes)
+        )
 
-    def add(self, number: int, publication: Publication) -> bool:
-        """One was sent; whether it is the only one."""
-        is_only = not self._by_number
-        self._by_number[number] = publication
-        self.size += len(publication.body)
-        if publication.deadline < self._next_deadline:
-            self._set_timer(publication.deadline)
-        return is_only
+    def _is_ready(self, size: int) -> bool:
+        """The same, where the channel is not over."""
+        error = self.error
+        if error is not None:
+            raise error
+        return self._has_room(size)
 
-    def _set_timer(self, when: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._next_deadline = when
-        self._timer = self._loop.call_at(when, self._expire) if when < math.inf else None
+    async def _wait_for_room(self, size: int, deadline: float) -> None:
+        """Wait in the order of the callers."""
+        self._in_line += 1
+        try:
+            async with asyncio.timeout_at(None if deadline == math.inf else deadline), self._turn:
+                while not self._is_ready(size):
+                    self._room = self._link.loop.create_future()
+                    await self._room
+        except TimeoutError:
+            raise self._no_room("in time") from None
+        finally:
+            self._in_line -= 1
 
-    def _expire(self) -> None:
-        """Those whose time is over fail; their places in the window stay taken."""
-        now = self._loop.time()
-        earliest = math.inf
-        for publication in self._by_number.values():
-            if publication.future.done():
-                continue
-            if publication.deadline <= now:
-                text = "no confirm came in time: the message may be in the queue"
-                publication.fail(PublishUnconfirmed, text)
-            else:
-                earliest = min(earliest, publication.deadline)
-        self._set_timer(earliest)
+    def _no_room(self, when: str) -> AMQPError:
+        blocked = self._link.session.blocked
+        if blocked is not None:
+            return ConnectionBlocked(
+                f"the broker takes no publications {when}, for it is short of a resource "
+                f"({blocked}); nothing was sent"
+            )
+        if not self.session.flow_active:
+            return ConnectionBlocked(f"the broker stopped the channel's flow {when}; not sent")
+        return WindowFull(
+            f"{len(self._sent)} publications of {self._size} bytes wait for their confirms, "
+            f"and there was no room {when}; nothing was sent"
+        )
 
-    def confirm(self, numbers: Iterable[int], acked: bool) -> None:
-        """The broker took them over, or could not."""
-        pop = self._by_number.pop
-        for number in numbers:
-            publication = pop(number, None)
+    def _look_again(self, _event: session_events.FlowChanged | None = None) -> None:
+        """Something that publishers wait for may have changed."""
+        link = self._link
+        self._may_publish = (
+            self.error is None
+            and not link.is_paused
+            and link.session.blocked is None
+            and self.session.flow_active
+        )
+        resolve(self._room)
+
+    # ---- their ends ----
+
+    def _on_confirmed(self, event: session_events.Acked | session_events.Nacked) -> None:
+        """The broker took publications over, or could not."""
+        is_acked = type(event) is session_events.Acked
+        sent = self._sent
+        for number in event.tags:
+            publication = sent.pop(number, None)
             if publication is None:
                 continue
-            self.size -= len(publication.body)
-            if not acked or publication.return_method is not None:
-                publication.refuse(acked)
+            self._size -= len(publication.body)
+            method = publication.return_method
+            if not is_acked:
+                publication.fail(Nacked, "the broker could not take over the message")
+            elif method is not None:
+                publication.fail(Returned, method.reply_text, method.reply_code)
             elif not publication.future.done():
                 publication.future.set_result(None)
-        self.wake()
-        self._check_empty()
+        if self._in_line:
+            resolve(self._room)
+        if not sent:
+            resolve(self._empty)
 
-    def give_back(self, message: Any) -> None:
+    def _on_returned(self, event: session_events.Returned) -> None:
         """A mandatory one came back.
 
         basic.return has no number: it is the oldest equal one that waits and has not come back.
         Equal messages can be mixed up among themselves only.
         """
-        method = message.method
+        message, method = event.message, event.message.method
         fallback: Publication | None = None
-        for publication in self._by_number.values():
+        for publication in self._sent.values():
             if (
                 publication.is_mandatory
                 and publication.return_method is None
@@ -189,59 +301,48 @@ class Publications:
         else:
             fallback.return_method = method
 
-    def end(self, error: AMQPError) -> None:
+    def _set_timer(self, when: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._next_deadline = when
+        self._timer = None if when == math.inf else self._link.loop.call_at(when, self._expire)
+
+    def _expire(self) -> None:
+        """Those whose time is over fail; their places in the window stay taken."""
+        now = self._link.loop.time()
+        waiting = [one for one in self._sent.values() if not one.future.done()]
+        for publication in waiting:
+            if publication.deadline <= now:
+                text = "no confirm came in time: the message may be in the queue"
+                publication.fail(PublishUnconfirmed, text)
+        later = (one.deadline for one in waiting if one.deadline > now)
+        self._set_timer(min(later, default=math.inf))
+
+    def _end_publications(self, error: AMQPError) -> None:
         """The channel is over: whatever was sent fails, each by an error of its own."""
         text = (
             "the confirm did not come, and the message may be in the queue: "
             f"{error.reply_text if error.reply_code == 200 else error}"
         )
-        publications = list(self._by_number.values())
-        self._by_number.clear()
-        self.size = 0
+        publications = list(self._sent.values())
+        self._sent.clear()
+        self._size = 0
+        self._may_publish = False
         self._set_timer(math.inf)
         is_missing_exchange = isinstance(error, ChannelClosed) and error.reply_code == 404
         for publication in publications:
-            future = publication.future
             missing = f"no exchange '{publication.exchange}' "
-            if is_missing_exchange and publication.exchange and missing in error.reply_text:
-                if not future.done():
-                    future.set_exception(NotFound(error.reply_text, 404))
-            else:
+            if not (is_missing_exchange and publication.exchange and missing in error.reply_text):
                 publication.fail(PublishUnconfirmed, text, cause=error)
-        self.wake()  # one after the other fails
-        self._check_empty()
+            elif not publication.future.done():
+                publication.future.set_exception(NotFound(error.reply_text, 404))
+        resolve(self._room)  # one after the other fails
+        resolve(self._empty)
 
-    # ---- those who wait ----
-
-    async def wait_for_turn(self, is_ready: Callable[[], bool]) -> None:
-        """Wait in the order of the callers, until is_ready() for this one; it may raise."""
-        turn = _Turn()
-        self.turns.append(turn)
-        try:
-            while self.turns[0] is not turn or not is_ready():
-                turn.future = self._loop.create_future()
-                await turn.future
-        finally:
-            self.turns.remove(turn)
-            self.wake()
-
-    def wake(self) -> None:
-        """Let the first one that waits look again."""
-        if self.turns:
-            future = self.turns[0].future
-            if future is not None and not future.done():
-                future.set_result(None)
-
-    def when_empty(self) -> asyncio.Future[None]:
+    def _when_empty(self) -> asyncio.Future[None]:
         """A future, done once no publication waits for its confirm."""
-        waiter: asyncio.Future[None] = self._loop.create_future()
-        self._end_waiters.append(waiter)
-        self._check_empty()
-        return waiter
-
-    def _check_empty(self) -> None:
-        if not self._by_number:
-            for waiter in self._end_waiters:
-                if not waiter.done():
-                    waiter.set_result(None)
-            self._end_waiters.clear()
+        if self._empty.done():
+            self._empty = self._link.loop.create_future()
+        if not self._sent:
+            resolve(self._empty)
+        return self._empty

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import random
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import Self, Unpack, final
+from typing import Literal, Self, TypeAlias, Unpack, final
 
+from ._channel import Channel
 from ._connection import Connection, ConnectOptions, Opening, connect
+from ._consumer import ConsumeOptions, Consumer
 from ._errors import ConnectFailed, ConnectionLost
 from ._link import LEAVE, logger
 from ._message import PublishOptions
+from ._states import States
 
 __all__ = ["Backoff", "Connections", "connections"]
+
+StateOfAll: TypeAlias = Literal["connecting", "open", "down", "closed"]
+Setup: TypeAlias = Callable[[Connection], Awaitable[object]]
 
 
 @final
@@ -49,17 +56,36 @@ class Backoff:
 
 @final
 class Connections:
-    """Connections, one after the other: see `connections`."""
+    """Connections, one after the other: see `connections`.
 
-    def __init__(self, opening: Opening[Connection], backoff: Backoff) -> None:
+    For any number of tasks, while one iterates. What they wait for comes by that iteration.
+    """
+
+    def __init__(self, opening: Opening[Connection], backoff: Backoff, setup: Setup | None) -> None:
         self._opening = opening
         self._backoff = backoff
+        self._setup = setup
         self._connection: Connection | None = None
         self._opened_at = 0.0
         self._failures = 0
         self._is_connecting = False
         self._changed = asyncio.Event()
         self._failure: ConnectFailed | None = None
+        self._states: States[StateOfAll] = States("down")
+        self._consumers: set[Consumer] = set()
+
+    @property
+    def state(self) -> StateOfAll:
+        """Whether there is a connection, or will be.
+
+        "connecting", "open", "down" (it is over, and no task iterates now), or "closed": another
+        attempt is of no use.
+        """
+        return self._states.name
+
+    def states(self) -> AsyncIterator[StateOfAll]:
+        """Its state, and each later one when it comes."""
+        return self._states.follow()
 
     def __aiter__(self) -> Self:
         """Itself."""
@@ -74,6 +100,8 @@ class Connections:
             return await self._next()
         finally:
             self._is_connecting = False
+            if self._states.name == "connecting":
+                self._states.change("down")
 
     async def publish(
         self,
@@ -85,28 +113,43 @@ class Connections:
     ) -> None:
         """Publish a message on the connection that there is, or wait for the next one.
 
-        For any number of tasks, while one iterates. What was sent when a connection was lost is not
-        sent again. Arguments and errors are those of `Connection.publish`, but:
+        What was sent when a connection was lost is not sent again. Arguments and errors are those
+        of `Connection.publish`, but:
 
         Raises:
             ConnectionLost: there was no connection within timeout, or another attempt is of no use;
                 the message was not sent.
         """
         loop = asyncio.get_running_loop()
-        deadline = None if timeout is None else loop.time() + timeout
+        deadline = loop.time() + (math.inf if timeout is None else timeout)
         while True:
             try:
-                async with asyncio.timeout_at(deadline):
+                async with asyncio.timeout_at(None if timeout is None else deadline):
                     connection = await self._usable()
             except TimeoutError:
                 text = f"no connection within {timeout:g} s: the message was not sent"
                 raise ConnectionLost(text) from None
-            remaining = None if deadline is None else max(deadline - loop.time(), 0.0)
+            remaining = max(deadline - loop.time(), 0.0)
             with contextlib.suppress(ConnectionLost):  # it was not sent
                 await connection.publish(
                     body, routing_key=routing_key, timeout=remaining, **options
                 )
                 return
+
+    def consume(self, queue: str, **options: Unpack[ConsumeOptions]) -> Consumer:
+        """The messages of a queue, on the connection that there is and on each later one.
+
+        The iteration goes on where a connection is lost: what was not acknowledged comes again,
+        with ``redelivered``. A close by this client ends it, and so does what is wrong with the
+        channel or the queue, which ``setup`` of `connections` declares.
+        """
+        return Consumer(queue, open_channel=self._open_channel, lasting=self._consumers, **options)
+
+    async def _open_channel(self) -> Channel:
+        while True:
+            connection = await self._usable()
+            with contextlib.suppress(ConnectionLost):
+                return await connection.channel(confirms=False)
 
     async def _usable(self) -> Connection:
         while True:
@@ -114,12 +157,15 @@ class Connections:
             if connection is not None and connection.error is None:
                 return connection
             if self._failure is not None:
-                text = f"no connection: the message was not sent: {self._failure}"
-                raise ConnectionLost(text) from self._failure
+                raise self._no_connection() from self._failure
             await self._changed.wait()
 
-    def _tell(self) -> None:
+    def _no_connection(self) -> ConnectionLost:
+        return ConnectionLost(f"no connection, so nothing was sent: {self._failure}")
+
+    def _change(self, state: StateOfAll) -> None:
         """Have those who wait for a connection look again."""
+        self._states.change(state)
         self._changed.set()
         self._changed.clear()
 
@@ -131,31 +177,56 @@ class Connections:
             self._failures += 1
             await self._connection.close(timeout=LEAVE)
             self._connection = None
+            self._states.change("down")
+        self._states.change("connecting")
         while True:
             if self._failures:
                 await asyncio.sleep(self._backoff.delay(self._failures))
             try:
-                self._connection = await self._opening
-            except ConnectFailed as error:
-                if error.is_final:
+                connection = await self._opening
+                await self._begin(connection)
+            except (ConnectFailed, ConnectionLost) as error:
+                if isinstance(error, ConnectFailed) and error.is_final:
                     self._failure = error
-                    self._tell()
+                    for consumer in list(self._consumers):
+                        consumer._finish(self._no_connection)
+                    self._change("closed")
                     raise
                 self._failures += 1
                 logger.info("%s; it is tried again", error)
             else:
+                self._connection = connection
                 self._opened_at = loop.time()
-                if self._failures:
-                    link = self._connection._link
-                    link.locked_until = self._opened_at + 2 * self._connection.heartbeat
-                self._tell()
-                return self._connection
+                self._change("open")
+                connection._link.ended.add_done_callback(self._on_ended)
+                return connection
+
+    async def _begin(self, connection: Connection) -> None:
+        """Do what each connection begins with; it is closed where that fails."""
+        if self._failures:
+            link = connection._link
+            link.locked_until = link.loop.time() + 2 * connection.heartbeat
+        try:
+            if self._setup is not None:
+                await self._setup(connection)
+            for consumer in list(self._consumers):
+                await consumer._renew(connection.channel(confirms=False))
+            if connection.error is not None:
+                raise connection.error
+        except BaseException:
+            await connection.close(timeout=LEAVE)
+            raise
+
+    def _on_ended(self, _: object) -> None:
+        if not self._is_connecting:
+            self._states.change("down")
 
 
 def connections(
     url: str | Iterable[str] = "amqp://guest:guest@localhost:5672/",
     *,
     backoff: Backoff | None = None,
+    setup: Setup | None = None,
     **options: Unpack[ConnectOptions],
 ) -> Connections:
     """Connect, and connect again each time that the loop comes round::
@@ -167,17 +238,21 @@ def connections(
             except aio.ConnectionLost:
                 continue
 
-    Nothing is declared, consumed or sent anew but by the body of the loop. What comes out of the
+    Nothing is declared or sent anew but by the body of the loop and by setup. What comes out of the
     body ends the loop, as with any other: so it is for you to say which errors lead to another
     connection. ``async with`` closes the connection where the loop is left.
 
     Args:
         url: as of `connect`, at each attempt.
         backoff: how long to wait before the next attempt; None is ``Backoff()``.
+        setup: a coroutine function that declares what publishers and consumers of
+            `Connections.publish` and `Connections.consume` need. It runs on each new connection
+            before these and the loop get it, within the iteration. A ConnectionLost leads to
+            another attempt; any other exception comes out of the iteration.
         options: as of `connect`; timeout is for each attempt.
 
     Raises:
         ValueError: the URL is wrong; says what.
         ConnectFailed: by the iteration, where another attempt is of no use: ``is_final``.
     """
-    return Connections(connect(url, **options), Backoff() if backoff is None else backoff)
+    return Connections(connect(url, **options), backoff or Backoff(), setup)

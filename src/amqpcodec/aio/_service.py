@@ -9,6 +9,7 @@ from typing import Any
 from ._connection import Connection
 from ._consumer import Consumer
 from ._message import Message
+from ._reconnection import Connections
 
 __all__ = ["serve"]
 
@@ -16,7 +17,7 @@ Handler = Callable[[Message], Awaitable[Any]]
 
 
 async def serve(
-    connection: Connection,
+    connection: Connection | Connections,
     queue: str,
     handler: Handler,
     *,
@@ -41,7 +42,7 @@ async def serve(
         await aio.serve(connection, "orders", handle, stop=stop)
 
     Args:
-        connection: a channel of its own is opened on it.
+        connection: a channel of its own is opened on it; with `Connections` on each of them.
         queue: its name.
         handler: is called with each message.
         concurrency: how many handlers run at once, at least 1.
@@ -62,10 +63,7 @@ async def serve(
     if not drain >= 0:
         raise ValueError(f"drain is {drain}, not a number from 0")
     ahead = concurrency if prefetch is None else prefetch
-    async with (
-        connection.channel() as channel,
-        channel.consume(queue, prefetch=ahead, arguments=arguments) as messages,
-    ):
+    async with connection.consume(queue, prefetch=ahead, arguments=arguments) as messages:
         workers = {
             asyncio.create_task(_work(messages, handler, requeue)) for _ in range(concurrency)
         }

@@ -82,6 +82,11 @@ async def keep_open(found):
             await connection.wait_closed()
 
 
+async def close_connections():
+    """As an operator does."""
+    await asyncio.to_thread(live_broker.rabbitmqctl, "close_all_connections", "--global", "a test")
+
+
 async def through(url, queue, disturb):
     """Publish and consume while disturb() runs; no message is lost, and each error is typed."""
     service, ends, is_done, is_over = Service(url, queue), {}, asyncio.Event(), asyncio.Event()
@@ -133,12 +138,7 @@ def test_closed_connections(url, unique):
 
     async def close():
         for _ in range(3):
-            lines = await asyncio.to_thread(live_broker.rabbitmqctl, "list_connections", "pid")
-            for pid in lines.split("\n"):
-                if pid.startswith("<"):
-                    await asyncio.to_thread(
-                        live_broker.rabbitmqctl, "close_connection", pid, "a test"
-                    )
+            await close_connections()
 
     service, confirmed, unconfirmed = run(lambda: through(url, unique, close), seconds=120)
     print(f"{len(confirmed)} confirmed, {len(unconfirmed)} unconfirmed, {service.setups} set-ups")
@@ -146,6 +146,60 @@ def test_closed_connections(url, unique):
     assert len(unconfirmed) <= 3 * TASKS  # those that waited when a connection closed, if any
     assert {type(error) for error in service.errors} == {aio.ConnectionClosed}
     assert {error.reply_code for error in service.errors} == {320}
+
+
+@pytest.mark.parametrize("way", ["restart", "close"])
+def test_a_consumer_goes_on(url, unique, way):
+    """One consumer and one set-up; the broker restarts, or the operator closes its connections."""
+    service, ends, is_over, states = Service(url, unique), {}, asyncio.Event(), []
+
+    async def setup(connection):
+        service.setups += 1
+        async with connection.channel() as channel:
+            await channel.declare_queue(unique)
+
+    async def follow(found):
+        async for state in found.states():
+            states.append(state)
+
+    async def disturb():
+        if way == "restart":
+            await asyncio.to_thread(live_broker.rabbitmqctl, "stop_app")
+            await asyncio.to_thread(live_broker.rabbitmqctl, "start_app")
+        else:
+            await close_connections()
+
+    async def work():
+        found = aio.connections(url, backoff=SOON, setup=setup)
+        holders = [asyncio.create_task(keep_open(found)), asyncio.create_task(follow(found))]
+        async with found.consume(unique, prefetch=50) as messages:
+            takers = [asyncio.create_task(service.take(messages)) for _ in range(10)]
+            publisher = asyncio.create_task(publish_all(found, unique, ends, is_over))
+            while len(ends) < 100:
+                await asyncio.sleep(0.001)
+            before = service.setups
+            await disturb()
+            while service.setups == before or found.state != "open":
+                await asyncio.sleep(0.01)
+            is_over.set()
+            await publisher
+            confirmed = {body for body, end in ends.items() if end is None}
+            while not confirmed <= set(service.taken):
+                await asyncio.sleep(0.01)
+            await messages.cancel()
+            await asyncio.gather(*takers)
+        unconfirmed = {body for body, end in ends.items() if type(end) is aio.PublishUnconfirmed}
+        assert set(ends) == confirmed | unconfirmed
+        assert set(service.taken) <= set(ends)
+        for holder in holders:
+            holder.cancel()
+        await asyncio.wait(holders)
+        async with aio.connect(url) as connection, connection.channel() as channel:
+            await channel.delete_queue(unique)
+
+    run(work, seconds=120)
+    assert states.count("open") == service.setups >= 2
+    assert {"down", "connecting"} <= set(states)
 
 
 def test_the_lock_of_the_connection_before(url, unique):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime
-from typing import Any, assert_type
+from typing import Any, Literal, assert_type
 
 from amqpcodec import aio
 
 
 async def password() -> str:
     return "guest"
+
+
+async def password_of(message: aio.Message) -> bytes:
+    return message.body
 
 
 async def main(url: str) -> None:
@@ -50,7 +54,21 @@ async def main(url: str) -> None:
             assert_type(error.reply_code, int)
 
 
-async def again(found: aio.Connections) -> None:
+async def declare(connection: aio.Connection) -> None:
+    async for state in connection.states():
+        assert_type(state, Literal["open", "closing", "closed"])
+    assert_type(connection.consume("orders", prefetch=10), aio.Consumer)
+    connection.consume("orders", prefetsch=10)  # type: ignore  # pyright: ignore
+
+
+async def again() -> None:
+    found = aio.connections("amqp://h", setup=declare, heartbeat=10)
+    assert_type(found, aio.Connections)
+    async with found.consume("orders", prefetch=10) as messages:
+        assert_type(messages, aio.Consumer)
+    async for state in found.states():
+        assert_type(state, Literal["connecting", "open", "down", "closed"])
+    await aio.serve(found, "orders", password_of)
     await found.publish(b"", routing_key="orders", exchange="e", priority=1, timeout=5)
     async for connection in found:
         assert_type(connection, aio.Connection)
