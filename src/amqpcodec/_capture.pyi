@@ -225,6 +225,34 @@ class CaptureReader:
         Not found yet: more bytes are needed, unless `damaged` is set. Another reader reads it.
         """
 
+    def name_connection(self, id: int, client: bytes, server: bytes) -> int:
+        """The number by which feed_values() knows a connection.
+
+        client, server: 4 or 16 bytes of an address and 2 of a port; both empty: they are not known.
+        """
+
+    def feed_values(
+        self, data: Any, ends: Any, numbers: Any, senders: Any, times: Any, first: int
+    ) -> None:
+        """Read what connections said, in this order; their rows are there to take().
+
+        data: a buffer with all bytes. The others have an item each value. ends: int64, where it
+        ends in data, and before the first one where that begins. numbers: int32, of
+        name_connection(). senders: a byte, of VALUE_SERVER and VALUE_MISSING. times: int64, ns
+        since 1970, or the least number. first: the packet_offset of the first value.
+
+        Raises ValueError where the buffers do not fit together.
+        """
+
+    def has_batch(self) -> bool:
+        """Whether a batch is full: take() it. Only who asks gets rows before connections end."""
+
+    def no_rows(self) -> CaptureBatch:
+        """A batch without rows."""
+
+    def end_connections(self) -> None:
+        """All connections end here; the rows that wait are one batch, if batch_rows allows it."""
+
     def release(self) -> None:
         """Give back what reading needs, when all connections have ended and all rows went out."""
 

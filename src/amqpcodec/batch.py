@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from amqpcodec._facade.interpreter import _codec
 
@@ -20,6 +20,9 @@ from ._facade.arrays import columns_to_arrow, values_to_arrow
 from ._facade.keys import values_and_groups
 from ._facade.public import listing
 from ._facade.scalars import as_text
+
+if TYPE_CHECKING:
+    from ._capture import CaptureBatch
 
 __all__ = [
     "ArrowColumn",
@@ -37,17 +40,51 @@ __all__ = [
 __dir__ = listing(__name__)
 
 #: What the options are; any case is taken, so that a text of a configuration may be one.
-Level = Literal["frame", "message"]
+Level = Literal["frame", "message", "event"]
 Mode = Literal["PERMISSIVE", "DROPMALFORMED", "FAILFAST"]
 Layout = Literal["plain", "view"]
 Tables = Literal["json", "variant", "map"]
 Dialect = Literal["rabbitmq", "0-9-1"]
 
+#: What connections may speak beside 0-9-1 where their headers decide, in the order of the core.
+_OTHERS = ("0-9", "0-8", "1.0")
 
+
+@overload
 def decode(
     data: Any,
-    protocol: str | ModuleType = "0-9-1",
-    level: Level = "frame",
+    protocol: str | ModuleType | None,
+    level: Literal["event"],
+    fields: Iterable[str] | None = None,
+    *,
+    by: Iterable[Any],
+    column: str = "frame",
+    direction: Any = "direction",
+    time: Any = "timestamp",
+    src: Any = "src",
+    dst: Any = "dst",
+    on_progress: Callable[[int, int], object] | None = None,
+) -> CaptureBatch: ...
+@overload
+def decode(
+    data: Any,
+    protocol: str | ModuleType | None = None,
+    *,
+    level: Literal["event"],
+    fields: Iterable[str] | None = None,
+    by: Iterable[Any],
+    column: str = "frame",
+    direction: Any = "direction",
+    time: Any = "timestamp",
+    src: Any = "src",
+    dst: Any = "dst",
+    on_progress: Callable[[int, int], object] | None = None,
+) -> CaptureBatch: ...
+@overload
+def decode(
+    data: Any,
+    protocol: str | ModuleType | None = None,
+    level: Literal["frame", "message"] = "frame",
     fields: Iterable[str] | None = None,
     mode: Mode = "PERMISSIVE",
     layout: Layout = "plain",
@@ -57,7 +94,25 @@ def decode(
     by: Iterable[Any] | None = None,
     column: str = "frame",
     on_progress: Callable[[int, int], object] | None = None,
-) -> Columns:
+) -> Columns: ...
+def decode(
+    data: Any,
+    protocol: str | ModuleType | None = None,
+    level: Level = "frame",
+    fields: Iterable[str] | None = None,
+    mode: Mode = "PERMISSIVE",
+    layout: Layout = "plain",
+    *,
+    dialect: Dialect = "rabbitmq",
+    field_tables: Tables = "json",
+    by: Iterable[Any] | None = None,
+    column: str = "frame",
+    direction: Any = "direction",
+    time: Any = "timestamp",
+    src: Any = "src",
+    dst: Any = "dst",
+    on_progress: Callable[[int, int], object] | None = None,
+) -> Columns | CaptureBatch:
     """Decode frames to columns; the GIL is released meanwhile.
 
     Columns at frame level, a row each frame: row (int64; index of the input value), offset (int64;
@@ -125,6 +180,15 @@ def decode(
       ("AMQP_ULONG:5", "AMQP_UUID:...", "AMQP_BINARY:" and hexadecimal digits, "AMQP_VALUE:" and
       JSON text), and so has a string that begins like one ("AMQP_STRING:").
 
+    At event level the values are what connections said, one after the other, as frames or cut
+    anywhere: of each key of ``by`` those of both directions, in the order of the rows. The columns
+    and rows are those of ``capture.read(level="event")`` for a capture with the same bytes, whose
+    connections are open at its end. packet_offset is the index of the value, position counts the
+    rows of a value, file is empty, and connection is a hash of the key. A null value stands for
+    bytes that are missing (an event "gap"), and so does an empty one whose column flags has "gap",
+    as in a table of ``capture.read(level="frame")``. What cannot be read is a "protocol-error". A
+    protocol header of the client after its connection was open begins another connection.
+
     Its JSON text has symbols as strings, arrays as lists, {"$timestamp_ms": n}, {"$uuid": text},
     {"$char": text}, {"$map": pairs} where a key is no text, {"$described": [descriptor, value]} and
     {"$described_array": [descriptor, list]}. A type of the protocol's own is an object with its
@@ -139,8 +203,10 @@ def decode(
             are copied first, too. Of NumPy: dtype object (bytes, None) and S are values, one a row;
             uint8 is one buffer. NumPy pads S with NULs: those after the last frame are no part of
             the value, those within its frames are.
-        protocol: a version, or a protocol module such as load_xml_spec returns.
-        level: "frame" or "message"; as mode, layout and field_tables in any case.
+        protocol: a version, or a protocol module such as load_xml_spec returns. None: 0-9-1; at
+            event level what each connection's protocol header says, as capture.read has it.
+        level: "frame", "message" or "event"; as mode, layout and field_tables in any case. At event
+            level these three have their first values alone.
         fields: names of columns, which chooses and orders them; None for those above (frame level:
             all; message level: offset, frame_type, arguments, body_size, frame and error_offset
             can be asked for). Only what they need is decoded; an error is looked for in all of a
@@ -152,11 +218,18 @@ def decode(
             else is copied. View: string_view and binary_view, which point into data as far as they
             can and keep it alive (what may change is copied once).
         dialect: "rabbitmq" or "0-9-1", what the tags of field tables mean.
-        by: at message level, the columns that tell conversations apart. Arrays of keys, one a value
+        by: at message level, the columns that tell conversations apart, at event level those that
+            tell connections apart (required there). Arrays of keys, one a value
             (anything of Arrow, or lists), or names: then data is a table (any object of Arrow's)
             with these columns and the one of bytes. An empty list: all values are one conversation.
             Keys that are null are equal. It needs pyarrow.
-        column: the name of the bytes in data, where by names columns of it.
+        column: the name of the bytes in data, where by names columns of it; at event level, where
+            data is a table.
+        direction, time, src, dst: of event level alone: who sent each value ("client" or "server"),
+            when (timestamps, or integers of µs since 1970; null: unknown) and from and to which
+            "address:port". Names of columns of data, or arrays. data may lack the columns
+            "timestamp", "src" and "dst": then times are null, and addresses empty, as are those
+            that are none. The addresses of a connection are those of its first value.
         field_tables: the type of columns of field tables (the headers of properties; an argument
             that is one; of 1.0 application_properties): "json" (utf8), "variant" (a struct of the
             binaries value and metadata, Spark's and Parquet's Variant encoding) or "map" (map of
@@ -167,22 +240,39 @@ def decode(
             decoded so far and how many there are; what it raises ends the decoding.
 
     Returns:
-        A struct array with ``__arrow_c_array__`` and ``__arrow_c_schema__``.
+        A struct array with ``__arrow_c_array__`` and ``__arrow_c_schema__``; at event level a
+        ``capture.Batch``.
 
     Raises:
         DecodeError: mode is "FAILFAST" and a frame is bad. ``offset`` counts from the start of
             the input value, whose index is ``row``.
         TypeError: data is neither a buffer nor an Arrow binary array; or an array of NumPy of
             another dtype, with a mask or with several dimensions; or keys are no plain values.
-        ValueError: by is given at frame level, or has not one key for each value.
+        ValueError: by is given at frame level, or not at event level, or has not one key for each
+            value; a direction is neither of the two, and the error names its row.
         ValueError: a name is not known, or stands for arguments of several types; or a column
             would pass 2 GiB, where its offsets end: decode fewer bytes at a time.
 
     Spec: 0-9-1 §4.2.3 to §4.2.6; 1.0 Part 2 §2.3, Part 3 §3.2.
     """
+    level, mode, layout, field_tables = _any_case(level, mode, layout, field_tables)
     core = _protocol(protocol)
     groups: Any = None
-    level, mode, layout, field_tables = _any_case(level, mode, layout, field_tables)
+    if level == "event":
+        from ._facade.event_rows import decode_events
+
+        plain = {"mode": "PERMISSIVE", "layout": "plain", "field_tables": "json"}
+        for name, given in (("mode", mode), ("layout", layout), ("field_tables", field_tables)):
+            if given != plain[name]:
+                raise ValueError(f"{name} is {plain[name]!r} at level='event', not {given!r}")
+        names = {"column": column, "direction": direction, "time": time, "src": src, "dst": dst}
+        values = values_to_arrow(data, isinstance(core, _v1.V1Core))
+        forced = protocol is not None
+        events = decode_events(values, _protocols(protocol), forced, fields, by, names)
+        if on_progress is not None:
+            size = len(data) if isinstance(data, bytes) else getattr(data, "nbytes", 0)
+            on_progress(size, size)
+        return events
     data = values_to_arrow(data, isinstance(core, _v1.V1Core))
     if by is not None:
         if level != "message":
@@ -325,7 +415,7 @@ def encode(
 
 
 def schema(
-    protocol: str | ModuleType = "0-9-1",
+    protocol: str | ModuleType | None = None,
     level: Level = "frame",
     fields: Iterable[str] | None = None,
     layout: Layout = "plain",
@@ -340,6 +430,10 @@ def schema(
         ValueError: a name is not known.
     """
     level, _, layout, field_tables = _any_case(level, "PERMISSIVE", layout, field_tables)
+    if level == "event":
+        from ._facade.event_rows import schema_of_events
+
+        return schema_of_events(_protocol(protocol), fields)
     return _columns.columns_schema(_protocol(protocol), fields, level, layout, field_tables)
 
 
@@ -351,7 +445,13 @@ def _any_case(level: Any, mode: Any, layout: Any, field_tables: Any) -> Any:
     return lower
 
 
-def _protocol(protocol: str | ModuleType) -> _codec.Protocol | _v1.V1Core:
+def _protocols(protocol: str | ModuleType | None) -> list[_codec.Protocol | _v1.V1Core]:
+    """What connections may speak: one version, or all where their headers decide."""
+    return [_protocol(protocol), *(map(_protocol, _OTHERS) if protocol is None else ())]
+
+
+def _protocol(protocol: str | ModuleType | None) -> _codec.Protocol | _v1.V1Core:
+    protocol = "0-9-1" if protocol is None else protocol
     module = _protocol_module(protocol) if isinstance(protocol, str) else protocol
     core = getattr(module, "PROTOCOL", module)
     if not isinstance(core, (_codec.Protocol, _v1.V1Core)):

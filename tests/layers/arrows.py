@@ -10,6 +10,7 @@ LAYERS = {
     "": "facade",
     "_facade": "facade",
     "_facade.arrays": "arrays",
+    "_facade.event_rows": "event-rows",
     "_facade.html": "html",
     "_facade.interpreter": "core",
     "_facade.keys": "batch",
@@ -66,6 +67,8 @@ ARROWS: dict[str, set[str]] = {
     "facade": {"core", "public", "core-v1", "generated", "errors", "types"},
     # The facade holds the protocols, which columns are made for.
     "batch": {"arrays", "core", "public", "core-v1", "core-columns", "facade", "errors", "types"},
+    # Values in place of a capture's packets: batch loads it when it is used.
+    "event-rows": {"batch", "core-columns", "core-capture"},
     "capture": {
         "batch",
         "public",
@@ -88,7 +91,7 @@ ARROWS: dict[str, set[str]] = {
     "traces": {"capture", "public", "types"},
     # Over events, which captures give.
     "analysis": {"capture", "public"},
-    "spark": {"batch", "public", "capture", "analysis", "traces", "errors", "types"},
+    "spark": {"batch", "event-rows", "public", "capture", "analysis", "traces", "errors", "types"},
     # The generated table without the classes that the protocol's module makes of it.
     "compat": {"core", "public", "core-dropins", "facade", "generated", "errors", "types"},
     "cli": {"batch", "capture", "analysis", "traces", "session", "errors", "facade", "types"},
@@ -100,6 +103,7 @@ LAZY_ARROWS = {
     ("facade", "spec"),  # load_xml_spec
     ("facade", "compat"),  # install
     ("capture", "tables"),  # dataset
+    ("batch", "event-rows"),  # decode(level="event")
 }
 
 #: (layer, layer) -> the module through which alone the first one uses insides of the second.
@@ -109,6 +113,7 @@ INTERFACES = {("spark", "capture"): "amqpcodec.capture.planning"}
 OTHERS: dict[str, dict[str, bool]] = {
     "spec": {"lxml": False},  # by its loader, which is imported late
     "batch": {"pyarrow": True},
+    "event-rows": {"pyarrow": True},
     "capture": {"cryptography": True, "pyarrow": True, "fsspec": True},
     "traces": {"pyarrow": False},
     "analysis": {"pyarrow": False, "duckdb": False},

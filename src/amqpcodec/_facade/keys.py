@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["groups_of", "values_and_groups"]
+__all__ = ["groups_of", "one_array", "values_and_groups"]
 
 
 def values_and_groups(data: Any, by: Iterable[Any], column: str) -> tuple[Any, Any]:
@@ -31,12 +31,12 @@ def values_and_groups(data: Any, by: Iterable[Any], column: str) -> tuple[Any, A
         missing = [name for name in (column, *names) if name not in table.column_names]
         if missing:
             raise ValueError(f"no column {missing[0]!r}; there is {', '.join(table.column_names)}")
-        data = _one(table.column(column))
+        data = one_array(table.column(column))
         keys = [table.column(key) if isinstance(key, str) else key for key in keys]
-    return data, groups_of([_one(key) for key in keys], len(data))
+    return data, groups_of([one_array(key) for key in keys], len(data))
 
 
-def _one(values: Any) -> Any:
+def one_array(values: Any) -> Any:
     """One pyarrow array of anything that gives Arrow data, or of Python values."""
     import pyarrow as pa
 

@@ -8,13 +8,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
 from typing import Any, Unpack, get_args
 
-from amqpcodec._facade.interpreter import _codec
-
-from .. import _capture, _v1
+from .. import _capture
 from .._capture import CaptureBatch as Batch
 from .._columns import Schema
 from .._facade.scalars import as_int, as_text
-from ..batch import _protocol as _protocol_of
+from ..batch import _protocol, _protocols
 from ._chain import Chain, increase
 from ._errors import (
     CaptureError,
@@ -53,9 +51,6 @@ __all__ = [
 
 #: Bytes to look for a record in at once: twice what 16 of the largest plausible records take.
 SEARCH_BYTES = 1 << 23
-
-#: What connections may speak beside 0-9-1, in the order that the core knows them by.
-OTHERS = ("0-9", "0-8", "1.0")
 
 
 #: Rows of a batch, at most; one of large frames has fewer.
@@ -126,8 +121,7 @@ class Reader:
         self._single = single and sources == [locate(path_or_file, storage)]
         if files not in get_args(Arrangement):
             raise ValueError(f'files is "auto", "rotation", "separate" or "taps", not {files!r}')
-        protocol_core = _protocol(protocol)
-        others = () if protocol is not None else tuple(map(_protocol_of, OTHERS))
+        protocol_core, *others = _protocols(protocol)
         fields = None if fields is None else fields if isinstance(fields, str) else list(fields)
         keys = None if keylog is None else _keys(keylog)
         self._ports = chosen_ports = server_ports(ports, keylog=keys is not None)
@@ -143,7 +137,7 @@ class Reader:
                 protocol is not None,
                 batch_rows,
                 level,
-                others=others,
+                others=tuple(others),
                 field_tables=field_tables,
                 reorder_bytes=self.limits.reorder_bytes,
                 reorder_total=8 * self.limits.reorder_bytes,
@@ -832,7 +826,3 @@ def _sums(dicts: list[dict[str, Any]]) -> dict[str, Any]:
             elif isinstance(value, int):
                 out[key] = out.get(key, 0) + value
     return out
-
-
-def _protocol(protocol: str | ModuleType | None) -> _codec.Protocol | _v1.V1Core:
-    return _protocol_of("0-9-1" if protocol is None else protocol)

@@ -12,6 +12,8 @@ cdef int capture_type(str format_) except -1:
 
 cdef bytes end_text(const Endpoint* end, uint8_t family):
     import ipaddress
+    if family == 0:
+        return b""
     if family == 4:
         address = ipaddress.IPv4Address(end.address[:4])
         return f"{address}:{end.port}".encode()

@@ -318,7 +318,7 @@ cdef int track_gap(Reading* r, Conn* c, Half* h, uint64_t n, int64_t at) noexcep
     place.version = c.now
     begin_tracking(r, h, c, place.first_time)
     h.flags |= CAPTURED_GAP
-    if track_loss(&r.level.tracking, c.tracker, n) < 0:
+    if track_loss(&r.level.tracking, c.tracker, LOST_UNKNOWN if r.named.loses else n) < 0:
         return NO_MEMORY
     return put_frame_events(r, c, h, &place)
 
@@ -373,13 +373,31 @@ cdef int check_tcp_end(Reading* r, Conn* c) noexcept nogil:
     return 0
 
 
+cdef int report_unread(Reading* r, Conn* c) noexcept nogil:
+    """A connection of values that speaks no protocol that is read: one event says so."""
+    cdef Half* h = &c.half[0] if c.half[0].marks.n else &c.half[1]
+    cdef Mark mark = half_mark(h)[0]
+    cdef CapRow place
+    cdef int32_t rows = 1
+    if tracker_of(r, c) == NULL:
+        return NO_MEMORY
+    begin_tracking(r, h, c, mark.time)
+    if track_loss(&r.level.tracking, c.tracker, 0) < 0:
+        return NO_MEMORY
+    place_at_mark(c, &mark, 0, &place)
+    put_in_turn(h, &place)
+    return put_events(r, c, h, NULL, &place, &rows)
+
+
 cdef int end_tracking(Reading* r, Conn* c) noexcept nogil:
     """All of the connection was read that ever will be."""
     cdef Half* h = &c.half[0]
     cdef CapRow place
     cdef int32_t rows
     if c.tracker == NULL:
-        return 0
+        return report_unread(r, c) if c.named else 0
+    if c.named and c.left_out and report_unread(r, c) < 0:
+        return NO_MEMORY
     if c.end.pending:
         return put_tcp_end(r, c, c.tracker.loose == 0)
     if c.tracker.phase == PHASE_OVER:

@@ -32,6 +32,7 @@ cdef void reading_free(Reading* r) noexcept nogil:
     block_give(&r.infos.block)
     block_give(&r.out.places)
     block_give(&r.resets)
+    block_give(&r.named.block)
     free(r.file.interface)
     for k in range(r.files.n_taps):
         if r.files.taps[k] != NULL:
@@ -317,6 +318,103 @@ cdef class CaptureReader:
                 raise MemoryError
         return 0
 
+    # ---- values in place of packets ----
+
+    def name_connection(self, uint64_t id, bytes client not None, bytes server not None):
+        """The number by which feed_values() knows a connection.
+
+        client, server: 4 or 16 bytes of an address and 2 of a port; both empty: they are not known.
+        """
+        cdef InUse held = self.use()
+        cdef Reading* r = self.r
+        cdef size_t n = <size_t>r.named.n
+        cdef Named* named
+        if len(client) not in (0, 6, 18) or len(server) != len(client):
+            raise ValueError("two addresses of one family have 6 or 18 bytes each, with their ports")
+        if not r.files.begun:
+            self.add_file("", "")
+        if r.named.block.room < (n + 1) * sizeof(Named) and (
+                block_room(&r.named.block, n * sizeof(Named), (2 * n + 16) * sizeof(Named)) < 0):
+            raise MemoryError
+        named = <Named*>r.named.block.p + n
+        memset(named, 0, sizeof(Named))
+        named.id = id
+        if client:
+            named.family = 4 if len(client) == 6 else 6
+            put_endpoint(&named.client, client)
+            put_endpoint(&named.server, server)
+        r.named.n += 1
+        return r.named.n - 1
+
+    def feed_values(self, data, ends, numbers, senders, times, int64_t first):
+        """Read what connections said, in this order; their rows are there to take().
+
+        data: a buffer with all bytes. The others have an item each value. ends: int64, where it ends
+        in data, and before the first one where that begins. numbers: int32, of name_connection().
+        senders: a byte, of VALUE_SERVER and VALUE_MISSING. times: int64, ns since 1970, or the least
+        number. first: the packet_offset of the first value.
+
+        Raises ValueError where the buffers do not fit together.
+        """
+        cdef InUse held = self.use()
+        cdef Py_buffer[5] views
+        cdef FedValues fed
+        cdef int n = 0, status = 0
+        if not self.r.level.events:
+            raise ValueError("values are read to events")
+        try:
+            for buffer in (data, ends, numbers, senders, times):
+                PyObject_GetBuffer(buffer, &views[n], PyBUF_SIMPLE)
+                n += 1
+            fed.p = <const uint8_t*>views[0].buf
+            fed.size = views[0].len
+            fed.ends = <const int64_t*>views[1].buf
+            fed.numbers = <const int32_t*>views[2].buf
+            fed.senders = <const uint8_t*>views[3].buf
+            fed.times = <const int64_t*>views[4].buf
+            fed.n = views[3].len
+            fed.first = first
+            if (views[1].len != 8 * (fed.n + 1) or views[2].len != 4 * fed.n or views[4].len != 8 * fed.n
+                    or not are_sound(self.r, &fed)):
+                raise ValueError("the buffers of values do not fit together")
+            with nogil:
+                status = read_values(self.r, &fed)
+        finally:
+            while n:
+                n -= 1
+                PyBuffer_Release(&views[n])
+        if status < 0:
+            raise MemoryError
+
+    def has_batch(self):
+        """Whether a batch is full: take() it. Only who asks gets rows before all connections end."""
+        cdef InUse held = self.use()
+        cdef int status = batch_full(self.r)
+        if status < 0:
+            raise MemoryError
+        return status == 1
+
+    def no_rows(self):
+        """A batch without rows."""
+        cdef CapRows none
+        memset(&none, 0, sizeof(CapRows))
+        try:
+            if more_rows(&none, 1, 0) < 0:
+                raise MemoryError
+            return make_batch(self.columns(self.frame_names, self.order), &none, 0, 0, &self.r.infos, self.files, True)
+        finally:
+            rows_free(&none)
+
+    def end_connections(self):
+        """All connections end here; the rows that wait are one batch, if batch_rows allows it."""
+        cdef InUse held = self.use()
+        cdef int status = 0
+        with nogil:
+            while status == 0 and self.r.conns.oldest != NULL:
+                status = finish_conn(self.r, self.r.conns.oldest)
+        if status < 0:
+            raise MemoryError
+
     def release(self):
         """Give back what reading needs, when all connections have ended and all rows went out."""
         cdef InUse held = self.use()
@@ -541,6 +639,8 @@ cdef class CaptureReader:
             raise ValueError("rows wait: take() them first")
         if self.n_tapped:
             raise ValueError("files that are read at once have no state")
+        if self.r.named.n:
+            raise ValueError("connections of which values have the bytes have no state")
         memset(&io, 0, sizeof(StateIO))
         io.writing = True
         io.noting = starts is not None

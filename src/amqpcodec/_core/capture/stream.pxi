@@ -171,7 +171,22 @@ cdef struct Conn:
     TcpEnd end
     uint64_t batch
     int32_t info_at
+    int32_t named           # number in `named`, from 1; 0: packets have its bytes
     Half[2] half            # client, server
+
+# A connection of which values have the bytes, and no packets: see values.pxi.
+cdef struct Named:
+    uint64_t id
+    uint64_t before         # connections of this number that ended
+    uint8_t family          # 0: its addresses are not known
+    Endpoint client
+    Endpoint server
+    Conn* conn              # or NULL
+
+cdef struct NamedConns:
+    int32_t n
+    bint loses              # an unknown number of bytes, now
+    Block block             # Named
 
 cdef enum:
     N_BUCKETS = 1 << 14
@@ -346,6 +361,7 @@ cdef struct Reading:
     ReadingLimits limits
     ServerPorts servers
     Conns conns
+    NamedConns named
     uint64_t reorder_steps  # comparisons that keeping segments in order took
     uint64_t stop           # offset in the file: records from there on are not read
     PyObject* layers        # what takes the bytes of connections that are no frames, or NULL: see layers.pxi

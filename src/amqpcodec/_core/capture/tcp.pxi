@@ -310,6 +310,7 @@ cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, 
 
 cdef void remove_conn(Reading* r, Conn* c) noexcept nogil:
     """Out of all lists, and freed."""
+    cdef Named* named
     cdef uint32_t k = bucket_of(&c.info.client, &c.info.server)
     cdef Conn** at = &r.conns.bucket[k]
     cdef Conn* before
@@ -320,6 +321,10 @@ cdef void remove_conn(Reading* r, Conn* c) noexcept nogil:
     if c.holds:
         unlink_holder(r, c)
     r.conns.n -= 1
+    if c.named:
+        named = <Named*>r.named.block.p + (c.named - 1)
+        named.conn = NULL
+        named.before += 1
     if c.closes:
         before = NULL
         at = &r.conns.closing

@@ -365,8 +365,11 @@ cdef void hear_frame(Tracking* g, Tracker* t, bint heartbeat) noexcept nogil:
     hear(g, t, heartbeat)
 
 
+cdef uint64_t LOST_UNKNOWN = <uint64_t>0xFFFFFFFFFFFFFFFF
+
+
 cdef int track_loss(Tracking* g, Tracker* t, uint64_t lost) noexcept nogil:
-    """Bytes of g.side are missing here: so many; 0: bytes that are no frame stand in their place."""
+    """Bytes of g.side are missing here: so many, or LOST_UNKNOWN; 0: bytes that are no frame stand in their place."""
     cdef TrackedChannel* ch = t.first
     cdef char[48] text
     cdef Event e
@@ -378,7 +381,7 @@ cdef int track_loss(Tracking* g, Tracker* t, uint64_t lost) noexcept nogil:
         ch = ch.after
     clear_event(&e, EVENT_GAP if lost else EVENT_PROTOCOL_ERROR, -1)
     e.head.initiator = <uint8_t>(INITIATOR_CLIENT + g.side)
-    if lost:
+    if lost and lost != LOST_UNKNOWN:
         set_text(&e, TEXT_DETAILS, text, <size_t>snprintf(text, sizeof(text), b'{"lost_bytes": %llu}',
                                                           <unsigned long long>lost))
     return emit_event(g, t, &e)

@@ -12,10 +12,14 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     DataType,
+    IntegerType,
+    LongType,
     MapType,
     StringType,
     StructField,
     StructType,
+    TimestampNTZType,
+    TimestampType,
 )
 
 from ... import batch
@@ -39,10 +43,14 @@ __all__ = [
 ]
 
 _COLUMN = "amqp bytes"
+#: What frames and messages are of where nobody says.
+_DEFAULT = "0-9-1"
+#: Columns beside the bytes of rows that say no addresses: direction and time.
+_UNADDRESSED = 2
 
 
 def plan_of_batch(
-    protocol: str,
+    protocol: str | None,
     level: str,
     requested_columns: Iterable[str] | StructType | None,
     corrupt: str | None = None,
@@ -70,13 +78,17 @@ def decode(
     col: str | Column = "frame",
     fields: Iterable[str] | StructType | str | None = None,
     keep: Iterable[str] = (),
-    protocol: str = "0-9-1",
+    protocol: str | None = None,
     mode: str = "PERMISSIVE",
     *,
     level: str = "frame",
     field_tables: str | None = None,
     by: Iterable[str | Column] | str | None = None,
     order: Iterable[str | Column] | str | None = None,
+    direction: str | Column = "direction",
+    time: str | Column = "timestamp",
+    src: str | Column = "src",
+    dst: str | Column = "dst",
     max_open: int = MAX_OPEN,
     max_open_bytes: int = MAX_OPEN_BYTES,
 ) -> DataFrame:
@@ -85,18 +97,25 @@ def decode(
     It runs as mapInArrow; only col and keep travel to the workers, and only fields are decoded.
     A null or empty value gives no row.
 
+    At event level the values are what connections said, as ``batch.decode(level="event")`` takes
+    them, and the rows are its events: of a connection whose rows have these keys. packet_offset is
+    the number of a row among those of its connection, and what is open waits as of the last one.
+
     Args:
         df: what has the column.
         col: a binary column, each value one or more whole frames.
         fields: names as batch.decode takes them, all but ``row``; or a schema, as StructType or
             DDL text, whose columns have these names. None: all.
         keep: columns of df that stand in front of what is decoded.
-        protocol: a version, such as "0-9-1".
+        protocol: a version, such as "0-9-1". None: 0-9-1; at event level what each connection's
+            protocol header says.
         mode: "PERMISSIVE" (bad frames are rows with an error), "DROPMALFORMED" (they are
             dropped) or "FAILFAST" (the first one ends the job); in any case.
-        level: "frame", or "message" for a row each message. Without ``by`` each value holds whole
-            messages, and one that does not is a row with an error.
-        by: with level="message", the columns that tell conversations apart, such as connection and
+        level: "frame", "message" for a row each message, or "event". Without ``by`` each value
+            holds whole messages, and one that does not is a row with an error.
+        by: with level="event", which needs it, the columns that tell connections apart; all rows of
+            a connection are in one task, and kept columns are those of its first row. With
+            level="message", the columns that tell conversations apart, such as connection and
             direction: messages go on in later values with the same keys. df is then shuffled by
             them, and sorted by them and ``order`` within partitions. All rows of a key are in one
             task, which holds messages that are open, up to max_open; the oldest of more, and what
@@ -105,14 +124,18 @@ def decode(
         order: with ``by``, the columns that say which value came first, such as a sequence number,
             or the file, packet_offset and position of a capture: no two rows of a key may be equal
             in them, since nothing else says which comes first.
-        max_open, max_open_bytes: with ``by``, messages, and bytes of them, that a task may have
-            open where an Arrow batch of its input ends.
+        direction, time, src, dst: with level="event", the columns of who sent a value ("client" or
+            "server"), when, and from and to which "address:port", as batch.decode has them. df may
+            lack "timestamp", "src" and "dst".
+        max_open, max_open_bytes: at message level with ``by``, messages, and bytes of them, that a
+            task may have open where an Arrow batch of its input ends.
         field_tables: the type of field tables: "json", "variant" or "map". None: those that a
             schema says (``properties struct<headers: variant>``), or else "json".
 
     Raises:
         ValueError: a name, type, mode or level is not known; a column would be there twice; by is
-            given without order, or at frame level; max_open or max_open_bytes is below 0.
+            given without order, or at frame level, or not at event level; max_open or
+            max_open_bytes is below 0.
         TypeError: col is no binary column, or a key no plain value.
     """
     requested_columns = requested_fields(fields)
@@ -126,14 +149,23 @@ def decode(
     mode = mode_of(mode)
     keep_names = [keep] if isinstance(keep, str) else list(keep)
     values = sf.col(col) if isinstance(col, str) else col
+    events = _event_columns(df, direction, time, src, dst) if level == "event" else []
+    if level == "event" and "array<string>" in dict(df.dtypes).get("flags", ""):
+        # A table of a capture's frames: an empty one with this flag stands for bytes that it lacks.
+        lacking = (sf.length(values) == 0) & sf.array_contains("flags", "gap")
+        values = sf.when(sf.coalesce(~lacking, sf.lit(True)), values)
     if keys:
         df = df.repartition(*keys).sortWithinPartitions(*keys, *orders)
     selection = df.select(
         *[sf.col(name).alias(name) for name in keep_names],
         *[key.alias(f"amqp key {i}") for i, key in enumerate(keys)],
         values.alias(_COLUMN),
+        *[column.alias(f"amqp {i}") for i, column in enumerate(events)],
     )
-    check_binary(selection.schema.fields[-1].dataType, col)
+    types = selection.schema.fields[len(keep_names) + len(keys) :]
+    check_binary(types[0].dataType, col)
+    if level == "event":
+        _check_event_types(types[1:], mode)
     beside = selection.schema.fields[: len(keep_names)]
     names = [*keep_names, *decoded.schema.names]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -141,6 +173,14 @@ def decode(
         raise ValueError(f"these columns would be there twice: {', '.join(twice)}")
     schema = StructType([*beside, *(StructField(f.name, f.dataType) for f in decoded.schema)])
 
+    if level == "event":
+        from .keyed_events import Connections
+
+        addressed = len(events) > _UNADDRESSED
+        connections = Connections(decoded, len(keep_names), len(keys), protocol, addressed)
+        return selection.mapInArrow(connections.run, schema)
+
+    protocol = protocol or _DEFAULT
     if keys:
         from .keyed_decode import Conversations
 
@@ -163,11 +203,13 @@ def _keys_of(
     """Columns of keys and of the order, checked as far as can be done without a job."""
     keys, orders = _columns(by), _columns(order)
     if not keys:
+        if level == "event":
+            raise ValueError("level='event' needs by: the columns that tell connections apart")
         if orders:
             raise ValueError("order goes with by, which says whose order it is")
         return [], []
-    if level != "message":
-        raise ValueError("by is for level='message': frames stand for themselves")
+    if level not in ("message", "event"):
+        raise ValueError("by is for level='message' and 'event': frames stand for themselves")
     if not orders:
         raise ValueError("by needs order: rows have no order of their own once they are shuffled")
     for field in df.select(*keys).schema:
@@ -176,6 +218,42 @@ def _keys_of(
                 f"keys are plain values: {field.name} is {field.dataType.simpleString()}"
             )
     return keys, orders
+
+
+def _event_columns(
+    df: DataFrame,
+    direction: str | Column,
+    time: str | Column,
+    src: str | Column,
+    dst: str | Column,
+) -> list[Column]:
+    """Who sent a value and when, and from and to where if df says so."""
+
+    def find(column: str | Column, default: str) -> Column | None:
+        missing = isinstance(column, str) and column == default and default not in df.columns
+        return None if missing else sf.col(column) if isinstance(column, str) else column
+
+    when = find(time, "timestamp")
+    source, target = find(src, "src"), find(dst, "dst")
+    return [
+        sf.col(direction) if isinstance(direction, str) else direction,
+        sf.lit(None).cast("timestamp") if when is None else when,
+        *([] if source is None or target is None else [source, target]),
+    ]
+
+
+def _check_event_types(columns: list[StructField], mode: str) -> None:
+    """Raise TypeError or ValueError where columns beside the bytes have other types."""
+    names = ("direction", "time", "src", "dst")
+    for name, column in zip(names, columns, strict=False):
+        times = isinstance(
+            column.dataType, TimestampType | TimestampNTZType | IntegerType | LongType
+        )
+        if not (times if name == "time" else isinstance(column.dataType, StringType)):
+            right = "a timestamp, or integers of µs since 1970" if name == "time" else "text"
+            raise TypeError(f"{name} is {right}, not {column.dataType.simpleString()}")
+    if mode != "PERMISSIVE":
+        raise ValueError(f"mode is 'PERMISSIVE' at level='event', not {mode!r}")
 
 
 def _columns(columns: Iterable[str | Column] | str | None) -> list[Column]:
