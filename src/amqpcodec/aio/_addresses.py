@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-__all__ = ["Address", "parse", "parse_all"]
+__all__ = ["Address", "parse"]
 
 _PORTS = {"amqp": 5672, "amqps": 5671}
 _NUMBERS = ("channel_max", "frame_max", "heartbeat")
@@ -68,15 +67,3 @@ def parse(url: str) -> Address:
             raise ValueError(f"URL: {name} is {text!r} and not a number")
     port = _PORTS[parts.scheme] if port is None else port
     return Address(parts.hostname or "localhost", port, parts.scheme == "amqps", options)
-
-
-def parse_all(urls: str | Iterable[str]) -> list[Address]:
-    """One URL or several.
-
-    Raises:
-        ValueError: there is none, or one is wrong.
-    """
-    addresses = [parse(url) for url in ([urls] if isinstance(urls, str) else urls)]
-    if not addresses:
-        raise ValueError("connect: no URL")
-    return addresses

@@ -306,7 +306,7 @@ class Channel(Publishing):
 
     def _stop_consumers(self) -> None:
         for consumer in list(self._consumers):
-            consumer._stop_now()
+            consumer._leave(no_wait=True)
         self._consumers.clear()
         self._look_again()
 

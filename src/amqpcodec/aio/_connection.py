@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Gener
 from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, final
 
 from ..session import Connection as SessionConnection
-from ._addresses import Address, parse_all
+from ._addresses import Address, parse
 from ._channel import Channel
 from ._consumer import ConsumeOptions, Consumer
 from ._errors import (
@@ -97,13 +97,15 @@ def connect(
         options: see `ConnectOptions`.
 
     Raises:
-        ValueError: the URL is wrong; says what.
+        ValueError: a URL is wrong; says what. Or there is none.
         AuthenticationFailed, VirtualHostRefused: the broker's refusal; other URLs are not tried.
         ConnectFailed: no broker could be reached within timeout; says why, for each URL.
     """
     for name in options.keys() - ConnectOptions.__annotations__.keys():
         raise TypeError(f"connect() got an unexpected keyword argument {name!r}")
-    addresses = parse_all(url)
+    addresses = [parse(one) for one in ([url] if isinstance(url, str) else url)]
+    if not addresses:
+        raise ValueError("connect: no URL")
     if options.get("ssl") is not None and not all(address.tls for address in addresses):
         raise ValueError("connect: ssl is for URLs that begin with amqps://")
     return Opening(lambda: _connect(addresses, options))

@@ -99,9 +99,8 @@ class Consumer:
         self._prefetch = prefetch
         self._no_ack = no_ack
         self._bound = prefetch if no_ack else 0
-        self._exclusive = exclusive
-        self._tag = tag
-        self._arguments = arguments
+        self._options: dict[str, Any] = {"consumer_tag": tag, "exclusive": exclusive}
+        self._options["arguments"] = arguments
         self._subscription: Subscription | None = None
         self._buffer: deque[Any] = deque()
         self._waiters: deque[asyncio.Future[None]] = deque()
@@ -138,13 +137,7 @@ class Consumer:
         if not self._no_ack:
             # In one write with basic.consume: it holds for this consumer alone.
             session.qos(prefetch_count=self._prefetch)
-        request = session.consume(
-            self.queue,
-            self._tag,
-            no_ack=self._no_ack,
-            exclusive=self._exclusive,
-            arguments=self._arguments,
-        )
+        request = session.consume(self.queue, no_ack=self._no_ack, **self._options)
         assert request.consumer is not None
         self._subscription = request.consumer
         self._subscription.context = self
@@ -273,10 +266,6 @@ class Consumer:
             self._buffer.clear()
         if self._lasting is None or not isinstance(make_error(), ConnectionLost):
             self._finish(make_error)
-
-    def _stop_now(self) -> None:
-        """This client closes the channel."""
-        self._leave(no_wait=True)
 
     def _undo(self) -> None:
         # The caller was cancelled while it waited for basic.consume-ok.

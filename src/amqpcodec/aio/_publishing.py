@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from .. import v0_9_1 as amqp
 from ..session import Channel as SessionChannel
@@ -29,30 +28,26 @@ __all__ = ["Publishing"]
 _REPLY_TO = "amq.rabbitmq.reply-to."
 
 
-@dataclass(slots=True, eq=False)
-class Publication:
-    """A publication that was sent; return_method: why it came back."""
+#: What was sent: its future, exchange, routing key, body, properties, whether it is mandatory, and
+#: until when its confirm may come. A tuple is made in a third of the time that an object takes.
+Publication: TypeAlias = "tuple[asyncio.Future[None], str, str, bytes, Any, bool, float]"
 
-    future: asyncio.Future[None]
-    exchange: str
-    routing_key: str
-    body: bytes
-    properties: Any
-    is_mandatory: bool
-    deadline: float
-    return_method: Any = None
 
-    def fail(
-        self, kind: type[PublishError], text: str, reply_code: int = 0, cause: Any = None
-    ) -> None:
-        """End it by a new exception. Does nothing where its caller is gone."""
-        if self.future.done():
-            return
+def fail(
+    publication: Publication,
+    kind: type[PublishError],
+    text: str,
+    reply_code: int = 0,
+    cause: Any = None,
+) -> None:
+    """End it by a new exception. Does nothing where its caller is gone."""
+    future, exchange, routing_key, body, properties, _, _ = publication
+    if not future.done():
         error = kind(text, reply_code)
-        error.body, error.properties = self.body, self.properties
-        error.exchange, error.routing_key = self.exchange, self.routing_key
+        error.exchange, error.routing_key = exchange, routing_key
+        error.body, error.properties = body, properties
         error.__cause__ = cause
-        self.future.set_exception(error)
+        future.set_exception(error)
 
 
 class Publishing(Closeable):
@@ -72,6 +67,8 @@ class Publishing(Closeable):
         #: Those that wait for their confirms, by number, and the bytes of their bodies.
         self._sent: dict[int, Publication] = {}
         self._size = 0
+        #: basic.return of those that came back, and have no confirm yet.
+        self._returned: dict[int, Any] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._next_deadline = math.inf
         #: Those who wait for a place in the window: the first one holds the lock.
@@ -187,9 +184,7 @@ class Publishing(Closeable):
             return None
         future: asyncio.Future[None] = link.loop.create_future()
         is_only = not self._sent
-        self._sent[number] = Publication(
-            future, exchange, routing_key, body, content, mandatory, deadline
-        )
+        self._sent[number] = future, exchange, routing_key, body, content, mandatory, deadline
         self._size += len(body)
         if deadline < self._next_deadline:
             self._set_timer(deadline)
@@ -263,14 +258,15 @@ class Publishing(Closeable):
             publication = sent.pop(number, None)
             if publication is None:
                 continue
-            self._size -= len(publication.body)
-            method = publication.return_method
+            future, _, _, body, _, _, _ = publication
+            self._size -= len(body)
+            method = self._returned.pop(number, None)
             if not is_acked:
-                publication.fail(Nacked, "the broker could not take over the message")
+                fail(publication, Nacked, "the broker could not take over the message")
             elif method is not None:
-                publication.fail(Returned, method.reply_text, method.reply_code)
-            elif not publication.future.done():
-                publication.future.set_result(None)
+                fail(publication, Returned, method.reply_text, method.reply_code)
+            elif not future.done():
+                future.set_result(None)
         if self._in_line:
             resolve(self._room)
         if not sent:
@@ -283,23 +279,20 @@ class Publishing(Closeable):
         Equal messages can be mixed up among themselves only.
         """
         message, method = event.message, event.message.method
-        fallback: Publication | None = None
-        for publication in self._sent.values():
-            if (
-                publication.is_mandatory
-                and publication.return_method is None
-                and publication.body == message.body
-                and publication.routing_key == method.routing_key
-                and publication.exchange == method.exchange
-            ):
-                if publication.properties == message.properties:
-                    publication.return_method = method
+        came = (method.exchange, method.routing_key, message.body, True)
+        fallback = None
+        for number, publication in self._sent.items():
+            _, exchange, routing_key, body, properties, is_mandatory, _ = publication
+            sent = (exchange, routing_key, body, is_mandatory)
+            if sent == came and number not in self._returned:
+                if properties == message.properties:
+                    self._returned[number] = method
                     return
-                fallback = fallback or publication  # a broker takes out the header BCC
+                fallback = fallback or number  # a broker takes out the header BCC
         if fallback is None:
             logger.warning("a returned message equals none that waits: %r", method)
         else:
-            fallback.return_method = method
+            self._returned[fallback] = method
 
     def _set_timer(self, when: float) -> None:
         if self._timer is not None:
@@ -310,13 +303,15 @@ class Publishing(Closeable):
     def _expire(self) -> None:
         """Those whose time is over fail; their places in the window stay taken."""
         now = self._link.loop.time()
-        waiting = [one for one in self._sent.values() if not one.future.done()]
-        for publication in waiting:
-            if publication.deadline <= now:
+        earliest = math.inf
+        for publication in self._sent.values():
+            future, *_, deadline = publication
+            if deadline <= now:
                 text = "no confirm came in time: the message may be in the queue"
-                publication.fail(PublishUnconfirmed, text)
-        later = (one.deadline for one in waiting if one.deadline > now)
-        self._set_timer(min(later, default=math.inf))
+                fail(publication, PublishUnconfirmed, text)
+            elif not future.done():
+                earliest = min(earliest, deadline)
+        self._set_timer(earliest)
 
     def _end_publications(self, error: AMQPError) -> None:
         """The channel is over: whatever was sent fails, each by an error of its own."""
@@ -326,16 +321,18 @@ class Publishing(Closeable):
         )
         publications = list(self._sent.values())
         self._sent.clear()
+        self._returned.clear()
         self._size = 0
         self._may_publish = False
         self._set_timer(math.inf)
         is_missing_exchange = isinstance(error, ChannelClosed) and error.reply_code == 404
         for publication in publications:
-            missing = f"no exchange '{publication.exchange}' "
-            if not (is_missing_exchange and publication.exchange and missing in error.reply_text):
-                publication.fail(PublishUnconfirmed, text, cause=error)
-            elif not publication.future.done():
-                publication.future.set_exception(NotFound(error.reply_text, 404))
+            future, exchange, *_ = publication
+            missing = f"no exchange '{exchange}' "
+            if not (is_missing_exchange and exchange and missing in error.reply_text):
+                fail(publication, PublishUnconfirmed, text, cause=error)
+            elif not future.done():
+                future.set_exception(NotFound(error.reply_text, 404))
         resolve(self._room)  # one after the other fails
         resolve(self._empty)
 

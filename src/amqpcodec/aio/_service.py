@@ -64,23 +64,22 @@ async def serve(
         raise ValueError(f"drain is {drain}, not a number from 0")
     ahead = concurrency if prefetch is None else prefetch
     async with connection.consume(queue, prefetch=ahead, arguments=arguments) as messages:
-        workers = {
-            asyncio.create_task(_work(messages, handler, requeue)) for _ in range(concurrency)
-        }
-        stopping = None if stop is None else asyncio.create_task(stop.wait())
+        work = (_work(messages, handler, requeue) for _ in range(concurrency))
+        workers = [asyncio.create_task(one) for one in work]
+        tasks = [*workers, asyncio.create_task((stop or asyncio.Event()).wait())]
         try:
-            waiting = {*workers, stopping} if stopping else workers
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            await messages.cancel()
-            await asyncio.wait(workers, timeout=drain)
-        except asyncio.CancelledError:
-            await messages.cancel()
-            await asyncio.wait(workers, timeout=drain)
-            raise
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            errors = await _ended(workers, stopping)
-        for error in errors:
-            raise error
+            try:
+                await messages.cancel()
+                await asyncio.wait(workers, timeout=drain)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                ends = await asyncio.gather(*tasks, return_exceptions=True)
+        for end in ends:
+            if isinstance(end, Exception):
+                raise end
 
 
 async def _work(messages: Consumer, handler: Handler, requeue: bool) -> None:
@@ -94,18 +93,3 @@ async def _work(messages: Consumer, handler: Handler, requeue: bool) -> None:
                 "message": f"the handler of {message!r} raised {type(error).__name__}",
                 "exception": error,
             })  # fmt: skip
-
-
-async def _ended(
-    workers: set[asyncio.Task[None]], stopping: asyncio.Task[Any] | None
-) -> list[BaseException]:
-    """Cancel what still runs, wait for it, and give what ended workers by themselves."""
-    for task in (*workers, stopping):
-        if task is not None:
-            task.cancel()
-    results = await asyncio.gather(*workers, *filter(None, [stopping]), return_exceptions=True)
-    return [
-        result
-        for result in results
-        if isinstance(result, BaseException) and not isinstance(result, asyncio.CancelledError)
-    ]
