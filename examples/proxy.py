@@ -1,78 +1,28 @@
-"""A proxy of two sessions, that shows the traffic of its clients as `amqpcodec dissect` would.
+"""A proxy of two sessions, that shows the traffic of its clients as the broker for tests does.
 
 `python examples/proxy.py [LISTEN [HOST [PORT]]]` takes clients on 127.0.0.1:LISTEN (5673) and
 speaks for them to the broker at HOST:PORT (localhost:5672). To a client it is a server session, to
 the broker a client session: what one is told, the other is made to say. A client's login is tried
-at the broker once the virtual host is known. Credentials are not shown. Needs amqpcodec[arrow].
+at the broker once the virtual host is known. Credentials are not shown.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import copy
 import sys
+import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
-import pyarrow as pa
-
-from amqpcodec import AMQPCodecError, batch
+from amqpcodec import AMQPCodecError
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.session import Channel, Connection, Event, LocalProtocolError, RemoteProtocolError
 from amqpcodec.session import events as session_events
+from amqpcodec.testing import TranscriptEntry
 
 #: Name -> class of a method.
 METHODS: dict[str, Any] = {method.NAME: method for method in amqp.METHODS.values()}
-#: Arguments that are credentials.
-SECRETS: dict[Any, str] = {
-    amqp.Connection.StartOk: "response",
-    amqp.Connection.SecureOk: "response",
-    amqp.Connection.UpdateSecret: "new_secret",
-}
-FIELDS = ("channel", "frame_type", "method", "arguments", "properties_json", "body_size", "payload")
-HEAD = ("time", "conn", "from", "channel", "method", "details")
-ROW = "{:15}  {:>4}  {:6}  {:>7}  {:22}  {}\n"
-
-
-class Show:
-    """Writes a row for each frame, with the columns that dissect shows."""
-
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-        out.write(ROW.format(*HEAD))
-
-    def frames(self, number: int, direction: str, frames: list[tuple[int, Any]]) -> None:
-        """Show what one side said. number: which connection."""
-        data = b"".join(amqp.encode(channel, without_secrets(frame)) for channel, frame in frames)
-        if not data:
-            return
-        now = f"{datetime.now(UTC).time():%H:%M:%S.%f}"
-        for row in pa.record_batch(batch.decode(data, fields=FIELDS)).to_pylist():
-            what = row["method"] or row["frame_type"]
-            cells = (now, number, direction, row["channel"], what, details(row))
-            self._out.write(ROW.format(*cells))
-        self._out.flush()
-
-
-def details(row: dict[str, Any]) -> str:
-    """What is in a frame, on one line."""
-    if row["frame_type"] == "header":
-        return f"{row['body_size']} bytes {row['properties_json']}"
-    if row["frame_type"] == "body":
-        return repr(row["payload"][:60]) + ("..." if len(row["payload"]) > 60 else "")
-    return row["arguments"] or ""
-
-
-def without_secrets(frame: Any) -> Any:
-    """The frame, or a copy without the credentials in it."""
-    name = SECRETS.get(type(frame))
-    if name is None:
-        return frame
-    changed = copy.copy(frame)
-    setattr(changed, name, b"(not shown)")
-    return changed
 
 
 class Line(asyncio.Protocol):
@@ -146,8 +96,13 @@ class Link:
         self.client: Any = None
         self.down = Line(self.server, self.on_client, lambda frames: self._show("client", frames))
 
-    def _show(self, direction: str, frames: list[Any]) -> None:
-        self._proxy.show.frames(self._number, direction, frames)
+    def _show(self, sender: Literal["client", "server"], frames: list[Any]) -> None:
+        seconds = time.monotonic() - self._proxy.started
+        for channel, frame in frames:
+            name = getattr(frame, "NAME", type(frame).__name__.lower())
+            raw = amqp.encode(channel, frame)
+            entry = TranscriptEntry(seconds, self._number, sender, channel, name, raw)
+            print(entry, file=self._proxy.out, flush=True)
 
     # ---- what the client said ----
 
@@ -162,11 +117,10 @@ class Link:
             case session_events.ChannelOpened(channel):
                 channel.context = self.client.open_channel(channel.number)
                 channel.context.context = channel
-            case session_events.Requested(None, request):
-                match request.method:
-                    case amqp.Connection.UpdateSecret(new_secret=secret, reason=reason):
-                        own_request = self.client.update_secret(secret, reason)
-                        own_request.context = request
+            case session_events.Requested(None, request):  # connection.update-secret
+                method = request.method
+                own_request = self.client.update_secret(method.new_secret, method.reason)
+                own_request.context = request
             case session_events.Requested(Channel() as channel, request):
                 own_request = channel.context.send(request.method)
                 if own_request is not None:
@@ -255,14 +209,15 @@ class Proxy:
 
     def __init__(self, host: str, port: int, out: TextIO) -> None:
         self.host, self.port = host, port
-        self.show = Show(out)
+        self.out = out
+        self.started = time.monotonic()
         self.links: list[Link] = []
 
     async def start(self, port: int = 0) -> int:
         """Listen; the port."""
 
         def make() -> Line:
-            self.links.append(Link(self, len(self.links)))
+            self.links.append(Link(self, len(self.links) + 1))
             return self.links[-1].down
 
         loop = asyncio.get_running_loop()

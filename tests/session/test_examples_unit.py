@@ -173,7 +173,6 @@ def test_clean_cancel_gives_back_what_nobody_took(port):
 
 
 def test_proxy_passes_everything_on_and_shows_it(port):
-    pytest.importorskip("pyarrow")
     pika = pytest.importorskip("pika")
     out = io.StringIO()
     proxy = example("proxy").Proxy("127.0.0.1", port, out)
@@ -191,13 +190,12 @@ def test_proxy_passes_everything_on_and_shows_it(port):
     for text in ("connection.start-ok", "basic.deliver", "queue.declare-ok"):
         assert text in shown
     assert "wrong-password" not in shown
-    assert "(not shown)" in shown
-    assert len({line.split()[1] for line in lines[1:]}) >= 5  # the connections, each numbered
+    assert "<not shown>" in shown
+    assert len({line.split()[1] for line in lines}) >= 5  # the connections, each numbered
 
 
 def test_proxy_passes_direct_replies_on():
     """Replies repeat the tag of the next delivery: each arrives, and that delivery does."""
-    pytest.importorskip("pyarrow")
 
     async def work(between):
         async with (
