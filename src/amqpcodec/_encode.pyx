@@ -18,17 +18,17 @@ from amqpcodec._gen.v1_constants cimport (
     V1_UBYTE, V1_UINT, V1_ULONG, V1_USHORT,
 )
 from amqpcodec._codec cimport (
-    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, atomic_add_, BAD_VALUE, Block, block_give, block_room, Buffer,
-    buffer_bytes, buffer_commit, buffer_ensure, buffer_in_block, buffer_leave, buffer_put_byte, buffer_put_int,
-    buffer_size, buffer_truncate, coarser_time, copy_bytes, Cursor, DEPTH_LIMIT, Desc, double_to_bits, EncodeError,
-    Fault, fault_text, FAULT_TEXT_SIZE, float_to_bits, form_of, form_read, FRAME_BODY, FRAME_END, FRAME_HEADER,
-    FRAME_METHOD, HIGHEST_INT64, is_old_tag, is_utf8, KIND_BID128, KIND_BID32, KIND_BID64, KIND_BOOLEAN,
-    KIND_BYTES, KIND_CHAR, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_LONGSTR, KIND_MILLISECONDS, KIND_SECONDS,
-    KIND_SHORTSTR, KIND_SIGNED, KIND_STRING, KIND_SYMBOL, KIND_UNSIGNED, KIND_UUID, KIND_VOID, load16, MAX_FIELDS,
-    MAX_U32, MODE_0_8, MODE_LETTER, MODE_NO_X, mode_of, MODE_OLD, NO_MEMORY, place_begin, place_name, pool_use,
-    PROPERTY_ALIASES, Protocol, put_bytes, put_envelope, Scalar, ScalarKind, SHAPES, store16, store32, store64,
-    store_utf8, parse_frame_max, values_room, W_BIT, W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT,
-    W_SHORTSTR, W_TABLE, W_TIMESTAMP, WIRE_NAMES, write_arguments, write_properties,
+    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, atomic_add_, BAD_VALUE, Block, block_give, block_room, Buffer, buffer_bytes,
+    buffer_commit, buffer_ensure, buffer_in_block, buffer_leave, buffer_put_byte, buffer_put_int, buffer_size,
+    buffer_truncate, coarser_time, copy_bytes, Cursor, DEPTH_LIMIT, Desc, double_to_bits, EncodeError, Fault,
+    fault_text, FAULT_TEXT_SIZE, float_to_bits, form_of, form_read, FRAME_BODY, FRAME_END, FRAME_HEADER, FRAME_METHOD,
+    hash_name, HIGHEST_INT64, is_old_tag, is_utf8, KIND_BID128, KIND_BID32, KIND_BID64, KIND_BOOLEAN, KIND_BYTES,
+    KIND_CHAR, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_LONGSTR, KIND_MILLISECONDS, KIND_SECONDS, KIND_SHORTSTR,
+    KIND_SIGNED, KIND_STRING, KIND_SYMBOL, KIND_UNSIGNED, KIND_UUID, KIND_VOID, load16, MAX_FIELDS, MAX_U32, MODE_0_8,
+    MODE_LETTER, MODE_NO_X, mode_of, MODE_OLD, NO_MEMORY, place_begin, place_name, pool_use, PROPERTY_ALIASES, Protocol,
+    put_bytes, put_envelope, Scalar, ScalarKind, SHAPES, store16, store32, store64, store_utf8, parse_frame_max,
+    values_room, W_BIT, W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT, W_SHORTSTR, W_TABLE, W_TIMESTAMP,
+    WIRE_NAMES, write_arguments, write_properties,
 )
 from amqpcodec._v1 cimport (
     v1_begin, v1_can_hold, v1_check, V1_DESCRIPTOR_BYTES, V1_EMPTY_LIMIT, V1_FRAME_AMQP, V1_FRAME_SASL, V1_HEAD_BYTES,

@@ -42,21 +42,14 @@ cdef size_t hide_value(uint8_t* p, size_t n, bint secret, int depth) noexcept no
     """Overwrite what is secret of the tag and value at p: all of it, or what tables in it name so; how many of the
     n bytes, at least one, it takes. One that cannot be read is hidden with all that follows it."""
     cdef int shape = SHAPES[0][p[0]]    # RabbitMQ's dialect, in which captures are read
-    cdef size_t head = 1
-    cdef size_t size = n
-    if shape >= 0:
-        size = <size_t>shape
-    elif shape != SHAPE_UNKNOWN:
-        head = min(n, <size_t>5)
-        if n >= 5:
-            size = load32(p + 1)
-    if size > n - head:
+    cdef size_t head = 0, size = 0
+    if not find_content(p, n, SHAPES[0], &head, &size):
         hide(p + head, n - head)
         return n
     if shape >= 0:
         if secret:
             memset(p + head, 0, size)
-    elif shape == SHAPE_LONG:
+    elif shape == SHAPE_LONG or shape == SHAPE_SHORT:
         if secret:
             hide(p + head, size)
     elif depth >= DEPTH_LIMIT:

@@ -341,25 +341,16 @@ cdef class PikaCodec(DropIn):
 
     def encode_table(self, pieces, table):
         """As pika.data.encode_table: appends the bytes as one piece, returns their length."""
-        self.calls += 1
-        try:
-            raw = self.table_bytes(table, True)
-        except FallBack as why:
-            self.remember(why)
-            raw = None
-        except Exception as error:
-            self.failed(error)
-            raw = None
-        if raw is None:
-            return self.own("encode_table")(pieces, table)
-        pieces.append(raw)
-        return PyBytes_GET_SIZE(raw)
+        return self.append_bytes("encode_table", pieces, table, True)
 
     def encode_value(self, pieces, value):
         """As pika.data.encode_value: appends the bytes as one piece, returns their length."""
+        return self.append_bytes("encode_value", pieces, value, False)
+
+    cdef object append_bytes(self, str name, object pieces, object value, bint table):
         self.calls += 1
         try:
-            raw = self.table_bytes(value, False)
+            raw = self.table_bytes(value, table)
         except FallBack as why:
             self.remember(why)
             raw = None
@@ -367,7 +358,7 @@ cdef class PikaCodec(DropIn):
             self.failed(error)
             raw = None
         if raw is None:
-            return self.own("encode_value")(pieces, value)
+            return self.own(name)(pieces, value)
         pieces.append(raw)
         return PyBytes_GET_SIZE(raw)
 
@@ -404,29 +395,25 @@ cdef class PikaCodec(DropIn):
 
     def decode_table(self, encoded, offset):
         """As pika.data.decode_table: (dict, offset after it)."""
-        self.calls += 1
-        if type(encoded) is bytes and type(offset) is int:
-            try:
-                self.may_read()
-                return read_table_at(self.profile, encoded, offset, self.lenient)
-            except FallBack as why:
-                self.remember(why)
-            except Exception as error:
-                self.failed(error)
-        return self.own("decode_table")(encoded, offset)
+        return self.read_at("decode_table", encoded, offset, True)
 
     def decode_value(self, encoded, offset):
         """As pika.data.decode_value: (value, offset after it)."""
+        return self.read_at("decode_value", encoded, offset, False)
+
+    cdef object read_at(self, str name, object encoded, object offset, bint table):
         self.calls += 1
         if type(encoded) is bytes and type(offset) is int:
             try:
                 self.may_read()
+                if table:
+                    return read_table_at(self.profile, encoded, offset, self.lenient)
                 return read_value_at(self.profile, encoded, offset)
             except FallBack as why:
                 self.remember(why)
             except Exception as error:
                 self.failed(error)
-        return self.own("decode_value")(encoded, offset)
+        return self.own(name)(encoded, offset)
 
 
 cdef inline int unwrapped(BoundClass cls, object frame, uint64_t frame_type, PyObject** values) except -1:

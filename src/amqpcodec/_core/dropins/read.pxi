@@ -263,7 +263,7 @@ cdef int lenient_items(ClientProfile t, const uint8_t* p, const uint8_t* end, in
     cdef object name = ""
     cdef object value
     cdef int shape
-    cdef size_t left, size
+    cdef size_t left, head = 0, size = 0
     cdef const uint8_t* start
     while p < end:
         left = <size_t>(end - p)
@@ -278,30 +278,21 @@ cdef int lenient_items(ClientProfile t, const uint8_t* p, const uint8_t* end, in
             left -= 1 + size
         start = p
         shape = t.shape[p[0]]
-        size = left     # of the value and its tag
-        if shape >= 0:
-            size = <size_t>shape + 1
-        elif shape == SHAPE_SHORT and left >= 2:
-            size = <size_t>p[1] + 2
-        elif shape != SHAPE_UNKNOWN and shape != SHAPE_SHORT and left >= 5:
-            size = <size_t>load32(p + 1) + 5
-        else:
-            shape = SHAPE_UNKNOWN       # of unknown extent
-        if shape == SHAPE_UNKNOWN or size > left:
-            size = left
+        if not find_content(p, left, t.shape, &head, &size):
+            head, size = 0, left
             value = lenient_raw(start, size)
         elif (shape == SHAPE_TABLE or shape == SHAPE_ARRAY) and depth < DEPTH_LIMIT:
             value = {} if shape == SHAPE_TABLE else []
-            lenient_items(t, p + 5, p + size, depth + 1, value if shape == SHAPE_TABLE else None,
+            lenient_items(t, p + head, p + head + size, depth + 1, value if shape == SHAPE_TABLE else None,
                           value if shape == SHAPE_ARRAY else None)
         elif shape == SHAPE_TABLE or shape == SHAPE_ARRAY:
-            value = lenient_raw(start, size)
+            value = lenient_raw(start, head + size)
         else:
             try:
                 value = profile_value(t, &start, NULL)
             except (FallBack, ArithmeticError):
-                value = lenient_raw(p, size)
-        p += size
+                value = lenient_raw(p, head + size)
+        p += head + size
         if table is not None:
             PyDict_SetItem(table, name, value)
         else:

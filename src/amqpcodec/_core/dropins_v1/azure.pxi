@@ -39,31 +39,24 @@ cdef class AzureCodec(Fallbacks):
 
     def decode_frame(self, data):
         """As _decode.decode_frame: (code, fields) of a performative."""
+        return self.read_buffer("decode_frame", data, data)
+
+    def decode_payload(self, buffer):
+        """As _decode.decode_payload: the Message."""
+        return self.read_buffer("decode_payload", buffer, None)
+
+    cdef object read_buffer(self, str name, object buffer, object data):
         cdef Py_buffer view
         cdef object made
         self.calls += 1
-        if self.decode.unchanged() and azure_view(data, &view):
+        if self.decode.unchanged() and azure_view(buffer, &view):
             try:
                 made = self.read(&view, data)
             finally:
                 PyBuffer_Release(&view)
             if made is not None:
                 return made
-        return self.own("decode_frame")(data)
-
-    def decode_payload(self, buffer):
-        """As _decode.decode_payload: the Message."""
-        cdef Py_buffer view
-        cdef object made
-        self.calls += 1
-        if self.decode.unchanged() and azure_view(buffer, &view):
-            try:
-                made = self.read(&view, None)
-            finally:
-                PyBuffer_Release(&view)
-            if made is not None:
-                return made
-        return self.own("decode_payload")(buffer)
+        return self.own(name)(buffer)
 
     cdef object read(self, Py_buffer* view, object data):
         """A frame (of data) or a message. None: the client's own code may see to it. Where counts

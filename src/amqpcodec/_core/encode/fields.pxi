@@ -144,12 +144,16 @@ cdef int json_field(Encoder* e, Json* j, uint8_t wire_type, AmqpValue* v, size_t
                   WIRE_NAMES[wire_type], <uint64_t>(j.p - j.start))
 
 
-cdef int json_fields(Encoder* e, const Desc* d, const Source* s, int64_t i, AmqpValue* v) noexcept nogil:
-    """An object of fields by their names, as decode writes it."""
+cdef int json_fields(Encoder* e, const Desc* d, const Source* s, int64_t row, AmqpValue* v) noexcept nogil:
+    """An object of fields by their names, as decode writes it. s: the column, or NULL."""
     cdef bint seen[MAX_FIELDS]
     cdef Json j
     cdef bint more = False
-    cdef int k = 0, status
+    cdef int64_t i = row
+    cdef int k = 0
+    cdef int status = NO_VALUE if s == NULL else find_value(&s, &i)
+    if status != HAS_VALUE:
+        return status
     place_refusal(e, d, -1, s.name)
     if not (is_bytes(s) and s.text):
         return refuse(&e.fault, b"takes JSON text, not %s", s.type, 0)

@@ -238,7 +238,7 @@ cdef class EncodePlan:
             d = &self.protocol.descs.desc[i]
             if d.method_id == 0:
                 continue
-            slot = name_hash(<const uint8_t*>d.name, strlen(d.name)) & self.name_mask
+            slot = hash_name(<const uint8_t*>d.name, strlen(d.name)) & self.name_mask
             while self.name_slot[slot] >= 0:
                 slot = (slot + 1) & self.name_mask
             self.name_slot[slot] = <int16_t>i
@@ -318,14 +318,6 @@ cdef extern from "<string.h>" nogil:
     int strcmp(const char* a, const char* b)
 
 
-cdef inline uint32_t name_hash(const uint8_t* p, size_t n) noexcept nogil:
-    cdef uint32_t h = 2166136261
-    cdef size_t i
-    for i in range(n):
-        h = (h ^ p[i]) * <uint32_t>16777619
-    return h
-
-
 cdef const Desc* method_named(const int16_t* slots, uint32_t mask, const Desc* descs, const uint8_t* p,
                               uint64_t n) noexcept nogil:
     """The method of this name, or NULL."""
@@ -333,7 +325,7 @@ cdef const Desc* method_named(const int16_t* slots, uint32_t mask, const Desc* d
     cdef const Desc* d
     if n > 255:
         return NULL
-    slot = name_hash(p, <size_t>n) & mask
+    slot = hash_name(p, <size_t>n) & mask
     while slots[slot] >= 0:
         d = &descs[slots[slot]]
         if strlen(d.name) == n and memcmp(d.name, p, <size_t>n) == 0:

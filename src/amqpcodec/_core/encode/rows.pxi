@@ -58,13 +58,9 @@ cdef int load_arguments(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     cdef int64_t i = row
     cdef int k, status, which
     clear_values(e, d, e.v, True)
-    if e.sources.arguments != NULL:
-        s = e.sources.arguments
-        status = find_value(&s, &i)
-        if status == HAS_VALUE:
-            status = json_fields(e, d, s, i, e.v)
-        if status != 0:
-            return status
+    status = json_fields(e, d, e.sources.arguments, row, e.v)
+    if status != 0:
+        return status
     for k in range(d.n):
         for which in range(2):
             s = m.plain[k] if which == 0 else m.named[k]
@@ -99,13 +95,9 @@ cdef int load_properties(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     cdef int64_t i = row
     cdef int k, field, status
     clear_values(e, d, e.w, False)
-    if e.sources.properties_json != NULL:
-        s = e.sources.properties_json
-        status = find_value(&s, &i)
-        if status == HAS_VALUE:
-            status = json_fields(e, d, s, i, e.w)
-        if status != 0:
-            return status
+    status = json_fields(e, d, e.sources.properties_json, row, e.w)
+    if status != 0:
+        return status
     for k in range(e.sources.n_properties):
         p = &e.sources.properties[k]
         if is_hidden(p, row):

@@ -351,14 +351,6 @@ cdef inline const uint8_t* consumer_queue(const Consumer* x) noexcept nogil:
     return <const uint8_t*>(x + 1) + x.n_tag
 
 
-cdef uint32_t hash_name(const uint8_t* p, size_t n) noexcept nogil:
-    cdef uint32_t h = 2166136261
-    cdef size_t i
-    for i in range(n):
-        h = (h ^ p[i]) * 16777619
-    return h ^ h >> 15
-
-
 cdef Consumer* find_consumer(const Consumers* o, const uint8_t* tag, size_t n) noexcept nogil:
     cdef uint32_t h
     cdef Consumer* x

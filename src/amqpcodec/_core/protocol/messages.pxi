@@ -187,7 +187,7 @@ cdef class MessageDecoder(Stream):
     cdef PyObject* read_events(self) except? NULL:
         """What the frames at hand complete, one after the other."""
         cdef Fault fault
-        cdef object event, item
+        cdef object event
         cdef int found
         while True:
             if self.n_open:
@@ -206,11 +206,7 @@ cdef class MessageDecoder(Stream):
             try:
                 event = self.step()
             except DecodeError as error:
-                item = self.bad_frame(error) if self.yield_errors else None
-                self.pass_frame()
-                if item is None:
-                    raise
-                return new_reference(item)
+                return new_reference(self.skip_bad_frame(error))
             if event is None:
                 self.pass_frame()
                 continue

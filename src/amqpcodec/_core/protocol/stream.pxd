@@ -32,6 +32,7 @@ cdef class Stream:
                        trailing, max_header_frame) except -1
     cdef int set_header_limit(self, value) except -1
     cdef void apply_header_limit(self) noexcept
+    cdef object fault_error(self, const Fault* fault)
     cdef object incomplete(self, const char* what, uint64_t have)
     cdef int save(self, const uint8_t* p, size_t n) except -1
     cdef int gather(self, size_t n) except -1
@@ -41,6 +42,8 @@ cdef class Stream:
     cdef void pass_bytes(self, bint in_head, size_t n) noexcept
     cdef PyObject* decode(self) except NULL
     cdef object bad_frame(self, object error)
+    cdef object bad_frame_class(self)
+    cdef object skip_bad_frame(self, object error)
     cdef object fault_or_raise(self, Fault* fault)
     cdef PyObject* take(self) except? NULL
 

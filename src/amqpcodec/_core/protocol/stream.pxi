@@ -217,7 +217,10 @@ cdef class Stream:
         fault.what = what
         fault.have = have
         fault.offset = self.at
-        return fault_error(&fault)
+        return self.fault_error(&fault)
+
+    cdef object fault_error(self, const Fault* fault):
+        return fault_error(fault)
 
     @cython.final
     cdef int save(self, const uint8_t* p, size_t n) except -1:
@@ -332,22 +335,29 @@ cdef class Stream:
     cdef object bad_frame(self, object error):
         """BadFrame of the frame that scan found."""
         raw = PyBytes_FromStringAndSize(<const char*>self.frame_start, <Py_ssize_t>self.frame.total)
-        return self.protocol.BadFrame(error, raw)
+        return self.bad_frame_class()(error, raw)
+
+    cdef object bad_frame_class(self):
+        return self.protocol.BadFrame
 
     @cython.final
-    cdef object fault_or_raise(self, Fault* fault):
-        """What scan found wrong: raised, or given as a BadFrame where the framing is intact."""
-        cdef object error, item = None
-        place_begin(&fault.at, NULL, NULL)
-        error = fault_error(fault)
-        if fault.scope == SCOPE_CONNECTION:
-            raise error
-        if self.yield_errors:
-            item = self.bad_frame(error)
+    cdef object skip_bad_frame(self, object error):
+        """Step over the frame that scan found, in which an error was raised: it is given as a BadFrame, or raised."""
+        cdef object item = self.bad_frame(error) if self.yield_errors else None
         self.pass_frame()
         if item is None:
             raise error
         return item
+
+    @cython.final
+    cdef object fault_or_raise(self, Fault* fault):
+        """What scan found wrong: raised, or given as a BadFrame where the framing is intact."""
+        cdef object error
+        place_begin(&fault.at, NULL, NULL)
+        error = self.fault_error(fault)
+        if fault.scope == SCOPE_CONNECTION:
+            raise error
+        return self.skip_bad_frame(error)
 
     cdef PyObject* take(self) except? NULL:
         """The next frame or event, its channel in self.channel, as a new reference; NULL while nothing is
@@ -392,7 +402,6 @@ cdef class Decoder(Stream):
     cdef PyObject* take(self) except? NULL:
         cdef Fault fault
         cdef PyObject* frame
-        cdef object item
         cdef int found = self.scan(&fault)
         if found == SCAN_MORE:
             return NULL
@@ -401,10 +410,6 @@ cdef class Decoder(Stream):
         try:
             frame = self.decode()
         except DecodeError as error:
-            item = self.bad_frame(error) if self.yield_errors else None
-            self.pass_frame()
-            if item is None:
-                raise
-            return new_reference(item)
+            return new_reference(self.skip_bad_frame(error))
         self.pass_frame()
         return frame

@@ -43,6 +43,26 @@ cdef inline size_t value_bytes(const uint8_t* p, const int8_t* shapes) noexcept 
     return 5 + <size_t>load32(p + 1)
 
 
+cdef inline bint find_content(const uint8_t* p, size_t n, const int8_t* shapes, size_t* head,
+                              size_t* size) noexcept nogil:
+    """Of a tag and a value that nobody checked, in n bytes: how many bytes stand before the value's content (tag and
+    length), and how many it takes. False where they are not known, or are more than there are; head is at most n."""
+    cdef int shape = shapes[p[0]]
+    if shape >= 0:
+        head[0] = 1
+        size[0] = <size_t>shape
+    elif shape == SHAPE_UNKNOWN:
+        head[0] = 1
+        return False
+    else:
+        head[0] = 2 if shape == SHAPE_SHORT else 5
+        if n < head[0]:
+            head[0] = n
+            return False
+        size[0] = p[1] if shape == SHAPE_SHORT else load32(p + 1)
+    return size[0] <= n - head[0]
+
+
 cdef inline int check_table(const uint8_t* p, uint32_t n, const Cursor* around, uintptr_t mode) noexcept nogil:
     """A table's bytes without their length: 0, or -1 with the fault noted."""
     cdef Cursor c

@@ -73,7 +73,7 @@ cdef class V1MessageDecoder(V1Decoder):
         for channel, handle in self.partials:
             open_ = <V1Partial>self.partials[channel, handle]
             if open_.grammar == DELIVERY_OPEN:
-                error = self.v1_incomplete(b"a delivery", open_.have)
+                error = self.incomplete(b"a delivery", open_.have)
                 error.channel = channel
                 error.method = "transfer"
                 raise error
@@ -102,16 +102,12 @@ cdef class V1MessageDecoder(V1Decoder):
             if found == SCAN_MORE:
                 return None
             if found == SCAN_BAD:
-                return self.v1_fault(&fault)
+                return self.fault_or_raise(&fault)
             try:
                 frame = self.v1_frame()
                 event = self.step(frame)
             except DecodeError as error:
-                item = self.v1_bad(error) if self.yield_errors else None
-                self.pass_frame()
-                if item is None:
-                    raise
-                return item
+                return self.skip_bad_frame(error)
             self.pass_frame()
             if event is not None:
                 return event

@@ -53,21 +53,11 @@ cdef class V1Decoder(Stream):
         self.opened = self.opened_first
         return 0
 
-    cdef int check_end(self) except -1:
-        if self.pending:
-            raise self.v1_incomplete(b"a frame", self.pending)
-        return 0
+    cdef object fault_error(self, const Fault* fault):
+        return v1_fault_error(fault)
 
-    @cython.final
-    cdef object v1_incomplete(self, const char* what, uint64_t have):
-        cdef Fault fault
-        memset(&fault, 0, sizeof(fault))
-        fault.code = BAD_INCOMPLETE
-        fault.scope = SCOPE_CONNECTION
-        fault.what = what
-        fault.have = have
-        fault.offset = self.at
-        return v1_fault_error(&fault)
+    cdef object bad_frame_class(self):
+        return self.v1.BadFrame
 
     @cython.final
     cdef int v1_next(self, Fault* fault) except -2:
@@ -123,26 +113,6 @@ cdef class V1Decoder(Stream):
             self.opened = True      # open is the first of this layer, whatever it was
         return made
 
-    @cython.final
-    cdef object v1_bad(self, object error):
-        """BadFrame of the frame that v1_next found."""
-        raw = PyBytes_FromStringAndSize(<const char*>self.frame_start, <Py_ssize_t>self.frame.total)
-        return self.v1.BadFrame(error, raw)
-
-    @cython.final
-    cdef object v1_fault(self, Fault* fault):
-        """What v1_next found wrong: raised, or given as a BadFrame where the framing is intact."""
-        cdef object item = None
-        error = v1_fault_error(fault)
-        if fault.scope == SCOPE_CONNECTION:
-            raise error
-        if self.yield_errors:
-            item = self.v1_bad(error)
-        self.pass_frame()
-        if item is None:
-            raise error
-        return item
-
     cdef PyObject* take(self) except? NULL:
         cdef object event = self.v1_take()
         return NULL if event is None else Py_NewRef(<PyObject*>event)
@@ -150,19 +120,15 @@ cdef class V1Decoder(Stream):
     cdef object v1_take(self):
         """The next frame or event; None while nothing is whole."""
         cdef Fault fault
-        cdef object frame, item
+        cdef object frame
         cdef int found = self.v1_next(&fault)
         if found == SCAN_MORE:
             return None
         if found == SCAN_BAD:
-            return self.v1_fault(&fault)
+            return self.fault_or_raise(&fault)
         try:
             frame = self.v1_frame()
         except DecodeError as error:
-            item = self.v1_bad(error) if self.yield_errors else None
-            self.pass_frame()
-            if item is None:
-                raise
-            return item
+            return self.skip_bad_frame(error)
         self.pass_frame()
         return frame

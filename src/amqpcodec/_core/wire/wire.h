@@ -117,6 +117,13 @@ AMQP_INLINE void copy_bytes(uint8_t *to, const uint8_t *from, size_t n) {
     }
 }
 
+/* FNV-1a, for tables of names. */
+static inline uint32_t hash_name(const uint8_t *p, size_t n) {
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 16777619u;
+    return h ^ h >> 15;
+}
+
 /* True if no byte has its top bit set. */
 static inline int is_ascii(const uint8_t *s, size_t n) {
     if (n >= 16) {

@@ -15,6 +15,7 @@ cdef extern from "wire/wire.h" nogil:
     float bits_to_float(uint32_t bits)
     uint32_t float_to_bits(float f)
     void copy_bytes(uint8_t* to, const uint8_t* from_, size_t n)
+    uint32_t hash_name(const uint8_t* p, size_t n)
     bint is_ascii(const uint8_t* s, size_t n)
     bint is_utf8(const uint8_t* s, size_t n)
     uint8_t* store_utf8(uint8_t* w, uint32_t c)
