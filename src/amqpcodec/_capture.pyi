@@ -373,3 +373,6 @@ class CaptureOutline:
 def follow_outline(reader: CaptureReader, outline: bytes) -> bool:
     """Read what an outline keeps of the part of a file that comes next. False: it does not go on
     from where the reader is; then the reader is of no use any more."""
+
+def content_number(body: bytes) -> int:
+    """The value of the column content for a body."""

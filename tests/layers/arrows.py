@@ -88,9 +88,10 @@ ARROWS: dict[str, set[str]] = {
     "aio": {"session", "facade", "public", "errors", "types"},
     # Over the server's side of a session.
     "testing": {"session", "facade", "public", "errors", "types"},
-    "traces": {"capture", "public", "types"},
+    # Events have the columns of captures, and numbers of bodies.
+    "traces": {"capture", "core-capture", "public", "types"},
     # Over events, which captures give.
-    "analysis": {"capture", "public"},
+    "analysis": {"capture", "traces", "public"},
     "spark": {"batch", "event-rows", "public", "capture", "analysis", "traces", "errors", "types"},
     # The generated table without the classes that the protocol's module makes of it.
     "compat": {"core", "public", "core-dropins", "facade", "generated", "errors", "types"},

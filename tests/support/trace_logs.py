@@ -61,3 +61,20 @@ def json_line(kind: str, payload: bytes, **more: object) -> bytes:
         "user": "guest", "vhost": "/",
     }  # fmt: skip
     return json.dumps({**record, **more}).encode() + b"\n"
+
+
+def firehose_line(key: str, body: bytes, **headers: object) -> bytes:
+    """A message of the firehose as JSON, with a line end. key: such as publish.orders."""
+    record = {
+        "exchange": "amq.rabbitmq.trace",
+        "routing_key": key,
+        "properties": {
+            "headers": {
+                "exchange_name": "orders", "routing_keys": ["eu.de"], "properties": {},
+                "node": "rabbit@host", "vhost": "/", "connection": "10.0.0.1:5001 -> 10.0.0.2:5672",
+                "channel": 3, "user": "guest", **headers,
+            }
+        },
+        "body_b64": base64.b64encode(body).decode(),
+    }  # fmt: skip
+    return json.dumps(record).encode() + b"\n"

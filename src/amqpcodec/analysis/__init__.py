@@ -129,11 +129,12 @@ def sql(
     Args:
         query: SQL of DuckDB, over the view ``events``. The recordings are read once, with the
             columns that the query names; with all, where it has ``*`` or the like.
-        path_or_file: as capture.read takes it: files, folders and globs.
+        path_or_file: as capture.read takes it: files, folders and globs. Or traces of RabbitMQ, as
+            traces.read takes them, which say nothing of settlements, confirms and connections.
         memory_bytes: rows of more bytes go to a temporary file of Parquet; None: 512 MiB.
         options: ``consumers``, the path of what ``rabbitmqctl list_consumers`` printed, for
             the queues of consumers that began before the recording; and all others of
-            capture.read but level and fields, such as ports and files.
+            capture.read (of traces: traces.read) but level and fields, such as ports and files.
 
     Raises:
         ImportError: DuckDB or pyarrow is missing.

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from .. import capture
+from .. import capture, traces
 from ..capture import CaptureWarning
 from ..capture._files import Source
+from ..capture._storage import Storage, locate_each
 
 try:
     import duckdb
@@ -100,14 +103,38 @@ def read_and_run(
     listed = None if path is None else Consumers(path)
     if listed and columns is not None:
         columns = dict.fromkeys([*columns, *NEEDED])
+    if not isinstance(path_or_file, str | os.PathLike) and not hasattr(path_or_file, "read"):
+        path_or_file = list(path_or_file)
+    if files := trace_files(path_or_file, options.get("filesystem")):
+        options.pop("filesystem", None)
+        batches = (traces.read(file, columns, level="event", **options) for file in files)
+        return run(query, chain.from_iterable(batches), _schema(columns), memory_bytes)
     reader = capture.read(path_or_file, "event", columns, **options)
     events = map(pa.record_batch, reader)
     filled = listed.fill_all(events) if listed else events
-    rows = run(query, filled, pa.schema(reader.schema), memory_bytes)
+    rows = run(query, filled, _schema(columns), memory_bytes)
     for file in reader.file_stats():
         if file["damaged"]:
             warnings.warn(f"{file['file']}: {file['damaged']}", CaptureWarning, stacklevel=4)
     return rows
+
+
+def trace_files(path_or_file: Any, filesystem: Any = None) -> list[Any]:
+    """The traces of RabbitMQ that this stands for; none where they are captures.
+
+    Raises:
+        ValueError: the first one is a trace, and another one is not.
+    """
+    sources = path_or_file if isinstance(path_or_file, list) else [path_or_file]
+    try:
+        files = locate_each(sources, Storage(filesystem=filesystem))
+    except (OSError, TypeError):
+        return []  # capture.read says what is wrong
+    return files if files and traces.are_traces(files) else []
+
+
+def _schema(columns: Iterable[str] | None) -> pa.Schema:
+    return pa.schema(capture.schema("event", None if columns is None else list(columns)))
 
 
 def run(

@@ -30,7 +30,8 @@ def dissect(options: DissectOptions) -> int:
     """Read every file, write what was asked for, and say on stderr what was wrong."""
     source, shown = options.source, options.rows
     check_output(shown.output, source)
-    if are_traces(options):
+    grows = options.follow or options.interface is not None
+    if options.level != "event" and not grows and are_traces(source):
         return dissect_traces(options)
     format_name = output_format(shown)
     clock = Clock(options.clock)

@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from .naming import mark_json
 from .options import SourceOptions
 from .ordering import Ordering
 from .progress import Progress
+from .traces import UNTOLD, are_traces, events_of_traces
 
 __all__ = ["Counts", "ReadError", "Reading"]
 
@@ -107,6 +109,11 @@ class Reading:
         else:
             self.all_groups = list(group_files(source.files, source.arrangement))
 
+    @cached_property
+    def of_traces(self) -> bool:
+        """Whether the files are traces of RabbitMQ."""
+        return not self.interface and not self.follow and are_traces(self.source)
+
     def groups(self) -> Iterator[Group]:
         """What was named, one after the other, each to be read before the next one is asked for."""
         return one_by_one(self.all_groups)
@@ -147,9 +154,12 @@ class Reading:
 
     def _read(
         self, group: Group, level: str, fields: list[str] | None, redact: bool
-    ) -> Iterator[capture.Batch]:
+    ) -> Iterator[capture.Batch | pa.RecordBatch]:
         """Raises ReadError with what is wrong, or UsageError for what the user got wrong."""
         options = self.source
+        if level == "event" and self.of_traces:
+            yield from self._read_traces(group, fields)
+            return
 
         def make(sources: Any) -> capture.Reader:
             return capture.read(
@@ -182,6 +192,15 @@ class Reading:
                 f"{group}: {self.growing.replaced}: reading goes on there from the beginning, and"
                 " connections are numbered from 0"
             )
+
+    def _read_traces(self, group: Group, fields: list[str] | None) -> Iterator[pa.RecordBatch]:
+        """Events of traces, and what they do not say."""
+        try:
+            yield from events_of_traces(group.files, self.source, fields)
+        except OSError as error:
+            raise ReadError(error.strerror or str(error), USAGE) from None
+        if not self.stop.pressed:
+            print_error(f"{group}: {UNTOLD}")
 
     def _goes_on(self) -> bool:
         """Whether another recording has taken the place of a file that is followed."""

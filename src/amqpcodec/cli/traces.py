@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -21,35 +21,35 @@ from .output import Output, output_format
 from .selection import filter_rows, parse_where
 from .table import Table
 from .times import Clock, Window
-from .uris import readable
+from .uris import Uri, readable
 
-__all__ = ["are_traces", "dissect_traces"]
+__all__ = ["UNTOLD", "are_traces", "dissect_traces", "events_of_traces"]
+
+#: What a trace does not say.
+UNTOLD = (
+    "a trace has no settlements, confirms or ends of connections: what depends on them is not known"
+)
 
 #: The columns of the table.
 SHOWN = ["timestamp", "direction", "exchange", "routing_key", "queue", "body", "error"]
 
 
-def are_traces(options: DissectOptions) -> bool:
+def are_traces(source: SourceOptions) -> bool:
     """Whether the files are traces, by their first bytes.
 
     Raises:
         UsageError: some are, and others are not.
     """
-    if options.follow or options.interface:
+    if any(is_live(str(file)) for file in source.files):
         return False
-    are_trace = []
-    for file in options.source.files:
-        with contextlib.suppress(OSError, ValueError):
-            are_trace.append(not is_live(str(file)) and traces.is_trace(readable(file)))
-    if any(are_trace) and not all(are_trace):
-        raise UsageError("traces and captures have other columns: name one kind of them")
-    return any(are_trace)
+    try:
+        return bool(source.files) and traces.are_traces(map(readable, source.files))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def dissect_traces(options: DissectOptions) -> int:
     """Write the rows of every trace; the exit status."""
-    if options.level == "event":
-        raise UsageError("a trace has messages alone: events are read from captures")
     shown = options.rows
     clock = Clock(options.clock)
     format_name = output_format(shown)
@@ -93,11 +93,25 @@ def dissect_traces(options: DissectOptions) -> int:
     return status
 
 
-def _batches(file: str | os.PathLike[str], source: SourceOptions) -> Iterator[pa.RecordBatch]:
+def events_of_traces(
+    files: Iterable[Path | Uri], source: SourceOptions, fields: list[str] | None
+) -> Iterator[pa.RecordBatch]:
+    """The events of traces, one after the other."""
+    for file in files:
+        yield from _batches(readable(file), source, "event", fields)
+
+
+def _batches(
+    file: str | os.PathLike[str],
+    source: SourceOptions,
+    level: str = "message",
+    fields: list[str] | None = None,
+) -> Iterator[pa.RecordBatch]:
     # It is said by the row at the end.
     warnings.simplefilter("ignore", capture.CaptureWarning)
+    column = "reason" if level == "event" else "error"
     try:
-        for batch in traces.read(file, **limits(source, Unpacking)):
-            yield respell_limits_of_errors(batch, typed_limit)
+        for batch in traces.read(file, fields, level=level, **limits(source, Unpacking)):
+            yield respell_limits_of_errors(batch, typed_limit, column)
     except ValueError as error:
         raise UsageError(str(error)) from None

@@ -14,10 +14,10 @@ from .._facade.scalars import as_int
 from ..capture._files import Pieces, Source, source_name
 from ..capture._limits import LIMITS, Unpacking, respell_limits
 from ..capture._storage import Storage, locate
-from . import _rows
+from . import _events, _rows
 from ._rows import RecordError
 
-__all__ = ["BATCH_ROWS", "Reader", "is_trace", "read", "unwrap"]
+__all__ = ["BATCH_ROWS", "Reader", "are_traces", "is_trace", "read", "schema", "unwrap"]
 
 #: Rows of a batch, at most, and bytes of their records.
 BATCH_ROWS = 8192
@@ -35,6 +35,17 @@ _BETWEEN = re.compile(
 _LONGEST = 256
 
 
+def schema(level: str = "message") -> pa.Schema:
+    """The columns of what read() gives at a level, "message" or "event".
+
+    Raises:
+        ValueError: the level is another one.
+    """
+    if level not in ("message", "event"):
+        raise ValueError(f'level is "message" or "event" for a trace, not {level!r}')
+    return _events.schema() if level == "event" else _rows.schema()
+
+
 class Reader:
     """Iterates over the batches of a trace; see read()."""
 
@@ -45,6 +56,7 @@ class Reader:
         batch_rows: int = BATCH_ROWS,
         format: str = "auto",
         *,
+        level: str = "message",
         max_decompressed_bytes: int = 0,
         max_compression_ratio: int = LIMITS.max_compression_ratio,
     ) -> None:
@@ -54,7 +66,7 @@ class Reader:
         batch_rows = as_int(batch_rows)
         if batch_rows < 1:
             raise ValueError(f"batch_rows is at least 1, not {batch_rows}")
-        complete_schema = _rows.schema()
+        complete_schema = schema(level)
         names = complete_schema.names if fields is None else list(fields)
         unknown = [name for name in names if name not in complete_schema.names]
         if unknown:
@@ -66,6 +78,7 @@ class Reader:
         self._source = source
         self._batch_rows = batch_rows
         self._format = format
+        self._level = level
         self._unpacking = Unpacking(max_decompressed_bytes, max_compression_ratio)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -73,10 +86,11 @@ class Reader:
         name = source_name(self._source)
         rows: list[dict[str, Any]] = []
         size = 0
+        events = _events.Events() if self._level == "event" else None
         for offset, record, parse in self._records():
             row = _row(record, parse)
             row["file"], row["offset"] = name, offset
-            rows.append(row)
+            rows.append(row if events is None else events.of_row(row))
             size += len(record)
             if len(rows) == self._batch_rows or size >= BATCH_BYTES:
                 yield self._batch(rows)
@@ -203,12 +217,44 @@ def is_trace(source: Source) -> bool:
     return _format_of(first) is not None
 
 
+def are_traces(sources: Iterable[Source]) -> bool:
+    """Whether files are traces, by their first bytes: those of the first file, and then of all.
+
+    Pipes are none. A file that cannot be opened says nothing.
+
+    Raises:
+        ValueError: the first one is a trace, and another one is not.
+    """
+    found = False
+    for source in sources:
+        seems = _seems_trace(source)
+        if found and seems is False:
+            raise ValueError("traces and captures have other columns: name one kind of them")
+        if seems is False:
+            return False
+        found = found or bool(seems)
+    return found
+
+
+def _seems_trace(source: Source) -> bool | None:
+    """None: it cannot be opened."""
+    try:
+        if isinstance(source, str | os.PathLike):
+            return not (os.path.exists(source) and not os.path.isfile(source)) and is_trace(source)
+        return source.seekable() and is_trace(source)
+    except OSError:
+        return None
+    except ValueError:
+        return False
+
+
 def read(
     path_or_file: str | os.PathLike[str] | IO[bytes],
     fields: Iterable[str] | None = None,
     batch_rows: int = BATCH_ROWS,
     format: str = "auto",
     *,
+    level: str = "message",
     max_decompressed_bytes: int = 0,
     max_compression_ratio: int = LIMITS.max_compression_ratio,
 ) -> Reader:
@@ -227,6 +273,12 @@ def read(
     (that a delivery is from), routing_keys, routed_queues (list of utf8) and record (binary; the
     bytes of a record with an error).
 
+    At level "event" the rows are events, with all columns of ``capture.read(level="event")``: each
+    record is a "published" or a "delivered". route has the queues that the broker chose, content is
+    a number of the payload, details has the node. What a trace does not say is null: settlements
+    and confirms, so that ``settles`` and ``answers`` are, tags, and of the plugin's logs body_size,
+    since these may be cut. A record with an error is a "protocol-error", with it in reason.
+
     The JSON log has lost the types of headers: a timestamp is a number there. A payload that was
     cut by the plugin's max_payload_bytes looks like a complete one, and one that holds what
     the text log writes between records is read as two.
@@ -236,6 +288,7 @@ def read(
         fields: names of columns, which chooses and orders them.
         batch_rows: rows of a batch, at most.
         format: "auto" (by the first bytes), "json" or "text".
+        level: "message" or "event".
         max_decompressed_bytes, max_compression_ratio: what a compressed file may become, as
             capture.read has it. One that would become more, or is damaged, ends with a row with an
             error, which has in record what is there of the last record.
@@ -249,16 +302,20 @@ def read(
         fields,
         batch_rows,
         format,
+        level=level,
         max_decompressed_bytes=max_decompressed_bytes,
         max_compression_ratio=max_compression_ratio,
     )
 
 
 def respell_limits_of_errors(
-    batch: pa.RecordBatch, spell: Callable[[str, str], str]
+    batch: pa.RecordBatch, spell: Callable[[str, str], str], column: str = "error"
 ) -> pa.RecordBatch:
-    """Rows as read() gives them, with the limit in an error as `spell` writes name and value."""
-    at = batch.schema.get_field_index("error")
+    """Rows as read() gives them, with the limit in an error as `spell` writes name and value.
+
+    column: has the errors.
+    """
+    at = batch.schema.get_field_index(column)
     if at < 0 or batch.column(at).null_count == batch.num_rows:
         return batch
     errors = [text and respell_limits(text, spell) for text in batch.column(at).to_pylist()]
@@ -267,8 +324,8 @@ def respell_limits_of_errors(
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
-def unwrap(batches: Iterable[Any]) -> Iterator[pa.RecordBatch]:
-    """Rows of traces, as read() gives them, of messages that the firehose published.
+def unwrap(batches: Iterable[Any], level: str = "message") -> Iterator[pa.RecordBatch]:
+    """Rows of traces, as read() gives them at this level, of messages that the firehose published.
 
     For captures of a client that consumed from amq.rabbitmq.trace. Messages of other exchanges give
     no row. file, timestamp and offset (packet_offset) are those of the firehose's message.
@@ -276,7 +333,13 @@ def unwrap(batches: Iterable[Any]) -> Iterator[pa.RecordBatch]:
     Args:
         batches: of capture.read(level="message"), or the like, with the columns exchange,
             routing_key, properties and body.
+        level: "message" or "event".
+
+    Raises:
+        ValueError: the level is another one.
     """
+    columns = schema(level)
+    events = _events.Events() if level == "event" else None
     for batch in batches:
         rows = []
         for row in pa.record_batch(batch).to_pylist():
@@ -285,9 +348,9 @@ def unwrap(batches: Iterable[Any]) -> Iterator[pa.RecordBatch]:
             trace_row = _row(row["body"] or b"", lambda body, row=row: _unwrapped(row, body))
             trace_row.update(file=row.get("file"), offset=row.get("packet_offset"))
             trace_row["timestamp"] = row.get("timestamp")
-            rows.append(trace_row)
+            rows.append(trace_row if events is None else events.of_row(trace_row))
         if rows:
-            yield pa.RecordBatch.from_pylist(rows, _rows.schema())
+            yield pa.RecordBatch.from_pylist(rows, columns)
 
 
 def _unwrapped(row: dict[str, Any], body: bytes) -> dict[str, Any]:

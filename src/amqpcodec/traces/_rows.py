@@ -52,13 +52,18 @@ class RecordError(ValueError):
 
 
 def schema() -> pa.Schema:
-    """The columns: those that messages of captures have as well, then those of traces alone."""
+    """The columns of messages: those of captures' messages, then those of traces alone."""
     return pa.schema([*pa.schema(capture.schema("message", SHARED)), *OWN])
 
 
 def empty() -> dict[str, Any]:
-    """A row of nothing."""
-    return dict.fromkeys((*SHARED, *(field.name for field in OWN)))
+    """A row of nothing.
+
+    is_complete, which is no column: whether body is known to be all of it. The plugin may have cut
+    the payloads in its logs.
+    """
+    names = (*SHARED, *(field.name for field in OWN))
+    return dict.fromkeys(names) | {"is_complete": False}
 
 
 def _text(value: Any) -> str | None:
@@ -188,6 +193,7 @@ def of_firehose(
     if kind == "deliver":
         row["queue"] = name
     row["body"] = body
+    row["is_complete"] = True
     row["properties"] = _properties(_pairs(headers.get("properties")), table or table_text)
     return row
 

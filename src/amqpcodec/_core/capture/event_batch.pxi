@@ -348,6 +348,14 @@ def event_values():
     }
 
 
+def content_number(bytes body not None):
+    """The value of the column content for a body."""
+    cdef BodyHash state
+    memset(&state, 0, sizeof(BodyHash))
+    hash_bytes(&state, <const uint8_t*>PyBytes_AS_STRING(body), <size_t>PyBytes_GET_SIZE(body))
+    return hash_value(&state)
+
+
 cdef dict event_counts(const TrackerCounts* c):
     return {
         "unmatched_answers": c.unmatched, "negative_durations": c.negative,

@@ -5,7 +5,9 @@ WITH counts AS (
          count(*) FILTER (WHERE event = 'published') AS published,
          count(*) FILTER (WHERE event = 'delivered') AS delivered,
          count(*) FILTER (WHERE event = 'delivered' AND redelivered) AS redelivered,
+         count(redelivered) FILTER (WHERE event = 'delivered') AS with_redelivered,
          count(*) FILTER (WHERE event = 'delivered' AND settles = 'automatic') AS automatic,
+         count(*) FILTER (WHERE event = 'delivered' AND settles IS NOT NULL OR event IN ('settled', 'requeued')) AS with_ends,
          count(*) FILTER (WHERE event = 'settled' AND outcome = 'accepted' AND answers IS NOT NULL) AS accepted,
          count(*) FILTER (WHERE event = 'settled' AND outcome = 'rejected' AND answers IS NOT NULL) AS rejected,
          count(*) FILTER (WHERE event = 'settled' AND outcome IN ('released', 'modified') AND answers IS NOT NULL) AS released,
@@ -31,7 +33,7 @@ WITH counts AS (
   FROM events
   GROUP BY virtual_host, queue, CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END
 ), totals AS (
-  SELECT counts.*, CAST(sum(unrouted) OVER () AS BIGINT) AS all_unrouted, CAST(sum(gaps) OVER () AS BIGINT) AS all_gaps, CAST(sum(doubts) OVER () AS BIGINT) AS all_doubts
+  SELECT counts.*, delivered = 0 OR with_ends > 0 AS ends_known, CAST(sum(unrouted) OVER () AS BIGINT) AS all_unrouted, CAST(sum(gaps) OVER () AS BIGINT) AS all_gaps, CAST(sum(doubts) OVER () AS BIGINT) AS all_doubts
   FROM counts
 ), waits AS (
   SELECT virtual_host, queue,
@@ -53,8 +55,10 @@ WITH counts AS (
 )
 SELECT t.virtual_host, t.queue, t.connection_name, t.consumer_tag,
        CASE WHEN t.queue IS NOT NULL AND t.all_unrouted = 0 THEN t.published END AS published,
-       t.delivered, t.redelivered, t.accepted + t.automatic AS acknowledged, t.rejected, t.released, t.requeued,
-       t.waiting,
+       t.delivered, CASE WHEN t.delivered = 0 OR t.with_redelivered > 0 THEN t.redelivered END AS redelivered,
+       CASE WHEN t.ends_known THEN t.accepted + t.automatic END AS acknowledged, CASE WHEN t.ends_known THEN t.rejected END AS rejected,
+       CASE WHEN t.ends_known THEN t.released END AS released, CASE WHEN t.ends_known THEN t.requeued END AS requeued,
+       CASE WHEN t.ends_known THEN t.waiting END AS waiting,
        CASE WHEN t.all_gaps = 0 AND t.delivered = t.automatic + t.accepted + t.rejected + t.released + t.requeued + t.waiting THEN t.waiting END AS unacknowledged,
        CASE WHEN t.all_gaps = 0 AND t.all_doubts = 0 AND t.all_unrouted = 0 AND t.deleted = 0 AND t.purged_unknown = 0
              AND t.delivered = t.automatic + t.accepted + t.rejected + t.released + t.requeued + t.waiting
