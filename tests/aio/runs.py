@@ -16,7 +16,7 @@ import pytest
 
 from amqpcodec import aio
 
-__all__ = ["Stopwatch", "outcome", "run"]
+__all__ = ["Stopwatch", "outcome", "run", "until"]
 
 
 def new_loop(kind: str) -> asyncio.AbstractEventLoop:
@@ -73,6 +73,12 @@ async def outcome(call: Awaitable[Any]) -> Any:
         return await call
     except aio.AMQPError as error:
         return error
+
+
+async def until(is_true: Callable[[], Any]) -> None:
+    """Wait until something is true; `run` ends it where that takes too long."""
+    while not is_true():
+        await asyncio.sleep(0.005)
 
 
 class Stopwatch:

@@ -11,7 +11,7 @@ import pytest
 
 from amqpcodec import aio
 from amqpcodec.testing import Broker
-from tests.aio.runs import run
+from tests.aio.runs import run, until
 
 
 @asynccontextmanager
@@ -34,13 +34,16 @@ async def left(connection: aio.Connection) -> int:
 def test_so_many_at_a_time(amqp_broker: Broker) -> None:
     async def work() -> None:
         running, most, seen = 0, 0, []
-        stop = asyncio.Event()
+        stop, four = asyncio.Event(), asyncio.Event()
 
         async def handle(message: aio.Message) -> None:
             nonlocal running, most
             running += 1
             most = max(most, running)
-            await asyncio.sleep(0.005)
+            if running == 4:
+                four.set()
+            await four.wait()
+            await asyncio.sleep(0)
             seen.append(message.body)
             running -= 1
             if len(seen) == 20:
@@ -95,19 +98,22 @@ def test_handlers_end_what_they_have_begun(
     """The others go back to the queue, by nack, although the broker has sent them ahead."""
 
     async def work() -> None:
-        begun, stop, done = asyncio.Event(), asyncio.Event(), []
+        begun, stop, goes_on, done = 0, asyncio.Event(), asyncio.Event(), []
 
         async def handle(message: aio.Message) -> None:
-            begun.set()
-            await asyncio.sleep(0.05)
+            nonlocal begun
+            begun += 1
+            await goes_on.wait()
             done.append(message.body)
 
         async with orders(amqp_broker, 8) as connection:
             service = asyncio.create_task(
                 aio.serve(connection, "orders", handle, concurrency=2, prefetch=6, stop=stop)
             )
-            await begun.wait()
+            await until(lambda: begun == 2)
             leave(service, stop)
+            await amqp_broker.aio.consumers("orders", n=0)
+            goes_on.set()
             await asyncio.wait({service})
             assert service.cancelled() is (leave is leave_by_cancel)
             assert sorted(done) == [b"0", b"1"]

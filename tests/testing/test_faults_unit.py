@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
-import time
 
 import pytest
 
@@ -229,16 +229,10 @@ def test_garbage_does_not_stop_the_broker(amqp_broker, talk):
     for data in (b"GET / HTTP/1.1\r\n\r\n", b"\0" * 100, amqp.PROTOCOL_HEADER + b"\xff" * 50):
         with socket.create_connection((amqp_broker.host, amqp_broker.port)) as line:
             line.sendall(data)
-            line.settimeout(2)
-            deadline = time.monotonic() + 5
-            while time.monotonic() < deadline:
-                try:
-                    if not line.recv(65536):
-                        break
-                except ConnectionResetError:
-                    break
-            else:
-                pytest.fail("still open")
+            line.settimeout(20)
+            with contextlib.suppress(ConnectionResetError):
+                while line.recv(65536):
+                    pass
     talk().channel().queue("q")
 
 

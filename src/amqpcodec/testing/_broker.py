@@ -477,7 +477,7 @@ class Broker:
         name: str | None = None,
         *,
         n: int | None = 1,
-        timeout: float = 1.0,
+        timeout: float = 5.0,
     ) -> list[Publication]:
         """The publications since the start or `reset`, in order.
 
@@ -507,7 +507,7 @@ class Broker:
         queue: str,
         *,
         n: int | None = None,
-        timeout: float = 1.0,
+        timeout: float = 5.0,
         virtual_host: str = "/",
     ) -> list[StoredMessage]:
         """The messages that wait in a queue, as they will be delivered. Arguments as `published`.
@@ -526,7 +526,7 @@ class Broker:
         return result
 
     def unacked(
-        self, queue: str | None = None, *, n: int | None = None, timeout: float = 1.0
+        self, queue: str | None = None, *, n: int | None = None, timeout: float = 5.0
     ) -> list[StoredMessage]:
         """The messages that clients have and have not acknowledged. Arguments as `published`.
 
@@ -546,7 +546,7 @@ class Broker:
         return self._wait(f"unacked({queue!r})", sample, n, timeout)
 
     def consumers(
-        self, queue: str | None = None, *, n: int | None = None, timeout: float = 1.0
+        self, queue: str | None = None, *, n: int | None = None, timeout: float = 5.0
     ) -> list[ConsumerInfo]:
         """The consumers of a queue, or all. Arguments as `published`.
 
@@ -579,7 +579,7 @@ class Broker:
         name: str | None = None,
         *,
         n: int | None = None,
-        timeout: float = 1.0,
+        timeout: float = 5.0,
         virtual_host: str = "/",
     ) -> list[Binding]:
         """The bindings of an exchange or queue, or all; none of the default exchange.
@@ -599,7 +599,7 @@ class Broker:
         return self._wait(f"bindings({name!r})", sample, n, timeout)
 
     def queues(
-        self, *, n: int | None = None, timeout: float = 1.0, virtual_host: str = "/"
+        self, *, n: int | None = None, timeout: float = 5.0, virtual_host: str = "/"
     ) -> list[str]:
         """The names of the queues. Arguments as `published`.
 
@@ -608,7 +608,7 @@ class Broker:
         """
         return self._wait("queues()", lambda: list(self._host(virtual_host).queues), n, timeout)
 
-    def connections(self, *, n: int | None = None, timeout: float = 1.0) -> list[int]:
+    def connections(self, *, n: int | None = None, timeout: float = 5.0) -> list[int]:
         """The numbers of the connections that are open. Arguments as `published`.
 
         Raises:
@@ -621,7 +621,7 @@ class Broker:
             timeout,
         )
 
-    def channels(self, *, n: int | None = None, timeout: float = 1.0) -> list[tuple[int, int]]:
+    def channels(self, *, n: int | None = None, timeout: float = 5.0) -> list[tuple[int, int]]:
         """The channels that are open, as (connection, channel). Arguments as `published`.
 
         Raises:
@@ -636,7 +636,7 @@ class Broker:
             timeout,
         )
 
-    def assert_idle(self, *, timeout: float = 1.0) -> None:
+    def assert_idle(self, *, timeout: float = 5.0) -> None:
         """Wait until nothing is open: no unacknowledged message, channel or connection.
 
         Raises:
@@ -716,13 +716,13 @@ class AsyncAsserts:
         self._broker = broker
 
     async def published(
-        self, name: str | None = None, *, n: int | None = 1, timeout: float = 1.0
+        self, name: str | None = None, *, n: int | None = 1, timeout: float = 5.0
     ) -> list[Publication]:
         """See `Broker.published`."""
         return await asyncio.to_thread(self._broker.published, name, n=n, timeout=timeout)
 
     async def messages(
-        self, queue: str, *, n: int | None = None, timeout: float = 1.0, virtual_host: str = "/"
+        self, queue: str, *, n: int | None = None, timeout: float = 5.0, virtual_host: str = "/"
     ) -> list[StoredMessage]:
         """See `Broker.messages`."""
         return await asyncio.to_thread(
@@ -730,13 +730,13 @@ class AsyncAsserts:
         )
 
     async def unacked(
-        self, queue: str | None = None, *, n: int | None = None, timeout: float = 1.0
+        self, queue: str | None = None, *, n: int | None = None, timeout: float = 5.0
     ) -> list[StoredMessage]:
         """See `Broker.unacked`."""
         return await asyncio.to_thread(self._broker.unacked, queue, n=n, timeout=timeout)
 
     async def consumers(
-        self, queue: str | None = None, *, n: int | None = None, timeout: float = 1.0
+        self, queue: str | None = None, *, n: int | None = None, timeout: float = 5.0
     ) -> list[ConsumerInfo]:
         """See `Broker.consumers`."""
         return await asyncio.to_thread(self._broker.consumers, queue, n=n, timeout=timeout)
@@ -746,7 +746,7 @@ class AsyncAsserts:
         name: str | None = None,
         *,
         n: int | None = None,
-        timeout: float = 1.0,
+        timeout: float = 5.0,
         virtual_host: str = "/",
     ) -> list[Binding]:
         """See `Broker.bindings`."""
@@ -755,24 +755,24 @@ class AsyncAsserts:
         )
 
     async def queues(
-        self, *, n: int | None = None, timeout: float = 1.0, virtual_host: str = "/"
+        self, *, n: int | None = None, timeout: float = 5.0, virtual_host: str = "/"
     ) -> list[str]:
         """See `Broker.queues`."""
         return await asyncio.to_thread(
             self._broker.queues, n=n, timeout=timeout, virtual_host=virtual_host
         )
 
-    async def connections(self, *, n: int | None = None, timeout: float = 1.0) -> list[int]:
+    async def connections(self, *, n: int | None = None, timeout: float = 5.0) -> list[int]:
         """See `Broker.connections`."""
         return await asyncio.to_thread(self._broker.connections, n=n, timeout=timeout)
 
     async def channels(
-        self, *, n: int | None = None, timeout: float = 1.0
+        self, *, n: int | None = None, timeout: float = 5.0
     ) -> list[tuple[int, int]]:
         """See `Broker.channels`."""
         return await asyncio.to_thread(self._broker.channels, n=n, timeout=timeout)
 
-    async def assert_idle(self, *, timeout: float = 1.0) -> None:
+    async def assert_idle(self, *, timeout: float = 5.0) -> None:
         """See `Broker.assert_idle`."""
         await asyncio.to_thread(self._broker.assert_idle, timeout=timeout)
 

@@ -10,7 +10,7 @@ import pytest
 
 from amqpcodec import aio
 from tests import live_broker
-from tests.aio.runs import outcome, run
+from tests.aio.runs import outcome, run, until
 
 SOON = aio.Backoff(first=0.1, most=0.5)
 TASKS = 20
@@ -93,23 +93,18 @@ async def through(url, queue, disturb):
     found = aio.connections(url, backoff=SOON)
     holder = asyncio.create_task(keep_open(found))
     consumer = asyncio.create_task(service.run(is_done))
-    while not service.setups:
-        await asyncio.sleep(0.01)
+    await until(lambda: service.setups)
     publisher = asyncio.create_task(publish_all(found, queue, ends, is_over))
-    while len(ends) < 100:
-        await asyncio.sleep(0.001)
+    await until(lambda: len(ends) >= 100)
     await disturb()
-    while not found._connection or found._connection.error:
-        await asyncio.sleep(0.01)
+    await until(lambda: found.state == "open")
     is_over.set()
     await publisher
     confirmed = {body for body, end in ends.items() if end is None}
     unconfirmed = {body for body, end in ends.items() if type(end) is aio.PublishUnconfirmed}
     others = [end for body, end in ends.items() if body not in confirmed | unconfirmed]
     assert others == []
-    async with asyncio.timeout(30):
-        while not confirmed <= set(service.taken):
-            await asyncio.sleep(0.01)
+    await until(lambda: confirmed <= set(service.taken))
     is_done.set()
     await consumer
     holder.cancel()
@@ -128,9 +123,9 @@ def test_a_restart_of_the_broker(url, unique):
     service, confirmed, unconfirmed = run(lambda: through(url, unique, restart), seconds=120)
     print(f"{len(confirmed)} confirmed, {len(unconfirmed)} unconfirmed")
     assert len(confirmed) > 100
-    assert service.setups == 2
+    assert service.setups >= 2
     assert {error.reply_code for error in service.errors} <= {0, 320}
-    assert len(unconfirmed) <= TASKS  # those that waited for their confirms
+    assert len(unconfirmed) <= TASKS * (service.setups - 1)  # those that waited for their confirms
 
 
 def test_closed_connections(url, unique):
@@ -175,17 +170,14 @@ def test_a_consumer_goes_on(url, unique, way):
         async with found.consume(unique, prefetch=50) as messages:
             takers = [asyncio.create_task(service.take(messages)) for _ in range(10)]
             publisher = asyncio.create_task(publish_all(found, unique, ends, is_over))
-            while len(ends) < 100:
-                await asyncio.sleep(0.001)
+            await until(lambda: len(ends) >= 100)
             before = service.setups
             await disturb()
-            while service.setups == before or found.state != "open":
-                await asyncio.sleep(0.01)
+            await until(lambda: service.setups > before and found.state == "open")
             is_over.set()
             await publisher
             confirmed = {body for body, end in ends.items() if end is None}
-            while not confirmed <= set(service.taken):
-                await asyncio.sleep(0.01)
+            await until(lambda: confirmed <= set(service.taken))
             await messages.cancel()
             await asyncio.gather(*takers)
         unconfirmed = {body for body, end in ends.items() if type(end) is aio.PublishUnconfirmed}
@@ -207,7 +199,7 @@ def test_the_lock_of_the_connection_before(url, unique):
         old = await aio.connect(url)
         async with old.channel() as channel:
             await channel.declare_queue(unique, exclusive=True)
-        found = aio.connections(url, backoff=SOON, heartbeat=2)
+        found = aio.connections(url, backoff=SOON, heartbeat=10)
         async with (await anext(found)).channel() as channel:
             with pytest.raises(aio.ResourceLocked):
                 await channel.declare_queue(unique, exclusive=True)
@@ -248,8 +240,9 @@ def test_no_acknowledgements_and_a_bound(url, unique):
             await asyncio.gather(*sends)
             async with channel.consume(unique, no_ack=True) as messages:
                 await messages.get(5)
+                await until(lambda: len(messages._buffer) > 100)
                 await asyncio.sleep(3)
-                assert 100 < len(messages._buffer) < 2000
+                assert len(messages._buffer) < 2000
                 await connection.check()
                 for _ in range(19_999):
                     await messages.get(5)

@@ -214,16 +214,14 @@ def test_publishers_wait_for_the_end_of_an_alarm(live, unique, rabbitmqctl):
 def test_our_heartbeats_are_missed(broker):
     client = SocketClient(broker, heartbeat=1).open()
     assert client.session.heartbeat == 1
-    start = time.monotonic()
     event = client.closed()  # never calls handle_timeout
-    assert 1 < time.monotonic() - start < 10
     assert (event.reply_code, event.closed_by) == (0, "remote")
 
 
 def test_the_brokers_heartbeats_are_missed(broker):
     client = SocketClient(broker, heartbeat=1).open()
     session = client.session
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     events = []
     while not events and time.monotonic() < deadline:
         when = session.next_timeout(time.monotonic())
@@ -292,9 +290,9 @@ async def publish_until_killed(address, folder, queue):
         if channel.closed.done():
             break
         pending.append(asyncio.create_task(publish(number)))
-        await asyncio.sleep(0.0005)
         if number == 300:
-            kill_broker(folder)
+            kill_broker(folder)  # what this iteration publishes has nobody to confirm it
+        await asyncio.sleep(0.0005)
     await asyncio.gather(*pending, return_exceptions=True)
     event = await asyncio.wait_for(client.closed, 20)
     assert event.closed_by == "remote"

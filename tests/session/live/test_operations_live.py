@@ -126,7 +126,7 @@ def test_consume_with_prefetch_ack_reject_and_nack(live, unique):
                 deliveries.append(message)
                 if len(deliveries) == 4:
                     break
-            await asyncio.sleep(0.2)
+            await channel.declare_queue(unique, passive=True)  # what came before its reply is all
             assert len(channel.session.deliveries) == 4
             channel.ack(deliveries[1])
             channel.reject(deliveries[0], requeue=False)
@@ -259,10 +259,12 @@ def test_clean_cancel_of_a_task(live, unique):
             async with channel.consume(unique) as messages:
                 async for message in messages:
                     channel.ack(message)
+                    acked.set()
                     await asyncio.sleep(60)
 
+        acked = asyncio.Event()
         task = asyncio.create_task(consume())
-        await asyncio.sleep(0.3)
+        await acked.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
