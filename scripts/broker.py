@@ -49,7 +49,7 @@ APT_SECONDS = 420
 PROTON = "python-qpid-proton==0.40.0"
 BOOT_SECONDS = 90
 STOP_SECONDS = 20
-CTL_SECONDS = 60
+CTL_SECONDS = 180
 POLICY = Path("/usr/sbin/policy-rc.d")
 PR_SET_PDEATHSIG = 1
 

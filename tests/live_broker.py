@@ -30,7 +30,7 @@ def rabbitmqctl(*arguments: str, **environment: str) -> str:
         pytest.skip("AMQPCODEC_BROKER_DIR is not set: not a broker of scripts/broker.py")
     process = subprocess.run(
         [sys.executable, str(REPO / "scripts" / "broker.py"), "ctl", "--", "-q", *arguments],
-        timeout=60,
+        timeout=200,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
