@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib.util
+import itertools
 import json
 import multiprocessing
 import os
@@ -28,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from amqpcodec import capture
+from amqpcodec import v0_9_1 as amqp
 from amqpcodec.capture.planning import Part, apply_outlines, make_outline
 from bench import workloads
 from bench.capture import RECORDINGS
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 RANGES = 16
 SHARE = 4  # of its range an outline has at most so much, as for index_captures
 SEGMENT = 1448
+SYN, ACK = 2, 16
 READY = 8  # batches of the identity: mixed traffic, and the hot connection's
 THREE = ["method", "channel", "timestamp"]
 
@@ -63,26 +66,79 @@ class Row(NamedTuple):
         return value >= self.gate if self.larger else value <= self.gate
 
 
+def record(
+    micros: int, ports: tuple[int, int], numbers: tuple[int, int], data: bytes, flags: int = ACK
+) -> bytes:
+    """A record of a packet of TCP.
+
+    micros: since 1970. ports: of its sender and receiver. numbers: of its sequence, and of what it
+    acknowledges.
+    """
+    hosts = b"\x0a\x09\x09\1", b"\x0a\x09\x09\2"
+    sender, receiver = hosts if ports[1] == 5672 else reversed(hosts)
+    size = 20 + 20 + len(data)
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, size, 0, 0, 64, 6, 0) + sender + receiver
+    tcp = struct.pack(">HHIIBBHHH", *ports, *numbers, 0x50, flags, 65535, 0, 0)
+    packet = b"\2\0\0\0\0\1\2\0\0\0\0\2\x08\0" + ip + tcp + data
+    seconds, rest = divmod(micros, 1_000_000)
+    return struct.pack("<IIII", seconds, rest, len(packet), len(packet)) + packet
+
+
+def talk(number: int) -> Iterator[tuple[bool, bytes]]:
+    """What a connection says, a packet each: whether the client does, and the bytes."""
+    c, b, queue = amqp.Connection, amqp.Basic, f"queue-{number % 20}"
+    properties = {"connection_name": f"service-{number % 50}"}
+    yield True, amqp.PROTOCOL_HEADER
+    yield False, amqp.encode(0, c.Start(mechanisms=b"PLAIN", locales=b"en_US"))
+    yield True, amqp.encode(0, c.StartOk(properties, mechanism="PLAIN", response=b"\0guest\0guest"))
+    yield False, amqp.encode(0, c.Tune(frame_max=131072, heartbeat=60))
+    yield True, amqp.encode(0, c.TuneOk(frame_max=131072, heartbeat=60))
+    yield True, amqp.encode(0, c.Open(virtual_host="/"))
+    yield False, amqp.encode(0, c.OpenOk())
+    yield True, amqp.encode(1, amqp.Channel.Open())
+    yield False, amqp.encode(1, amqp.Channel.OpenOk())
+    yield True, amqp.encode(1, b.Consume(queue=queue, consumer_tag="worker"))
+    yield False, amqp.encode(1, b.ConsumeOk(consumer_tag="worker"))
+    for tag in itertools.count(1):
+        deliver = b.Deliver(consumer_tag="worker", delivery_tag=tag, routing_key=queue)
+        message_id = b.Properties(message_id=f"{number}-{tag}")
+        yield False, amqp.encode_message(1, deliver, message_id, b"body")
+        yield True, amqp.encode(1, b.Ack(delivery_tag=tag))
+
+
+def many(connections: int, packets: int) -> Iterator[bytes]:
+    """Records of connections that are open at a time, each with so many packets, in turns."""
+    talks = [talk(number) for number in range(connections)]
+    places = [[1, 1] for _ in talks]
+    micros = 1_700_000_000_000_000
+    for number in range(connections):
+        yield record(micros, (2000 + number, 5672), (0, 0), b"", SYN)
+        yield record(micros, (5672, 2000 + number), (0, 1), b"", SYN | ACK)
+    for _ in range(packets):
+        for number, said in enumerate(talks):
+            by_client, data = next(said)
+            ports = (2000 + number, 5672) if by_client else (5672, 2000 + number)
+            numbers = places[number][by_client], places[number][not by_client]
+            yield record(micros, ports, numbers, data)
+            places[number][by_client] += len(data)
+            micros += 100
+
+
 def hot(records: int, second: int, seconds: int) -> Iterator[bytes]:
     """Packets of one connection, so many at once, over and over: W1's frames.
 
     second: since 1970, in which the first of them were captured; each round is `seconds` later.
     """
     stream = b"".join(frame for group in workloads.get("W1").groups for frame in group)
-    client, server = bytes([10, 9, 9, 1]), bytes([10, 9, 9, 2])
     sequence, at = 1, 0
     while True:
         out = []
         for number in range(records):
             part = (stream[at : at + SEGMENT] + stream)[:SEGMENT]
             at = (at + SEGMENT) % len(stream)
-            size = 20 + 20 + SEGMENT
-            ip = struct.pack(">BBHHHBBH", 0x45, 0, size, 0, 0, 64, 6, 0) + client + server
-            tcp = struct.pack(">HHIIBBHHH", 40000, 5672, sequence, 1, 0x50, 0x10, 65535, 0, 0)
+            micros = second * 1_000_000 + number * 1_000_000 // records
+            out.append(record(micros, (40000, 5672), (sequence, 1), part))
             sequence = (sequence + SEGMENT) & 0xFFFFFFFF
-            packet = b"\2\0\0\0\0\1\2\0\0\0\0\2\x08\0" + ip + tcp + part
-            micros = number * 1_000_000 // records
-            out.append(struct.pack("<IIII", second, micros, len(packet), len(packet)) + packet)
         yield b"".join(out)
         second += seconds
 
@@ -225,6 +281,29 @@ def _memory(path: Path) -> float:
     # ru_maxrss would be that of the parent, where it is larger: Linux keeps it over exec.
     status = Path("/proc/self/status").read_text()
     return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1024
+
+
+#: The command line, which says at its end how many kB it had at most. pyarrow would import pandas
+#: and numpy, 45 MB, which the extra "cli" does not install.
+MEASURED = """
+import re, sys
+sys.modules.update(pandas=None, numpy=None)
+from amqpcodec.cli.main import main
+main(sys.argv[1:])
+print(*re.findall(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read()), file=sys.stderr)
+"""
+
+
+def live_memory(path: Path, rounds: int) -> float:
+    """MB at most of a command that looks at 10,000 connections as they go on."""
+    words = [sys.executable, "-c", MEASURED, "unacked", "-", "--format", "json"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    with subprocess.Popen(words, **pipes) as command:
+        with command.stdin as pipe:
+            pipe.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1))
+            for one in many(10_000, 60):
+                pipe.write(one)
+        return int(command.stderr.read().split()[-1]) / 1024
 
 
 def s3(path: Path, rounds: int) -> float:
@@ -405,6 +484,7 @@ ROWS = (
     Row("index pass / following outlines", 5, 10, True, outlines_followed),
     Row("workers=2, times one", 1.7, 1.95, True, two_workers),
     Row("memory of a worker, MB", 300, 200, False, worker_memory),
+    Row("10,000 connections live, MB", 300, 150, False, live_memory),
     Row("S3 on the loopback, 3 columns / local", 1.3, 1.1, False, s3),
     Row("Spark, all columns / identity", 1.15, 1.05, False, captures_beside_identity),
     Row("Spark's format, all columns / identity", 1.15, 1.05, False, format_beside_identity),

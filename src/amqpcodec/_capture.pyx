@@ -25,9 +25,10 @@ from amqpcodec._gen.v1_constants cimport (
     V1_NULL, V1_STRING, V1_SYMBOL, V1_UBYTE, V1_ULONG, V1_UNKNOWN, V1_UUID,
 )
 from amqpcodec._codec cimport (
-    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, Block, block_give, block_room, Buffer, buffer_free, buffer_init,
-    buffer_size, CONNECTION_SECURE, CONNECTION_SECURE_OK, CONNECTION_START_OK, CONNECTION_TUNE_OK,
-    CONNECTION_UPDATE_SECRET, CONTENT_AWAITS_BODY, CONTENT_AWAITS_HEADER, CONTENT_BEGUN, CONTENT_COMPLETE,
+    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, Block, block_give, block_room, block_room_tight, Buffer,
+    buffer_free, buffer_init, buffer_size, CONNECTION_SECURE, CONNECTION_SECURE_OK, CONNECTION_START_OK,
+    CONNECTION_TUNE_OK, CONNECTION_UPDATE_SECRET, CONTENT_AWAITS_BODY, CONTENT_AWAITS_HEADER, CONTENT_BEGUN,
+    CONTENT_COMPLETE,
     content_fault, content_frame, content_is_open, ContentMachine, ContentOutcome, copy_bytes, Cursor, DEPTH_LIMIT,
     Desc, ERROR, Fault, find_content, FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, FRAME_BODY, FRAME_END,
     FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, hash_name, is_known_type, is_utf8, load16, load32, load64, MAX_FIELDS,

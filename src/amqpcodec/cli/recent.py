@@ -13,6 +13,8 @@ __all__ = ["MAX_ROWS", "Recent"]
 
 #: Events that are held, some 50 MB: the older half of them goes where more come.
 MAX_ROWS = 100_000
+#: What DuckDB has freed goes back to the system at once.
+GIVE_BACK = "SET allocator_bulk_deallocation_flush_threshold = '1MB'"
 #: Small batches that are held before they become one.
 MAX_BATCHES = 256
 #: Of the events that are open, as many as that stay.
@@ -56,6 +58,7 @@ class Recent:
         self.window = window
         self.database = engine.connect()
         self.database.execute("SET threads = 1")  # each has memory of its own
+        self.database.execute(GIVE_BACK)
         self.batches: list[pa.RecordBatch] = []
         self._small: list[pa.RecordBatch] = []  # after them: each takes more than its rows do
         self.rows = 0

@@ -395,13 +395,13 @@ cdef inline int push_mark(Half* h, const Mark* mark, int64_t at, int32_t rows) n
     """The bytes at position `at` were sent by this packet, in which so many rows began."""
     cdef Mark* own
     cdef size_t n = <size_t>h.marks.n
-    if h.marks.at > 32 and 2 * h.marks.at > h.marks.n:
-        n = <size_t>(h.marks.n - h.marks.at)
-        memmove(h.marks.block.p, half_mark(h), n * sizeof(Mark))
-        h.marks.at = 0
-        h.marks.n = <int32_t>n
     if h.marks.block.room < (n + 1) * sizeof(Mark):
-        if block_room(&h.marks.block, n * sizeof(Mark), (2 * n + 4) * sizeof(Mark)) < 0:
+        if 2 * h.marks.at > h.marks.n:
+            n = <size_t>(h.marks.n - h.marks.at)
+            memmove(h.marks.block.p, half_mark(h), n * sizeof(Mark))
+            h.marks.at = 0
+            h.marks.n = <int32_t>n
+        elif block_room_tight(&h.marks.block, n * sizeof(Mark), (2 * n + 4) * sizeof(Mark)) < 0:
             return NO_MEMORY
     own = <Mark*>h.marks.block.p + n
     own[0] = mark[0]

@@ -242,10 +242,10 @@ cdef void compact_questions(Questions* o) noexcept nogil:
 
 cdef int add_question(Questions* o, Question* q) noexcept nogil:
     """Takes it over. Its number is higher than those before."""
-    if o.n > 64 and 2 * o.n_open < o.n:
+    cdef bint full = o.slots.room < (o.n + 1) * sizeof(QuestionSlot)
+    if 2 * o.n_open < o.n and (full or o.n > 64):
         compact_questions(o)
-    if o.slots.room < (o.n + 1) * sizeof(QuestionSlot) and block_room(
-            &o.slots, o.n * sizeof(QuestionSlot), (2 * o.n + 8) * sizeof(QuestionSlot)) < 0:
+    elif full and block_room_tight(&o.slots, o.n * sizeof(QuestionSlot), (2 * o.n + 4) * sizeof(QuestionSlot)) < 0:
         free(q)
         return NO_MEMORY
     question_slot(o, o.n).number = q.number

@@ -7,8 +7,14 @@ cdef enum:
     PHASE_CLOSING           # its close was seen
     PHASE_OVER              # and the end of TCP
 
+# Channels by number are three steps away: most connections have few, and few memory of it.
 cdef enum:
-    CHANNEL_PAGE = 256
+    CHANNEL_PAGE = 32       # channels
+    CHANNEL_PAGES = 32      # pages that stand together
+    CHANNEL_FOLDERS = 64
+
+ctypedef TrackedChannel** ChannelPage       # or NULL, as a folder may be
+ctypedef ChannelPage* ChannelFolder
 
 # What the server of 1.0 says that it is, which addresses are read by.
 cdef enum:
@@ -36,8 +42,8 @@ cdef struct Tracker:
     bint v1                 # it speaks 1.0
     uint8_t broker
     Hearing[2] hearing
-    TrackedChannel** page[CHANNEL_PAGE]     # channels by number
-    TrackedChannel*** served                # sessions of 1.0 by the server's number: as many pages, or NULL
+    ChannelFolder numbered[CHANNEL_FOLDERS]     # channels by number
+    ChannelFolder* served       # sessions of 1.0 by the server's number: as many folders, or NULL
     TrackedChannel* first
     TrackedChannel* last
     Consumers exclusive     # queues of this connection, by name
@@ -59,18 +65,46 @@ cdef Tracker* new_tracker(Tracking* g) noexcept nogil:
     return t
 
 
-cdef inline TrackedChannel* find_channel(const Tracker* t, uint16_t number) noexcept nogil:
-    cdef TrackedChannel** page = t.page[number // CHANNEL_PAGE]
+cdef inline TrackedChannel* find_numbered(const ChannelFolder* folders, uint16_t number) noexcept nogil:
+    cdef ChannelFolder folder = folders[number // (CHANNEL_PAGE * CHANNEL_PAGES)]
+    cdef ChannelPage page = NULL if folder == NULL else folder[number // CHANNEL_PAGE % CHANNEL_PAGES]
     return NULL if page == NULL else page[number % CHANNEL_PAGE]
+
+
+cdef inline TrackedChannel* find_channel(const Tracker* t, uint16_t number) noexcept nogil:
+    return find_numbered(t.numbered, number)
 
 
 cdef inline TrackedChannel* find_served(const Tracker* t, int32_t number) noexcept nogil:
     """The session of 1.0 with this number of the server's; number: -1 for none."""
-    cdef TrackedChannel** page
-    if t.served == NULL or number < 0:
-        return NULL
-    page = t.served[number // CHANNEL_PAGE]
-    return NULL if page == NULL else page[number % CHANNEL_PAGE]
+    return NULL if t.served == NULL or number < 0 else find_numbered(t.served, <uint16_t>number)
+
+
+cdef int place_channel(ChannelFolder* folders, int32_t number, TrackedChannel* ch) noexcept nogil:
+    """In the place of one with the same number. ch: NULL for none."""
+    cdef ChannelFolder* folder = &folders[number // (CHANNEL_PAGE * CHANNEL_PAGES)]
+    cdef ChannelPage* page
+    if folder[0] == NULL:
+        folder[0] = <ChannelFolder>calloc(CHANNEL_PAGES, sizeof(ChannelPage))
+        if folder[0] == NULL:
+            return NO_MEMORY
+    page = &folder[0][number // CHANNEL_PAGE % CHANNEL_PAGES]
+    if page[0] == NULL:
+        page[0] = <ChannelPage>calloc(CHANNEL_PAGE, sizeof(TrackedChannel*))
+        if page[0] == NULL:
+            return NO_MEMORY
+    page[0][number % CHANNEL_PAGE] = ch
+    return 0
+
+
+cdef void free_folders(ChannelFolder* folders) noexcept nogil:
+    """What channels are found by, not the channels."""
+    cdef int i, k
+    for i in range(CHANNEL_FOLDERS):
+        if folders[i] != NULL:
+            for k in range(CHANNEL_PAGES):
+                free(folders[i][k])
+            free(folders[i])
 
 
 cdef void remove_channel(Tracking* g, Tracker* t, TrackedChannel* ch) noexcept nogil:
@@ -82,10 +116,10 @@ cdef void remove_channel(Tracking* g, Tracker* t, TrackedChannel* ch) noexcept n
     block_give(&ch.publishes.slots)
     block_give(&ch.deliveries.slots)
     if ch.number >= 0 and find_channel(t, <uint16_t>ch.number) == ch:
-        t.page[ch.number // CHANNEL_PAGE][ch.number % CHANNEL_PAGE] = NULL
+        place_channel(t.numbered, ch.number, NULL)
     if ch.session != NULL:
         if find_served(t, ch.session.channel) == ch:
-            t.served[ch.session.channel // CHANNEL_PAGE][ch.session.channel % CHANNEL_PAGE] = NULL
+            place_channel(t.served, ch.session.channel, NULL)
         free_session(g, ch.session)
     if ch.before != NULL:
         ch.before.after = ch.after
@@ -99,17 +133,6 @@ cdef void remove_channel(Tracking* g, Tracker* t, TrackedChannel* ch) noexcept n
     free(ch)
 
 
-cdef int place_channel(TrackedChannel*** pages, int32_t number, TrackedChannel* ch) noexcept nogil:
-    """In the place of one with the same number."""
-    cdef TrackedChannel*** page = &pages[number // CHANNEL_PAGE]
-    if page[0] == NULL:
-        page[0] = <TrackedChannel**>calloc(CHANNEL_PAGE, sizeof(TrackedChannel*))
-        if page[0] == NULL:
-            return NO_MEMORY
-    page[0][number % CHANNEL_PAGE] = ch
-    return 0
-
-
 cdef int add_channel(Tracking* g, Tracker* t, int32_t number, bint whole, TrackedChannel** out) noexcept nogil:
     """A channel from here on. whole: its opening was seen. out: NULL where too many are followed."""
     cdef TrackedChannel* ch
@@ -120,7 +143,7 @@ cdef int add_channel(Tracking* g, Tracker* t, int32_t number, bint whole, Tracke
     ch = <TrackedChannel*>calloc(1, sizeof(TrackedChannel))
     if ch == NULL:
         return NO_MEMORY
-    if number >= 0 and place_channel(t.page, number, ch) < 0:
+    if number >= 0 and place_channel(t.numbered, number, ch) < 0:
         free(ch)
         return NO_MEMORY
     ch.number = number
@@ -139,16 +162,14 @@ cdef int add_channel(Tracking* g, Tracker* t, int32_t number, bint whole, Tracke
 
 
 cdef void free_tracker(Tracking* g, Tracker* t) noexcept nogil:
-    cdef int i
     if t == NULL:
         return
     while t.first != NULL:
         remove_channel(g, t, t.first)
     forget_consumers(g, &t.exclusive)
-    for i in range(CHANNEL_PAGE):
-        free(t.page[i])
-        if t.served != NULL:
-            free(t.served[i])
+    free_folders(t.numbered)
+    if t.served != NULL:
+        free_folders(t.served)
     free(t.served)
     free(<void*>t.name.p)
     free(<void*>t.user.p)

@@ -20,10 +20,10 @@ cdef int name_session(Tracker* t, TrackedChannel* ch, int side, uint16_t number)
     """A side calls it so from here on."""
     if side == 0:
         ch.number = number
-        return place_channel(t.page, number, ch)
+        return place_channel(t.numbered, number, ch)
     ch.session.channel = number
     if t.served == NULL:
-        t.served = <TrackedChannel***>calloc(CHANNEL_PAGE, sizeof(TrackedChannel**))
+        t.served = <ChannelFolder*>calloc(CHANNEL_FOLDERS, sizeof(ChannelFolder))
         if t.served == NULL:
             return NO_MEMORY
     return place_channel(t.served, number, ch)
@@ -86,9 +86,9 @@ cdef int replace_session(Tracking* g, Tracker* t, TrackedChannel* ch, int side) 
     """Another one takes its number of this side: it has ended there, whether that was seen or not."""
     if ch.session.ended >> side & 1 and is_named_by(ch, 1 - side):
         if side == 0:
-            t.page[ch.number // CHANNEL_PAGE][ch.number % CHANNEL_PAGE] = NULL
+            place_channel(t.numbered, ch.number, NULL)
         else:
-            t.served[ch.session.channel // CHANNEL_PAGE][ch.session.channel % CHANNEL_PAGE] = NULL
+            place_channel(t.served, ch.session.channel, NULL)
         return 0
     if end_channel(g, t, ch, NULL) < 0:
         return NO_MEMORY

@@ -196,7 +196,7 @@ AMQP_APART static void block_give(Block *b) {
     if (b->p == NULL) return;
     promise_end(&b->promised, b->p, b->p + b->room);
     k = pool_class(b->room, &room);
-    if (POOL_ON && k < POOL_CLASSES && pool_lock()) {
+    if (POOL_ON && k < POOL_CLASSES && b->room >= POOL_FIRST && pool_lock()) {
         if (pool->count[k] < POOL_DEPTH && pool->bytes + room <= pool_limit()) {
             pool->processor[k][pool->count[k]] = b->processor;
             pool->block[k][pool->count[k]++] = b->p;
@@ -239,6 +239,31 @@ AMQP_APART static int block_room(Block *b, size_t used, size_t n) {
     b->p = p;
     b->room = room;
     b->processor = processor;
+    return 0;
+}
+
+/* As block_room(), for what each of many holds: small blocks have no more than twice the bytes asked for. */
+AMQP_APART static int block_room_tight(Block *b, size_t used, size_t n) {
+    size_t room = 64;
+    uint8_t *p;
+    if (n <= b->room) return 0;
+    if (n > POOL_FIRST / 2) return block_room(b, used, n);
+#if !POOL_ON
+    if (used > b->room) abort();
+#else
+    (void)used; /* all of it is kept */
+#endif
+    while (room < n) room *= 2;
+#if defined(AMQPCODEC_CHECKED_WRITES)
+    room = n;
+    if (b->p != NULL) promise_end(&b->promised, b->p, b->p + b->room);
+    b->promised = NULL;
+#endif
+    p = (uint8_t *)realloc(b->p, room);
+    if (p == NULL) return -1;
+    b->p = p;
+    b->room = room;
+    b->processor = this_processor();
     return 0;
 }
 

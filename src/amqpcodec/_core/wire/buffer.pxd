@@ -5,6 +5,7 @@ cdef extern from "wire/block.h" nogil:
         uint8_t* p
         size_t room
     int block_room(Block* b, size_t used, size_t n)
+    int block_room_tight(Block* b, size_t used, size_t n)
     void block_promise(Block* b, uint8_t* at, size_t n)
     void block_check(Block* b, uint8_t* at)
     void block_give(Block* b)
