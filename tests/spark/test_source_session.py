@@ -94,8 +94,12 @@ def test_without_fields_no_large_column_is_read(captures, level, protocol, large
     frames = captures().options(**options).load(str(RECORDING))
     names = pa.schema(capture.schema(level, protocol=protocol)).names
     assert large < set(names)
+    if level == "message":  # the ids alone
+        at = names.index("properties")
+        names[at : at + 1] = ["message_id", "correlation_id", "reply_to"]
+        large = large - {"properties"}
     assert frames.columns == [name for name in names if name not in large]
-    if protocol is None:
+    if protocol is None and level == "frame":
         rows = direct(RECORDING, level=level, fields=frames.columns)
         assert rows_of(frames, *KEY) == rows
 

@@ -17,9 +17,9 @@
 Workers import amqpcodec: it must be installed where they run. On one machine set
 ``PYSPARK_PYTHON`` to ``sys.executable`` before the session starts, or they run another Python.
 
-It needs PySpark with pyarrow: ``pip install "amqpcodec[spark]"``. From 4.1 on all is there; with
-4.0 from_amqp, to_amqp and schema_of_amqp are missing, with 3.5 the formats as well (register and
-capture_stats): what is missing says so when it is called.
+It needs PySpark with pyarrow: ``pip install "amqpcodec[spark]"``, 3.5 or later. With 3.5 the format
+is missing, and capture_stats: what is missing says so when it is called. Wrong options and schemas
+are an AnalysisException, which is a ValueError where a function of this module raises it.
 """
 
 from __future__ import annotations

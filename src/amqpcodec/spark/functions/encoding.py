@@ -13,6 +13,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 from ... import batch
 from ..planning.columns import arrow_schema
 from ..planning.options import Options, mode_of
+from ..planning.refusals import refusing
 from ..planning.versions import arrow_udf
 from .by_pandas import PandasFunction, read_json, text_of_struct
 from .structs import _udf, name_of
@@ -67,6 +68,7 @@ def _check(schema: StructType, protocol: str, frame_max: int = FRAME_MAX) -> Non
     batch.encode(arrow_schema(schema).empty_table(), protocol, frame_max)
 
 
+@refusing
 def encode(
     df: DataFrame,
     keep: Iterable[str] = (),
@@ -142,6 +144,7 @@ def _is_part(field: StructField, protocol: str) -> bool:
     return True
 
 
+@refusing
 def to_amqp(
     col: str | Column, *more: str | Column, options: Mapping[str, Any] | None = None
 ) -> Column:

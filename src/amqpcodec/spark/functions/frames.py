@@ -27,6 +27,7 @@ from ..._facade.scalars import as_int
 from ...errors import DecodeError
 from ..planning.columns import ALL, Plan, arrow_schema, conform, parse_schema, plan
 from ..planning.options import mode_of
+from ..planning.refusals import refusing
 from ..planning.versions import VariantType
 from .pieces import CHUNK_BYTES, MAX_OPEN, MAX_OPEN_BYTES, pieces, row_of_task, tell_place
 
@@ -73,6 +74,7 @@ def plan_of_batch(
     return plan(schema_of_names, requested_columns, corrupt, field_tables)
 
 
+@refusing
 def decode(
     df: DataFrame,
     col: str | Column = "frame",

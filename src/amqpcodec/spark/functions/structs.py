@@ -16,6 +16,7 @@ from pyspark.sql.types import ArrayType, DataType, StringType, StructType
 
 from ..planning.columns import Plan, arrow_schema, conform, parse_schema, spark_type
 from ..planning.options import CORRUPT, Options, mode_of
+from ..planning.refusals import refusing
 from ..planning.versions import arrow_udf
 from .by_pandas import PandasFunction
 from .frames import check_binary, decode_column, plan_of_batch
@@ -32,6 +33,7 @@ ONE_TYPE = (
 _OPTIONS = ("mode", "columnNameOfCorruptRecord", "protocol", "level", "fieldTables")
 
 
+@refusing
 def from_amqp(
     col: str | Column,
     schema: str | DataType | Column | None = None,
@@ -262,6 +264,7 @@ def _struct_array(rows: pa.RecordBatch) -> pa.StructArray:
     return pa.StructArray.from_arrays(rows.columns, fields=list(rows.schema))
 
 
+@refusing
 def schema_of_amqp(col: str | bytes | Column, options: Mapping[str, Any] | None = None) -> Column:
     """The schema, as DDL text, with which from_amqp takes all that a value holds.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -123,6 +124,7 @@ def plan(
     requested_columns: Iterable[str] | StructType | None,
     corrupt: str | None = CORRUPT,
     field_tables: str | None = None,
+    aliases: Mapping[str, str] = MappingProxyType({}),
 ) -> Plan:
     """A plan for columns.
 
@@ -131,29 +133,34 @@ def plan(
     or a schema whose columns are named as the decoder's fields are; or None for all that the
     decoder has. corrupt: name of the column with the bytes of bad rows, a string (hexadecimal) or
     binary, which a schema may have. field_tables: None: what the schema's types say, or else
-    "json".
+    "json". aliases: other names of columns, and what the decoder calls them.
 
     Raises:
         ValueError: a name is not known, or a column has another type than the schema says.
     """
     if isinstance(requested_columns, StructType):
-        return _plan_of_schema(
-            schema_of_names, requested_columns, corrupt, tables_of(requested_columns, field_tables)
-        )
+        field_tables = tables_of(requested_columns, field_tables)
+        return _plan_of_schema(schema_of_names, requested_columns, corrupt, field_tables, aliases)
     field_tables = tables_of(StructType(), field_tables)
     if isinstance(requested_columns, str | bytes):
         raise TypeError(f"fields takes names in a list, not {type(requested_columns).__name__}")
     names = None if requested_columns is None else with_all(schema_of_names, requested_columns)
-    schema = pa.schema(schema_of_names(names, field_tables))
+    fields = None if names is None else [aliases.get(name, name) for name in names]
+    schema = pa.schema(schema_of_names(fields, field_tables))
     if len(schema) == 0:
         raise ValueError("fields names no column")
-    columns = [StructField(field.name, spark_type(field.type)) for field in schema]
-    fields = schema.names if names is None else names
-    return Plan(tuple(fields), StructType(columns), tuple(range(len(fields))), field_tables)
+    types = [spark_type(field.type) for field in schema]
+    columns = list(map(StructField, schema.names if names is None else names, types))
+    numbers = tuple(range(len(schema)))
+    return Plan(tuple(fields or schema.names), StructType(columns), numbers, field_tables)
 
 
 def _plan_of_schema(
-    schema_of_names: Any, requested_schema: StructType, corrupt: str | None, field_tables: str
+    schema_of_names: Any,
+    requested_schema: StructType,
+    corrupt: str | None,
+    field_tables: str,
+    aliases: Mapping[str, str],
 ) -> Plan:
     fields: list[str] = []
     sources: list[int] = []
@@ -163,7 +170,7 @@ def _plan_of_schema(
                 raise ValueError(f"column {corrupt} of corrupt records is string or binary")
             sources.append(-1)
             continue
-        name = _field_name(column)
+        name = aliases.get(column.name) or _field_name(column)
         if name not in fields:  # one header may be there under two names
             fields.append(name)
         sources.append(fields.index(name))

@@ -33,6 +33,7 @@ from .rows import (
     BATCH_ROWS,
     ROWS,
     RowFilter,
+    aliases_of,
     by_mode,
     capture_columns,
     has_errors,
@@ -115,7 +116,9 @@ class ReadOptions:
         schema_of_names = capture_columns(level, protocol)
         fields = options.names("fields")
         requested_columns = (
-            small_columns(schema_of_names) if fields is None else with_all(schema_of_names, fields)
+            small_columns(schema_of_names, level)
+            if fields is None
+            else with_all(schema_of_names, fields)
         )
         if schema is not None and fields is not None and len(requested_columns) != len(schema):
             raise ValueError("give a schema or the option fields, not both")
@@ -126,6 +129,7 @@ class ReadOptions:
             requested_columns if schema is None else schema,
             corrupt,
             options.optional("fieldTables"),
+            aliases_of(level),
         )
         return cls(
             with_error(column_plan, mode, level),

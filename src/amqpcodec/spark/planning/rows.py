@@ -27,6 +27,7 @@ __all__ = [
     "BATCH_ROWS",
     "ROWS",
     "RowFilter",
+    "aliases_of",
     "by_mode",
     "capture_columns",
     "has_errors",
@@ -55,6 +56,9 @@ _LARGE = frozenset(
     )
 )
 
+#: Properties by which messages are found and paired.
+_IDS = {name: f"properties.{name}" for name in ("message_id", "correlation_id", "reply_to")}
+
 #: Columns that say where a row is from.
 _PLACE = ("file", "packet", "packet_offset", "position")
 
@@ -73,9 +77,20 @@ def capture_columns(level: str, protocol: str | None) -> Any:
     return schema_of_names
 
 
-def small_columns(schema_of_names: Any) -> list[str]:
+def small_columns(schema_of_names: Any, level: str) -> list[str]:
     """What is read where nothing is asked for: handing the others over costs most of all time."""
-    return [name for name in schema_of_names(None, "json").names if name not in _LARGE]
+    names: list[str] = []
+    for name in schema_of_names(None, "json").names:
+        if name == "properties" and level == "message":
+            names += _IDS
+        elif name not in _LARGE:
+            names.append(name)
+    return names
+
+
+def aliases_of(level: str) -> Mapping[str, str]:
+    """Names of columns that are those of events, and what messages of captures call them."""
+    return _IDS if level == "message" else {}
 
 
 def has_errors(level: str) -> bool:

@@ -20,8 +20,10 @@ from ..functions.frames import check_binary, requested_fields
 from ..functions.pieces import row_of_task
 from ..planning.columns import Plan, arrow_schema, conform, plan
 from ..planning.options import mode_of
+from ..planning.refusals import refusing
 from ..planning.rows import (
     BATCH_ROWS,
+    aliases_of,
     by_mode,
     capture_columns,
     has_errors,
@@ -40,6 +42,7 @@ __all__ = ["decode_captures"]
 _log = logging.getLogger(__name__)
 
 
+@refusing
 def decode_captures(
     df: DataFrame,
     col: str | Column = "content",
@@ -98,9 +101,9 @@ def decode_captures(
 
     schema_of_names = capture_columns(level, protocol)
     requested_columns = (
-        small_columns(schema_of_names) if fields is None else requested_fields(fields)
+        small_columns(schema_of_names, level) if fields is None else requested_fields(fields)
     )
-    decoded = plan(schema_of_names, requested_columns, None, field_tables)
+    decoded = plan(schema_of_names, requested_columns, None, field_tables, aliases_of(level))
     keep_names = [keep] if isinstance(keep, str) else list(keep)
     values = sf.col(col) if isinstance(col, str) else col
     names = sf.lit("") if name is None else sf.col(name) if isinstance(name, str) else name

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from ..planning.columns import parse_schema
+from ..planning.refusals import refusing
 from .data_source import CaptureRows
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["read_captures", "task_for_each"]
 
 
+@refusing
 def read_captures(
     spark: SparkSession,
     path: str | Iterable[str],

@@ -16,6 +16,7 @@ from ..planning.columns import arrow_schema
 from ..planning.files import StoredFile
 from ..planning.prescan import Outlined
 from ..planning.reading import TASK_BYTES
+from ..planning.refusals import refusing
 from .captures import task_for_each
 from .data_source import CaptureRows
 
@@ -30,6 +31,7 @@ _SCHEMA = (
 _OUTLINED = StructType().add("bytes", LongType())
 
 
+@refusing
 def index_captures(
     spark: SparkSession,
     path: str | Iterable[str],

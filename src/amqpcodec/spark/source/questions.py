@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ...analysis import query
+from ..planning.refusals import refusing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["analysis"]
 
 
+@refusing
 def analysis(question: str, events: DataFrame) -> DataFrame:
     """The rows of a question of amqpcodec.analysis, over events that Spark has.
 

@@ -12,6 +12,7 @@ from pyspark.sql.types import DataType
 from ..functions.encoding import to_amqp_udf
 from ..functions.sql import register_builders
 from ..functions.structs import from_amqp_udf, schema_of_amqp_udf
+from ..planning.refusals import refusing
 from ..planning.versions import DATA_SOURCES, arrow_udf, missing
 from .data_source import AmqpCapture
 
@@ -23,6 +24,7 @@ __all__ = ["register"]
 _log = logging.getLogger(__name__)
 
 
+@refusing
 def register(spark: SparkSession, functions: Mapping[str, str | DataType] | None = None) -> None:
     """Make ``amqp_capture`` a format of a session, and the column functions callable in SQL.
 

@@ -15,6 +15,7 @@ from ..planning.columns import arrow_schema
 from ..planning.files import SELECTION
 from ..planning.options import Options, limit_names, limits_of, with_limit_options
 from ..planning.reading import Files, arrangement_of, keylog_of, ports_of
+from ..planning.refusals import refusing
 from ..planning.versions import DataSource, DataSourceReader, InputPartition, needs_sources
 from .captures import task_for_each
 from .data_source import CaptureFiles, with_paths
@@ -43,6 +44,7 @@ _COUNTS = (
 )
 
 
+@refusing
 def capture_stats(
     spark: SparkSession,
     path: str | Iterable[str],

@@ -16,6 +16,7 @@ from ..planning.columns import Plan, arrow_schema, conform, plan
 from ..planning.files import SELECTION, Selection, group, list_files
 from ..planning.options import Options, limit_names, limit_option, limits_of
 from ..planning.reading import TASK_BYTES, storage_of
+from ..planning.refusals import refusing
 from .captures import task_for_each
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ _NEEDED = ("exchange", "routing_key", "properties", "body")
 _MORE = ("method", "file", "timestamp", "packet_offset")
 
 
+@refusing
 def read_traces(
     spark: SparkSession,
     path: str | Iterable[str],
@@ -90,6 +92,7 @@ def read_traces(
     return task_for_each(spark, group(files, TASK_BYTES), rows, decoded.schema)
 
 
+@refusing
 def decode_traces(df: DataFrame, fields: Iterable[str] | None = None) -> DataFrame:
     """Rows of traces, of messages that a client consumed from amq.rabbitmq.trace, the firehose.
 
