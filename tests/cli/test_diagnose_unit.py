@@ -35,7 +35,8 @@ def test_a_file_without_a_command(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "talk.pcap", killed())
     assert run(path).lines == run("diagnose", path).lines
     assert json.loads(run(path, "--format", "json").out)["queue"] == "jobs"
-    assert "invalid choice: 'disect'" in run("disect").err
+    assert "there is no command 'disect'; did you mean 'dissect'?" in run("disect").err
+    assert "there is no command 'xyzzy'; choose one of dissect, stats," in run("xyzzy").err
     assert "no-such-file.pcap: No such file" in run("no-such-file.pcap").err
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from .._facade.arguments import Parser
 from .._facade.names import split_names
-from .errors import need_extra, print_error
+from .errors import did_you_mean, need_extra, print_error
 from .options import (
     CompletionOptions,
     DiagnoseOptions,
@@ -161,19 +161,26 @@ def parse_arguments(arguments: Sequence[str]) -> Command:
 
         complete(command_parser)
     words = _joined(list(arguments))
-    if words and words[0] not in _commands(command_parser).choices and _is_file(words[0]):
+    names = _commands(command_parser).choices
+    if words and words[0] not in names and _is_file(words[0]):
         words.insert(0, "diagnose")
+    elif words and words[0] not in names and not words[0].startswith("-"):
+        hint = did_you_mean(words[0], names) or f"; choose one of {', '.join(names)}"
+        command_parser.error(f"there is no command {words[0]!r}{hint}")
     namespace, unknown = command_parser.parse_known_args(words)
-    command_parser = _commands(command_parser).choices[words[0]]
+    command_parser = names[words[0]]
     if unknown and "query" in namespace and not any(word.startswith("-") for word in unknown):
         # Options stood between the files and the query, which is the last word.
         namespace.files += map(source, [namespace.query, *unknown[:-1]])
         namespace.query, unknown = unknown[-1], []
     if unknown:
-        command_parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        options = [word for action in command_parser._actions for word in action.option_strings]
+        hint = did_you_mean(unknown[0].partition("=")[0], options)
+        command_parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
     if "files" in namespace:
         if not namespace.files and not getattr(namespace, "interface", None):
-            command_parser.error("the following arguments are required: FILE")
+            needed = "FILE, before QUERY" if "query" in namespace else "FILE"
+            command_parser.error(f"the following arguments are required: {needed}")
         try:
             namespace.files = with_stores(namespace.files, namespace.fs)
         except (OSError, ValueError, ImportError) as problem:

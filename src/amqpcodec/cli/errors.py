@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
+from collections.abc import Iterable
 
 from .._facade.escaping import escaped
 
-__all__ = ["BAD_DATA", "INTERRUPTED", "OK", "USAGE", "UsageError", "need_extra", "print_error"]
+__all__ = [
+    *("BAD_DATA", "INTERRUPTED", "OK", "USAGE"),
+    *("UsageError", "did_you_mean", "need_extra", "print_error"),
+]
 
 #: Exit status: all was read; bad data was found and reported; wrong usage, or an unreadable file;
 #: Ctrl-C.
@@ -24,6 +29,12 @@ def print_error(text: str) -> None:
     except BrokenPipeError:
         pass
     print(f"amqpcodec: {escaped(text)}", file=sys.stderr)
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """The end of an error that names what was probably meant, if anything was."""
+    near = difflib.get_close_matches(word, list(words), n=1, cutoff=0.5)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def need_extra() -> None:

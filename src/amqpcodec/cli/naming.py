@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .errors import UsageError
+from .errors import UsageError, did_you_mean
 from .where import inside
 
 __all__ = [
@@ -49,8 +48,7 @@ def mark_json(schema: pa.Schema) -> pa.Schema:
 
 def no_column(name: str, columns: Iterable[str], option: str = "") -> UsageError:
     """The error for a name that is no column of the command."""
-    near = difflib.get_close_matches(name, list(columns), n=1, cutoff=0.5)
-    hint = f"; did you mean {near[0]!r}?" if near else "; amqpcodec fields lists them all"
+    hint = did_you_mean(name, columns) or "; amqpcodec fields lists them all"
     where = f"{option}: " if option else ""
     return UsageError(f"{where}there is no column {name!r}{hint}")
 
