@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +18,8 @@ import pyarrow.parquet as pq  # noqa: E402
 from amqpcodec import capture  # noqa: E402
 from tests.events.test_damage_properties import TALKS  # noqa: E402
 from tests.paths import REPO  # noqa: E402
-from tests.support.event_talk import write  # noqa: E402
+from tests.support.event_talk import login, open_channel, write  # noqa: E402
+from tests.support.recording import packets  # noqa: E402
 
 RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
 EVENTS = ("dissect", RECORDING, "--level", "event")
@@ -55,9 +59,24 @@ def test_a_gap_is_bad_data(run, tmp_path: Path) -> None:
     assert len(result.lines) == 2
 
 
-def test_a_trace_has_no_events(run, tmp_path: Path) -> None:
+def test_a_trace_has_events_too(run, tmp_path: Path) -> None:
     log = tmp_path / "all.log"
     log.write_text('{"routing_key": "publish.orders", "body_b64": "", "properties": {}}\n')
     result = run("dissect", log, "--level", "event")
-    assert result.status == 2
-    assert "a trace has messages alone" in result.err
+    assert result.status == 0
+    assert "published" in result.out
+    assert "a trace has no settlements" in result.err
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "a,b", 'a "word"', "\r\nend\r", "=1+1"])
+def test_names_of_connections_in_csv(run: Any, tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / "talk.pcap", packets([*login(name=name), *open_channel()]))
+    out = tmp_path / "out.csv"
+    run("dissect", "--level", "event", path, "-o", out, "--csv-raw")
+    with out.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["connection_name"] for row in rows] == [name] * 3
+    assert {row["event"] for row in rows} >= {"connection-opened", "channel-opened"}
+    shown = run("connections", path, "--format", "csv").out
+    [row] = csv.DictReader(io.StringIO(shown, newline=""))
+    assert row["connection_name"].removeprefix("'") == name

@@ -132,14 +132,17 @@ def sql(
         path_or_file: as capture.read takes it: files, folders and globs. Or traces of RabbitMQ, as
             traces.read takes them, which say nothing of settlements, confirms and connections.
         memory_bytes: rows of more bytes go to a temporary file of Parquet; None: 512 MiB.
-        options: ``consumers``, the path of what ``rabbitmqctl list_consumers`` printed, for
+        options: ``since`` and ``until``, aware datetimes or ISO 8601 text, of the part of the
+            recording that is asked about, as --since and --until of the commands: what was open
+            before counts as opened before the recording, what is open at its end waits there.
+            ``consumers``, the path of what ``rabbitmqctl list_consumers`` printed, for
             the queues of consumers that began before the recording; and all others of
             capture.read (of traces: traces.read) but level and fields, such as ports and files.
 
     Raises:
         ImportError: DuckDB or pyarrow is missing.
         TypeError: ``level`` or ``fields`` was given.
-        ValueError: the query is no SELECT.
+        ValueError: the query is no SELECT, or a time is none or has no time zone.
         duckdb.Error: the query is wrong.
         CaptureError, OSError: as capture.read says.
     """

@@ -23,6 +23,8 @@ try:
     import pyarrow.parquet as pq
 
     from ._consumers import NEEDED, Consumers
+    from ._interval import NEEDED as FOR_PART
+    from ._interval import moment, part
 except ImportError as missing:
     raise ImportError(
         f"amqpcodec.analysis needs {missing.name}; install amqpcodec[analysis]"
@@ -103,16 +105,25 @@ def read_and_run(
     listed = None if path is None else Consumers(path)
     if listed and columns is not None:
         columns = dict.fromkeys([*columns, *NEEDED])
+    since, until = (moment(options.pop(name, None), name) for name in ("since", "until"))
+    of_part = since is not None or until is not None
+    if of_part and columns is not None:
+        columns = dict.fromkeys([*columns, *FOR_PART])
+
+    def view(connection: duckdb.DuckDBPyConnection) -> str:
+        return part(connection, schema.names, since, until) if of_part else "FROM recorded"
+
+    schema = _schema(columns)
     if not isinstance(path_or_file, str | os.PathLike) and not hasattr(path_or_file, "read"):
         path_or_file = list(path_or_file)
     if files := trace_files(path_or_file, options.get("filesystem")):
         options.pop("filesystem", None)
         batches = (traces.read(file, columns, level="event", **options) for file in files)
-        return run(query, chain.from_iterable(batches), _schema(columns), memory_bytes)
+        return run(query, chain.from_iterable(batches), schema, memory_bytes, view)
     reader = capture.read(path_or_file, "event", columns, **options)
     events = map(pa.record_batch, reader)
     filled = listed.fill_all(events) if listed else events
-    rows = run(query, filled, _schema(columns), memory_bytes)
+    rows = run(query, filled, schema, memory_bytes, view)
     for file in reader.file_stats():
         if file["damaged"]:
             warnings.warn(f"{file['file']}: {file['damaged']}", CaptureWarning, stacklevel=4)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["ASKS", "ENDS", "FORGOTTEN", "NEEDED", "interval", "part"]
+__all__ = ["ASKS", "ENDS", "FORGOTTEN", "NEEDED", "interval", "moment", "part"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 #: Columns of events without which it cannot be told what was open at a point in time.
 NEEDED = (
@@ -35,6 +38,33 @@ ASKS = (
     "event = 'delivered' AND settles = 'manual'"
     " OR event = 'published' AND delivery_tag IS NOT NULL AND coalesce(settles, '') <> 'automatic'"
 )
+
+
+def moment(value: object, name: str) -> int | None:
+    """A point in time as µs since 1970.
+
+    value: an aware datetime, or ISO 8601 with an offset or Z; None: not bounded. name: of it.
+
+    Raises:
+        ValueError: it has no time zone, or is no time.
+        TypeError: it is neither.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.replace("Z", "+00:00"))
+        except ValueError:
+            raise ValueError(
+                f"{name} is a time such as 2026-05-01T13:34:06Z, not {value!r}"
+            ) from None
+    if not isinstance(value, datetime):
+        raise TypeError(f"{name} is a datetime or a text, not {type(value).__name__}")
+    if value.tzinfo is None:
+        raise ValueError(
+            f"{name} has no time zone: {value.isoformat()}; add one, such as Z for UTC"
+        )
+    return (value - _EPOCH) // timedelta(microseconds=1)
 
 
 def part(

@@ -259,10 +259,14 @@ class Reader:
 
         Raises:
             ReaderExhausted: the rows were read already, or another stream took some of them.
+            CaptureError: the first file of this machine is no capture.
+            FileNotFoundError: it is not there. Of other files, and while it is read, Arrow makes an
+                exception of its own of what is wrong.
         """
         import pyarrow as pa
 
         self._check(None)
+        self._check_first_file()
 
         def batches() -> Iterator[pa.RecordBatch]:
             self._check(None)
@@ -271,6 +275,17 @@ class Reader:
 
         stream = pa.RecordBatchReader.from_batches(pa.schema(self._schema), batches())
         return stream.__arrow_c_stream__(requested_schema)
+
+    def _check_first_file(self) -> None:
+        """Refuse a file of this machine that is no capture, before a stream would."""
+        chain = self._chains[0]
+        if chain.core.begun or not chain.files:
+            return
+        source = chain.files[0].source
+        if not isinstance(source, str | os.PathLike):
+            return
+        if os.path.isfile(source) or not os.path.exists(source):
+            capture_file_of(source, _protocol(None), self.limits)
 
     def __iter__(self) -> Iterator[Batch]:
         """The batches that were not read yet, to the end.

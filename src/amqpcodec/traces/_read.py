@@ -102,7 +102,16 @@ class Reader:
         return pa.RecordBatch.from_pylist(rows, self.schema)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The batches as Arrow's stream in a PyCapsule."""
+        """The batches as Arrow's stream in a PyCapsule.
+
+        Raises:
+            ValueError: the file is no trace. While it is read, Arrow makes an exception of its own.
+            OSError: as open() does.
+        """
+        if isinstance(self._source, str | os.PathLike) and self._format == "auto":
+            first = bytes(next(iter(Pieces(locate(self._source, Storage()))), b""))
+            if first and _format_of(first) is None:
+                raise _no_trace(self._source)
         stream = pa.RecordBatchReader.from_batches(self.schema, iter(self))
         return stream.__arrow_c_stream__(requested_schema)
 
@@ -126,7 +135,7 @@ class Reader:
         if trace_format is None:
             if not first:
                 return
-            raise ValueError(f"no trace of RabbitMQ: {source_name(self._source) or 'the file'}")
+            raise _no_trace(self._source)
         if trace_format == "json":
             for offset, line, separated in _split_records(first, pieces, re.compile(rb"\n"), 0):
                 if line.strip():
@@ -135,6 +144,10 @@ class Reader:
         for offset, record, separated in _split_records(first, pieces, _BETWEEN, _LONGEST):
             if record.strip():
                 yield offset, record.removesuffix(b"\n"), _rows.of_text, separated
+
+
+def _no_trace(source: Source) -> ValueError:
+    return ValueError(f"no trace of RabbitMQ: {source_name(source) or 'the file'}")
 
 
 def _refusing(text: str) -> Callable[[bytes], dict[str, Any]]:
