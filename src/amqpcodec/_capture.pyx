@@ -30,11 +30,11 @@ from amqpcodec._codec cimport (
     CONNECTION_TUNE_OK, CONNECTION_UPDATE_SECRET, CONTENT_AWAITS_BODY, CONTENT_AWAITS_HEADER, CONTENT_BEGUN,
     CONTENT_COMPLETE,
     content_fault, content_frame, content_is_open, ContentMachine, ContentOutcome, copy_bytes, Cursor, DEPTH_LIMIT,
-    Desc, ERROR, Fault, find_content, FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, FRAME_BODY, FRAME_END,
-    FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, hash_name, is_known_type, is_utf8, load16, load32, load64, MAX_FIELDS,
-    MAX_U32, NO_MEMORY, OK, PLAIN, pool_use, Protocol, RABBITMQ, read_arguments, read_properties, reading_mode,
-    SHAPE_LONG, SHAPE_SHORT, SHAPE_TABLE, SHAPE_UNKNOWN, SHAPES, Slot, slot_index, store16, store64, use_begin, use_end,
-    W_CONTENT,
+    Desc, ERROR, Fault, find_content, FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, form_of, form_read, FRAME_BODY,
+    FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, hash_name, is_known_type, is_utf8, KIND_SIGNED,
+    KIND_UNSIGNED, load16, load32, load64, MAX_FIELDS, MAX_U32, NO_MEMORY, OK, PLAIN, pool_use, Protocol, RABBITMQ,
+    read_arguments, read_properties, reading_mode, Scalar, SHAPE_LONG, SHAPE_SHORT, SHAPE_TABLE, SHAPE_UNKNOWN,
+    SHAPES, Slot, slot_index, store16, store64, use_begin, use_end, W_CONTENT,
 )
 from amqpcodec._v1 cimport (
     DELIVERY_ALONE, DELIVERY_COMPLETE, DELIVERY_DROPPED, delivery_event, delivery_fault, DELIVERY_IDLE,
@@ -58,8 +58,11 @@ pool_use(shared_pool())
 
 include "_core/events/record.pxi"
 include "_core/events/methods.pxi"
+include "_core/events/entries.pxi"
 include "_core/events/open.pxi"
 include "_core/events/v1_open.pxi"
+include "_core/events/broker.pxi"
+include "_core/events/routes.pxi"
 include "_core/events/tracker.pxi"
 include "_core/events/channel.pxi"
 include "_core/events/content.pxi"

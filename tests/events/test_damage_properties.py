@@ -139,13 +139,14 @@ NAMES = pytest.mark.parametrize("name", TALKS)
 
 def facts(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """What exact rows say, wherever they stand; of an answer, also what it answers."""
-    by_id = {row["event_id"]: row for row in rows}
+    by_id = {(row["connection"], row["event_id"]): row for row in rows}
     out = []
     for row in rows:
         if row["certainty"] == "exact" and row["event"] not in ("gap", "protocol-error"):
             said = {name: value for name, value in row.items() if name not in PLACE}
             if "answers" in row:
-                said["answered"] = short([by_id[row["answers"]]], "event", "message_id")
+                question = by_id[row["connection"], row["answers"]]
+                said["answered"] = short([question], "event", "message_id")
             out.append(said)
     return out
 

@@ -155,6 +155,23 @@ FIGURES: list[tuple[str, list[int]]] = [
         [LIMITS.max_tracked],
     ),
     (
+        "at event level, exchanges, queues, bindings, messages that came back, each",
+        [LIMITS.max_tracked],
+    ),
+    ("at event level, virtual hosts", [constant("_core/events/broker.pxi", "HOSTS_LIMIT")]),
+    (
+        "of a route: bytes of names, bindings tried, headers compared",
+        [
+            constant("_core/events/record.pxi", "ROUTE_LIMIT"),
+            constant("_core/events/routes.pxi", "BINDINGS_TRIED"),
+            constant("_core/events/routes.pxi", "HEADERS_TRIED"),
+        ],
+    ),
+    (
+        "publishes of a channel without confirms that may come back",
+        [constant("_core/events/content.pxi", "SENT_KEPT")],
+    ),
+    (
         "rows that wait for one that comes before them",
         [constant(ORDER, "ORDER_ROWS"), constant(ORDER, "ORDER_BYTES")],
     ),

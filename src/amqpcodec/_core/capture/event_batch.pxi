@@ -270,18 +270,50 @@ cdef int fill_event_redelivered(Table* t, Table* items, Column* c, int source, c
     return mark_events(c, e, present)
 
 
+cdef inline int append_item(Table* items, Column* c, const uint8_t* p, size_t n) noexcept nogil:
+    if append_bytes(items, &items.column[0], items.rows, p, n) < 0:
+        return NO_MEMORY
+    items.rows += 1
+    c.used += 1
+    return 0
+
+
+cdef bint is_utf8_route(const EventText* route) noexcept nogil:
+    """Whether all names are UTF-8, each of which comes after a byte with its size."""
+    cdef uint32_t at = 0, n
+    while at < route.n:
+        n = route.p[at]
+        if n >= route.n - at or not is_utf8(route.p + at + 1, n):
+            return False
+        at += 1 + n
+    return True
+
+
+cdef int append_route(Table* items, Column* c, const EventText* route) noexcept nogil:
+    cdef uint32_t at = 0
+    while at < route.n:
+        if append_item(items, c, route.p + at + 1, route.p[at]) < 0:
+            return NO_MEMORY
+        at += 1 + <uint32_t>route.p[at]
+    return 0
+
+
 cdef int fill_event_routes(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
     """A list's offsets lie like those of a text with one byte an item."""
     cdef const EventText* queue = e.text[TEXT_QUEUE]
+    cdef const EventText* route = e.text[TEXT_ROUTE]
     cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + e.at
     cdef uint64_t present = 0
     cdef int i
     for i in range(e.n):
-        if e.head[i].routed and queue[i].p != NULL and is_utf8(queue[i].p, queue[i].n):
-            if append_bytes(items, &items.column[0], items.rows, queue[i].p, queue[i].n) < 0:
+        if e.head[i].routed == ROUTED_BY_BINDINGS and route[i].p != NULL:
+            if is_utf8_route(&route[i]):
+                if append_route(items, c, &route[i]) < 0:
+                    return NO_MEMORY
+                present |= <uint64_t>1 << i
+        elif e.head[i].routed and queue[i].p != NULL and is_utf8(queue[i].p, queue[i].n):
+            if append_item(items, c, queue[i].p, queue[i].n) < 0:
                 return NO_MEMORY
-            items.rows += 1
-            c.used += 1
             present |= <uint64_t>1 << i
         ends[i] = <int32_t>c.used
     return mark_events(c, e, present)

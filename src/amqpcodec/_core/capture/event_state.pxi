@@ -50,12 +50,12 @@ cdef size_t io_head(StateIO* io, EventHead* head) noexcept nogil:
     head.initiator = <uint8_t>io_ranged(io, head.initiator, 0, N_INITIATORS - 1)
     head.settles = <uint8_t>io_ranged(io, head.settles, 0, N_SETTLES - 1)
     head.redelivered = <uint8_t>io_ranged(io, head.redelivered, 0, 2)
-    head.routed = <uint8_t>io_ranged(io, head.routed, 0, 1)
+    head.routed = <uint8_t>io_ranged(io, head.routed, 0, N_ROUTED - 1)
     if EVENT_NONE > head.event >= N_EVENTS:
         io.bad = True
     for k in range(N_EVENT_TEXTS):
         head.sizes[k] = <uint16_t>(io_ranged(io, -1 if head.sizes[k] == NO_TEXT else <int64_t>head.sizes[k], -1,
-                                             TEXT_LIMIT))
+                                             TEXT_LIMIT if k != TEXT_ROUTE else ROUTE_LIMIT))
         if head.sizes[k] != NO_TEXT:
             n += head.sizes[k]
     return n
@@ -67,6 +67,7 @@ cdef Question* io_question(StateIO* io, Tracking* g, int kind, Question* q) noex
     cdef uint64_t number = io_count(io, q.number if q != NULL else 0)
     cdef int64_t time = io_number(io, q.time if q != NULL else 0)
     cdef int64_t on = io_ranged(io, q.on if q != NULL else 0, 0, N_EVENT_METHODS - 1)
+    cdef uint64_t changes = io_count(io, q.changes if q != NULL else 0)
     cdef size_t n
     memset(&head, 0, sizeof(head))
     if io.writing:
@@ -83,6 +84,7 @@ cdef Question* io_question(StateIO* io, Tracking* g, int kind, Question* q) noex
         q.number = number
         q.time = time
         q.on = <uint8_t>on
+        q.changes = changes
         memcpy(question_bytes(q), &head, sizeof(head))
         g.n[kind] += 1
     io_bytes(io, question_bytes(q) + sizeof(EventHead), n)
@@ -255,6 +257,7 @@ cdef void io_channel(StateIO* io, Tracking* g, TrackedChannel* ch) noexcept nogi
     ch.gaps = <uint8_t>io_ranged(io, ch.gaps, 0, 3)
     ch.doubtful_publishes = io_count(io, ch.doubtful_publishes)
     ch.doubtful_deliveries = io_count(io, ch.doubtful_deliveries)
+    ch.returned = io_count(io, ch.returned)
     ch.names_queue = io_flag(io, ch.names_queue)
     ch.n_queue = <uint8_t>io_ranged(io, ch.n_queue, 0, 255)
     io_bytes(io, ch.queue, ch.n_queue)
@@ -325,6 +328,194 @@ cdef int io_channels(StateIO* io, Tracking* g, Tracker* t) noexcept nogil:
     return 0
 
 
+cdef void io_name(StateIO* io, EventText* text, uint8_t* room, size_t limit) noexcept nogil:
+    """A text whose bytes are read to `room`."""
+    text.n = <uint32_t>io_size(io, text.n, limit)
+    if io.writing:
+        io_bytes(io, <uint8_t*>text.p, text.n)
+        return
+    io_bytes(io, room, text.n)
+    text.p = room
+
+
+cdef int io_object(StateIO* io, Tracking* g, VirtualHost* host, int kind, BrokerObject* x) noexcept nogil:
+    """x: one that is there, or NULL where states are read."""
+    cdef uint8_t[255] room
+    cdef EventText name
+    if x != NULL:
+        name.p = object_name(x)
+        name.n = x.n_name
+    io_name(io, &name, room, 255)
+    if not io.writing:
+        if io.bad or find_object(host, kind, &name) != NULL:
+            io.bad = True
+            return 0
+        if keep_object(g, host, kind, &name, &x) < 0:
+            return NO_MEMORY
+        if x == NULL:
+            io.bad = True
+            return 0
+    x.type = <uint8_t>io_ranged(io, x.type, 0, N_EXCHANGE_TYPES - 1)
+    x.auto_delete = io_flag(io, x.auto_delete)
+    x.used = io_flag(io, x.used)
+    x.consumers = io_ranged(io, x.consumers, 0, NUMBER_LIMIT)
+    io_text(io, &x.alternate, 255)
+    return 0
+
+
+cdef int io_binding(StateIO* io, Tracking* g, VirtualHost* host, BrokerObject* source, const Binding* b) noexcept nogil:
+    """b: one that is there, or NULL where states are read."""
+    cdef uint8_t[TEXT_LIMIT] room
+    cdef uint8_t[255] names[2]
+    cdef EventText target, key, arguments
+    cdef BrokerObject* x
+    cdef int kind = 0
+    if b != NULL:
+        kind = b.target.kind
+        target.p = object_name(b.target)
+        target.n = b.target.n_name
+        key.p = binding_key(b)
+        key.n = b.n_key
+        set_binding_arguments(b, &arguments)
+    kind = io_flag(io, kind)
+    io_name(io, &target, names[0], 255)
+    io_name(io, &key, names[1], 255)
+    io_name(io, &arguments, room, TEXT_LIMIT)
+    if io.writing or io.bad:
+        return 0
+    x = find_object(host, kind, &target)
+    if x == NULL or find_binding(host, source, x, &key, &arguments) != NULL:
+        io.bad = True
+        return 0
+    return add_binding(g, host, source, x, &key, &arguments)
+
+
+cdef int io_bindings(StateIO* io, Tracking* g, VirtualHost* host, BrokerObject* x) noexcept nogil:
+    """Those from an exchange."""
+    cdef Binding* b = x.out.first
+    cdef size_t i, n = 0
+    cdef uint8_t type_ = x.type
+    while b != NULL:
+        n += 1
+        b = b.out_after
+    n = io_size(io, n, TRACKED_LIMIT)
+    b = x.out.first
+    for i in range(n):
+        if io_binding(io, g, host, x, b if io.writing else NULL) < 0:
+            return NO_MEMORY
+        if io.bad:
+            return 0
+        if io.writing:
+            b = b.out_after
+    io.bad |= x.type != type_       # there were too many
+    return 0
+
+
+cdef int io_returned(StateIO* io, Tracking* g, VirtualHost* host) noexcept nogil:
+    cdef KnownRoute* x = host.returned.newest
+    cdef KnownRoute** at = &host.returned.newest
+    cdef uint8_t[255] names[2]
+    cdef EventText exchange, key
+    cdef size_t i, n = io_size(io, <size_t>host.returned.n, TRACKED_LIMIT)
+    for i in range(n):
+        if io.writing:
+            exchange.p = <const uint8_t*>(x + 1)
+            exchange.n = x.n_exchange
+            key.p = exchange.p + exchange.n
+            key.n = x.n_key
+        io_name(io, &exchange, names[0], 255)
+        io_name(io, &key, names[1], 255)
+        if io.writing:
+            x = x.older
+            continue
+        if io.bad or g.n[TRACKED_UNROUTABLE] >= TRACKED_LIMIT:
+            io.bad = True
+            return 0
+        if keep_known(&host.returned, &exchange, &key, hash_route(&exchange, &key), NULL, &x) < 0:
+            return NO_MEMORY
+        g.n[TRACKED_UNROUTABLE] += 1
+        if i:                   # the newest was written first
+            host.returned.newest = x.older
+            x.older = NULL
+            at[0] = x
+        at = &x.older
+    return 0
+
+
+cdef int io_host(StateIO* io, Tracking* g, VirtualHost* host) noexcept nogil:
+    cdef BrokerObject* x
+    cdef size_t i, n
+    cdef int kind
+    host.doubted = io_flag(io, host.doubted)
+    host.drops = io_flag(io, host.drops)
+    host.pending = io_number(io, host.pending)
+    host.changes = io_count(io, host.changes)
+    for kind in range(N_OBJECT_KINDS):
+        x = host.objects[kind].first
+        n = io_size(io, host.objects[kind].n, TRACKED_LIMIT)
+        for i in range(n):
+            if io_object(io, g, host, kind, x) < 0:
+                return NO_MEMORY
+            if io.bad:
+                return 0
+            if io.writing:
+                x = x.after
+    x = host.objects[OF_EXCHANGES].first
+    while x != NULL:
+        if io_bindings(io, g, host, x) < 0:
+            return NO_MEMORY
+        if io.bad:
+            return 0
+        x = x.after
+    return io_returned(io, g, host)
+
+
+cdef int io_hosts(StateIO* io, Tracking* g) noexcept nogil:
+    """What is known of virtual hosts."""
+    cdef VirtualHost* host = g.hosts
+    cdef uint8_t[255] room
+    cdef EventText name
+    cdef int64_t before
+    cdef size_t i, n = io_size(io, <size_t>g.n[TRACKED_HOSTS], HOSTS_LIMIT)
+    g.doubted = io_flag(io, g.doubted)
+    for i in range(n):
+        if io.writing:
+            name = host.name
+        io_name(io, &name, room, 255)
+        if not io.writing:
+            before = g.n[TRACKED_HOSTS]
+            if io.bad:
+                return 0
+            if find_host(g, &name, &host) < 0:
+                return NO_MEMORY
+            if g.n[TRACKED_HOSTS] == before:
+                io.bad = True
+                return 0
+        if io_host(io, g, host) < 0:
+            return NO_MEMORY
+        if io.bad:
+            return 0
+        host = host.next
+    return 0
+
+
+cdef void io_host_of(StateIO* io, Tracking* g, Tracker* t) noexcept nogil:
+    """Which one a connection uses."""
+    cdef VirtualHost* host = g.hosts
+    cdef int64_t at = 0
+    while io.writing and host != NULL and host != t.host:
+        at += 1
+        host = host.next
+    at = io_ranged(io, -1 if t.host == NULL else at, -1, g.n[TRACKED_HOSTS] - 1)
+    if io.writing or at < 0:
+        return
+    host = g.hosts
+    while at:
+        host = host.next
+        at -= 1
+    t.host = host
+
+
 cdef int io_tracker(StateIO* io, Tracking* g, Tracker* t) noexcept nogil:
     cdef int k
     t.phase = <uint8_t>io_ranged(io, t.phase, PHASE_UNKNOWN, PHASE_OVER)
@@ -344,6 +535,7 @@ cdef int io_tracker(StateIO* io, Tracking* g, Tracker* t) noexcept nogil:
     io_text(io, &t.login, NAME_LIMIT)
     io_text(io, &t.product, NAME_LIMIT)
     io_text(io, &t.version, NAME_LIMIT)
+    io_host_of(io, g, t)
     io_consumers(io, g, &t.exclusive)
     return 0 if io.bad else io_channels(io, g, t)
 
@@ -366,7 +558,7 @@ cdef int io_events(StateIO* io, Reading* r, Conn* c) noexcept nogil:
     return io_tracker(io, &r.level.tracking, c.tracker)
 
 
-cdef void io_event_counts(StateIO* io, Reading* r) noexcept nogil:
+cdef int io_event_counts(StateIO* io, Reading* r) noexcept nogil:
     cdef TrackerCounts* counts = &r.level.tracking.counts
     cdef int k
     for k in range(N_TRACKED):
@@ -375,3 +567,4 @@ cdef void io_event_counts(StateIO* io, Reading* r) noexcept nogil:
     counts.negative = <uint64_t>io_ranged(io, <int64_t>counts.negative, 0, NUMBER_LIMIT)
     r.level.end_turn = <uint64_t>io_ranged(io, <int64_t>r.level.end_turn, 0, NUMBER_LIMIT)
     r.level.end_rows = <int32_t>io_ranged(io, r.level.end_rows, 0, 1 << 30)
+    return io_hosts(io, &r.level.tracking)

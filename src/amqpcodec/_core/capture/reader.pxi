@@ -42,6 +42,7 @@ cdef void reading_free(Reading* r) noexcept nogil:
     for k in range(MAX_PROTOCOLS):
         free(r.protocol[k].methods)
         free(r.protocol[k].events)
+    free_hosts(&r.level.tracking)
     free_spare_questions(&r.level.tracking)
     block_give(&r.level.tracking.output.end)
     block_give(&r.level.joined)
@@ -142,6 +143,7 @@ cdef class CaptureReader:
         r.forced = forced
         r.dialect = reading_mode(RABBITMQ, PLAIN, ERROR)
         r.level.tracking.dialect = r.dialect
+        r.level.tracking.connections = &r.count.connections
         self.set_limits(options)
         r.stop = <uint64_t>0xFFFFFFFFFFFFFFFF
 
@@ -722,6 +724,8 @@ cdef class CaptureReader:
         memset(&r.file, 0, sizeof(CapFile))
         memset(&r.count, 0, sizeof(CaptureCounts))
         memset(r.v1_counts, 0, sizeof(r.v1_counts))
+        free_hosts(&r.level.tracking)
+        r.level.tracking.doubted = False
         memset(&r.level.tracking.counts, 0, sizeof(TrackerCounts))
         r.level.end_turn = 0
         r.level.end_rows = 0

@@ -3,10 +3,6 @@
 cdef enum:
     PIECE_COST = 64                 # bytes beside its data that a segment counts as
 
-cdef extern from "stdlib.h" nogil:
-    void qsort(void* base, size_t n, size_t size,
-               int (*compare)(const void*, const void*) noexcept nogil)
-
 
 cdef inline Piece* first_waiting(const Half* h) noexcept nogil:
     """The one that the stream goes on with; NULL where none waits."""

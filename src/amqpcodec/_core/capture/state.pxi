@@ -536,8 +536,8 @@ cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
     if r.files.begun != (io.files > 0) or not (r.files.begun or r.files.between):
         io.bad = True
     status = io_file(io, &r.file)
-    if r.level.events:
-        io_event_counts(io, r)
+    if status == 0 and r.level.events:
+        status = io_event_counts(io, r)
     r.conns.seed = io_count(io, r.conns.seed)
     r.files.slot = io_slot(io, r.files.slot)
     r.files.number = io_ranged(io, r.files.number, 0, NUMBER_LIMIT)

@@ -468,6 +468,8 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
             c = new_conn(r, &s.source, &s.target, s.family, packet)
         if c == NULL:
             return NO_MEMORY
+        # What it bound before the recording is not known.
+        r.level.tracking.doubted |= not s.flags & TCP_SYN and not detected
         if r.conns.n > r.limits.conns and finish_conn(r, r.conns.oldest) < 0:
             return NO_MEMORY
         if AMQP_UNLIKELY(detected) and begin_at_header(r, c, side, s) < 0:

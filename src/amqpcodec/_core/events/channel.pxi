@@ -157,9 +157,80 @@ cdef void describe_request(Tracking* g, const TrackedChannel* ch, int on, Event*
     end_details(d, e)
 
 
+cdef void describe_change(Tracking* g, int on, Event* e, ChangeBytes* w) noexcept nogil:
+    """Keep of a request what its reply does not repeat."""
+    cdef int k = ARG_TYPE if on == ON_EXCHANGE_DECLARE else ARG_DESTINATION
+    cdef const AmqpValue* name = find_argument(g, k)
+    cdef const AmqpValue* arguments = find_argument(g, ARG_ARGUMENTS)
+    cdef size_t n = CHANGE_HEAD
+    w.bytes[0] = 0
+    if argument_number(g, ARG_PASSIVE):
+        w.bytes[0] |= CHANGE_PASSIVE
+    if argument_number(g, ARG_EXCLUSIVE):
+        w.bytes[0] |= CHANGE_EXCLUSIVE
+    if argument_number(g, ARG_AUTO_DELETE):
+        w.bytes[0] |= CHANGE_AUTO_DELETE
+    w.bytes[1] = 0
+    if name != NULL and name.n <= 255:
+        w.bytes[1] = <uint8_t>name.n
+        copy_bytes(w.bytes + n, name.p, name.n)
+        n += name.n
+    if arguments != NULL and arguments.n > TEXT_LIMIT:
+        w.bytes[0] |= CHANGE_LARGE
+    elif arguments != NULL:
+        copy_bytes(w.bytes + n, arguments.p, arguments.n)
+        n += arguments.n
+    e.text[TEXT_ROUTE].p = w.bytes
+    e.text[TEXT_ROUTE].n = <uint32_t>n
+
+
+cdef int ask_change(Tracking* g, Tracker* t, const TrackedChannel* ch, int on) noexcept nogil:
+    """A change of the virtual host is asked for."""
+    cdef VirtualHost* host = NULL
+    if host_of(g, t, &host) < 0:
+        return NO_MEMORY
+    if host == NULL:
+        expect_changes(g)
+        return 0
+    expect_change(g, host)
+    if is_change(on) and not argument_number(g, ARG_NO_WAIT):
+        if ch.asks:
+            host.pending += 1
+        else:
+            doubt_host(g, host)
+    return 0
+
+
+cdef int make_change(Tracking* g, Tracker* t, int on, const Event* e) noexcept nogil:
+    """A change was made: e says which, unless its request is not known."""
+    cdef VirtualHost* host = NULL
+    cdef Change c
+    if on == ON_QUEUE_DECLARE and read_change(e, &c) and c.bits & CHANGE_EXCLUSIVE and not c.bits & CHANGE_PASSIVE \
+            and add_exclusive(g, t, e) < 0:
+        return NO_MEMORY
+    if host_of(g, t, &host) < 0:
+        return NO_MEMORY
+    if host == NULL:
+        expect_changes(g)
+        return 0
+    return apply_change(g, host, on, e)
+
+
+cdef void refuse_changes(Tracking* g, const Tracker* t, const TrackedChannel* ch) noexcept nogil:
+    """The server closed the channel: what was asked for on it does not happen."""
+    cdef Question* q = ch.request
+    while q != NULL and t.host != NULL:
+        if is_change(q.on):
+            t.host.pending -= 1
+        q = q.next
+
+
 cdef int apply_request(Tracking* g, Tracker* t, TrackedChannel* ch, int on, Event* e) noexcept nogil:
     """What was asked for holds now. e: what is said of it."""
     cdef Consumer* x
+    if (is_change(on) or on == ON_QUEUE_DECLARE) and make_change(g, t, on, e) < 0:
+        return NO_MEMORY
+    e.text[TEXT_ROUTE].p = NULL
     if on == ON_QUEUE_DECLARE:
         set_last_queue(ch, &e.text[TEXT_QUEUE])
     elif on == ON_QUEUE_DELETE and e.text[TEXT_QUEUE].p != NULL:
@@ -170,12 +241,16 @@ cdef int apply_request(Tracking* g, Tracker* t, TrackedChannel* ch, int on, Even
         if add_consumer(g, &ch.consumers, &e.text[TEXT_CONSUMER_TAG], &e.text[TEXT_QUEUE], e.head.settles,
                         e.head.certainty) < 0:
             return NO_MEMORY
+        if t.host != NULL:
+            count_consumer(g, t.host, &e.text[TEXT_QUEUE], 1)
     elif on == ON_CANCEL and e.text[TEXT_CONSUMER_TAG].p != NULL:
         x = find_consumer(&ch.consumers, e.text[TEXT_CONSUMER_TAG].p, e.text[TEXT_CONSUMER_TAG].n)
         if x != NULL:
             if x.certainty != IS_UNKNOWN:
                 set_text(e, TEXT_QUEUE, consumer_queue(x), x.n_queue)
             e.head.settles = x.settles
+            if t.host != NULL:
+                count_consumer(g, t.host, &e.text[TEXT_QUEUE], -1)
             if emit_event(g, t, e) < 0:
                 return NO_MEMORY
             remove_consumer(g, &ch.consumers, x)
@@ -193,8 +268,10 @@ cdef int add_exclusive(Tracking* g, Tracker* t, const Event* e) noexcept nogil:
     return add_consumer(g, &t.exclusive, &e.text[TEXT_QUEUE], &none, SETTLES_UNKNOWN, IS_EXACT)
 
 
-cdef void select_confirms(TrackedChannel* ch) noexcept nogil:
+cdef void select_confirms(Tracking* g, TrackedChannel* ch) noexcept nogil:
     """confirm.select, or its reply alone: publishes count from here on, if all that the channel said is known."""
+    if ch.confirms != CONFIRMS:
+        forget_sent(g, ch)
     if ch.confirms == CONFIRMS_UNKNOWN:
         ch.counts = False
     ch.confirms = CONFIRMS
@@ -204,14 +281,19 @@ cdef int track_request(Tracking* g, Tracker* t, TrackedChannel* ch, int on) noex
     """A client's request: what it is about waits for its reply, or holds if none will come."""
     cdef Event e
     cdef Details d
+    cdef ChangeBytes change
     cdef Consumer* x
     describe_request(g, ch, on, &e, &d)
+    if is_change(on) or on == ON_QUEUE_DECLARE:
+        describe_change(g, on, &e, &change)
+        if ask_change(g, t, ch, on) < 0:
+            return NO_MEMORY
     if on == ON_CANCEL:
         x = find_consumer(&ch.consumers, e.text[TEXT_CONSUMER_TAG].p, e.text[TEXT_CONSUMER_TAG].n)
         if x != NULL:
             x.leaving = True
     if on == ON_CONFIRM_SELECT:
-        select_confirms(ch)
+        select_confirms(g, ch)
     if argument_number(g, ARG_NO_WAIT):
         e.head.certainty = IS_INFERRED
         if on == ON_CONSUME and e.text[TEXT_CONSUMER_TAG].n == 0:
@@ -221,8 +303,6 @@ cdef int track_request(Tracking* g, Tracker* t, TrackedChannel* ch, int on) noex
         doubt_deliveries(g, ch)
     if on == ON_TX_SELECT:
         ch.doubtful_deliveries = <uint64_t>-1
-    if on == ON_QUEUE_DECLARE and argument_number(g, ARG_EXCLUSIVE) and not argument_number(g, ARG_PASSIVE):
-        e.head.routed = 1       # kept for the reply: it is no route
     if e.text[TEXT_REQUEST].p == NULL:
         set_word(&e, TEXT_REQUEST, REQUEST_NAMES[on - ON_QUEUE_DECLARE])
     if ch.asks or on == ON_CONSUME or on == ON_CANCEL:
@@ -289,13 +369,12 @@ cdef int track_reply(Tracking* g, Tracker* t, TrackedChannel* ch, int on) noexce
     cdef Question* q = match_reply(g, ch, on)
     cdef Event e
     cdef Details d
-    cdef bint exclusive = False
-    cdef int status = 0
+    cdef int status
     if q != NULL:
         load_event(question_bytes(q), &e)
-        exclusive = e.head.routed and on == ON_QUEUE_DECLARE
-        e.head.routed = 0
         set_elapsed(g, &e, q.time)
+        if is_change(on) and t.host != NULL:
+            t.host.pending -= 1
     else:
         describe_request(g, ch, on, &e, &d)
         e.head.certainty = IS_UNKNOWN
@@ -310,11 +389,8 @@ cdef int track_reply(Tracking* g, Tracker* t, TrackedChannel* ch, int on) noexce
     if g.method.place[ARG_MESSAGE_COUNT] >= 0:
         e.head.message_count = <int64_t>argument_number(g, ARG_MESSAGE_COUNT)
     if on == ON_CONFIRM_SELECT and q == NULL:
-        select_confirms(ch)
-    elif exclusive:
-        status = add_exclusive(g, t, &e)
-    if status == 0:
-        status = apply_request(g, t, ch, on, &e)
+        select_confirms(g, ch)
+    status = apply_request(g, t, ch, on, &e)
     if q != NULL:
         drop_question(g, TRACKED_REQUESTS, q)
     return status
@@ -345,9 +421,14 @@ cdef int track_server_cancel(Tracking* g, Tracker* t, TrackedChannel* ch) noexce
     cdef const AmqpValue* tag = find_argument(g, ARG_CONSUMER_TAG)
     cdef Consumer* x = find_consumer(&ch.consumers, tag.p, tag.n) if tag != NULL else NULL
     cdef Event e
+    cdef EventText queue
     if x != NULL:
         if end_consumer(g, t, ch.number, x, IS_EXACT, INITIATOR_SERVER, NULL) < 0:
             return NO_MEMORY
+        if t.host != NULL and x.certainty != IS_UNKNOWN:
+            queue.p = consumer_queue(x)
+            queue.n = x.n_queue
+            end_queue(g, t.host, &queue)
         remove_consumer(g, &ch.consumers, x)
         return 0
     clear_event(&e, EVENT_CONSUMER_CANCELLED, ch.number)
@@ -415,6 +496,7 @@ cdef int track_answer(Tracking* g, Tracker* t, TrackedChannel* ch, int on) noexc
     cdef int outcome = OUTCOME_ACCEPTED if on == ON_ACK else OUTCOME_REJECTED
     if g.side == 1:
         if ch.confirms != CONFIRMS:
+            forget_sent(g, ch)
             ch.counts = False
             ch.confirms = CONFIRMS
         return answer_numbers(g, t, ch, EVENT_CONFIRMED, tag, multiple, outcome)

@@ -23,38 +23,6 @@ cdef bint read_method(Tracking* g, const TrackedFrame* f) noexcept nogil:
     return read_arguments(f.desc, &cursor, g.v, g.dialect, &unusual) == 0
 
 
-cdef bint find_table_text(const AmqpValue* table, const char* name, EventText* out) noexcept nogil:
-    """The long string of this name in a field table, whose structure was checked: an entry of the table itself."""
-    cdef const uint8_t* p = table.p
-    cdef const uint8_t* end = p + table.n
-    cdef size_t n = strlen(name), size
-    while end - p >= 2 and <size_t>(end - p) > <size_t>p[0] + 1:
-        size = p[0]
-        if size == n and memcmp(p + 1, name, n) == 0 and p[1 + n] == c'S' and end - p >= <int64_t>(6 + n):
-            out.p = p + 6 + n
-            out.n = load32(p + 2 + n)
-            return out.n <= <size_t>(end - out.p)
-        p += 1 + size
-        size = table_value_size(p, <size_t>(end - p))
-        if size == 0:
-            return False
-        p += size
-    return False
-
-
-cdef size_t table_value_size(const uint8_t* p, size_t n) noexcept nogil:
-    """Bytes of a value with its tag, or 0 where they are not known."""
-    cdef int shape = SHAPES[0][p[0]]        # RabbitMQ's dialect, in which captures are read
-    cdef size_t size
-    if shape >= 0:
-        size = 1 + <size_t>shape
-    elif shape != SHAPE_UNKNOWN and n >= 5:
-        size = 5 + <size_t>load32(p + 1)
-    else:
-        return 0
-    return size if size <= n else 0
-
-
 cdef int read_login(Tracking* g, Tracker* t) noexcept nogil:
     """Who logs in, of connection.start-ok: the name that the client gives itself, and the user's."""
     cdef const AmqpValue* v = find_argument(g, ARG_CLIENT_PROPERTIES)
@@ -114,6 +82,7 @@ cdef int open_connection(Tracking* g, Tracker* t, int certainty, const char* rea
 cdef int prove_open(Tracking* g, Tracker* t) noexcept nogil:
     """A frame came that is sent on open connections alone."""
     if t.phase == PHASE_UNKNOWN:
+        g.doubted = True        # and so may be what it binds
         return open_connection(g, t, IS_INFERRED, b"before the recording")
     if t.phase == PHASE_OPENING:
         return open_connection(g, t, IS_INFERRED, NULL)
@@ -166,6 +135,7 @@ cdef int track_connection_method(Tracking* g, Tracker* t, const TrackedFrame* f)
         t.heartbeat = <int32_t>argument_number(g, ARG_HEARTBEAT)
     elif on == ON_CONNECTION_OPEN:
         v = find_argument(g, ARG_VIRTUAL_HOST)
+        t.host = NULL
         if v != NULL:
             return keep_text(&t.virtual_host, v.p, v.n)
     elif on == ON_CONNECTION_OPEN_OK:
@@ -248,6 +218,10 @@ cdef int close_channel(Tracking* g, Tracker* t, const TrackedFrame* f, bint agre
         describe_close(g, f, &e)
         if (ch != NULL or not agreed) and emit_event(g, t, &e) < 0:
             return NO_MEMORY
+        if ch != NULL and g.side == 1 and not agreed:
+            refuse_changes(g, t, ch)
+            if f.about != NULL and emit_destroyed(g, t, ch, f.about, &e) < 0:
+                return NO_MEMORY
         if ch != NULL and end_channel(g, t, ch, b"channel-closed") < 0:
             return NO_MEMORY
     if ch != NULL and agreed:

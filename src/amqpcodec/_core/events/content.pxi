@@ -1,5 +1,10 @@
 # What methods with a content say: publishes, deliveries, returns.
 
+cdef enum:
+    SENT_KEPT = 256         # of a channel without confirms: the newest publishes that may come back, or end it
+    RETURNS_TRIED = 1024    # publishes that are compared with one that comes back
+    NO_ROUTE = 312
+
 # A method with as much of its content as came.
 cdef struct Content:
     const Desc* desc
@@ -35,15 +40,18 @@ cdef bint read_content(Tracking* g, const Content* x) noexcept nogil:
 cdef bint has_copies(Tracking* g) noexcept nogil:
     """Whether headers may name further routes: CC and BCC of RabbitMQ."""
     cdef const AmqpValue* v = find_argument(g, ARG_HEADERS)
-    cdef uint32_t i
-    if v == NULL or v.n < 3:
+    cdef const uint8_t* at
+    cdef const uint8_t* end
+    cdef TableEntry entry
+    if v == NULL:
         return False
-    for i in range(v.n - 2):
-        if v.p[i] == 2 and v.p[i + 1] == c'C' and v.p[i + 2] == c'C':
+    at = v.p
+    end = v.p + v.n
+    while next_entry(&at, end, &entry):
+        if entry.name[entry.n_name - 1] == c'C' and ((entry.n_name == 2 and entry.name[0] == c'C') or (
+                entry.n_name == 3 and entry.name[0] == c'B' and entry.name[1] == c'C')):
             return True
-        if v.n - i > 3 and v.p[i] == 3 and memcmp(v.p + i + 1, <const char*>b"BCC", 3) == 0:
-            return True
-    return False
+    return at != end
 
 
 cdef uint64_t begin_content(Tracking* g, TrackedChannel* ch, int on) noexcept nogil:
@@ -56,27 +64,134 @@ cdef uint64_t begin_content(Tracking* g, TrackedChannel* ch, int on) noexcept no
     return ch.publishes.newest
 
 
-cdef int emit_published(Tracking* g, Tracker* t, TrackedChannel* ch, Event* e, uint64_t number,
-                        bint over) noexcept nogil:
-    cdef bint is_default = e.text[TEXT_EXCHANGE].p != NULL and e.text[TEXT_EXCHANGE].n == 0
-    cdef uint64_t newest = ch.publishes.newest
-    e.head.event = EVENT_PUBLISHED
+# A publish, and what becomes of it as far as its virtual host says.
+cdef struct Sent:
+    VirtualHost* host       # NULL where it is not known
+    bint is_default         # it is for the default exchange
+    bint comes_back         # if no queue wants it
+    int dropped             # certainty of that no queue gets it, and no one says so; IS_UNKNOWN: nothing says that
+    Route route
+
+
+cdef void set_route(Event* e, const Route* route) noexcept nogil:
+    e.head.certainty = route.certainty
+    if route.certainty == IS_UNKNOWN:
+        return
+    e.head.routed = ROUTED_BY_BINDINGS
+    if route.n_queues == 1:
+        set_text(e, TEXT_QUEUE, route.p + 1, route.p[0])
+    else:
+        e.text[TEXT_ROUTE].p = route.p
+        e.text[TEXT_ROUTE].n = route.n
+
+
+cdef int route_content(Tracking* g, VirtualHost* host, const Content* x, const Event* e, Route* route) noexcept nogil:
+    cdef const AmqpValue* headers = find_argument(g, ARG_HEADERS)
+    cdef Routed message
+    message.exchange = e.text[TEXT_EXCHANGE]
+    message.key = e.text[TEXT_ROUTING_KEY]
+    message.has_headers = x.header != NULL
+    message.headers.p = headers.p if headers != NULL else NULL
+    message.headers.n = <uint32_t>headers.n if headers != NULL else 0
+    return find_route(g, host, &message, route)
+
+
+cdef int route_published(Tracking* g, Tracker* t, const TrackedChannel* ch, const Content* x, Event* e,
+                         Sent* sent) noexcept nogil:
+    """Where a publish goes. In a transaction no one knows whether it does."""
+    cdef bint copies = has_copies(g)
+    cdef bint silent = not sent.comes_back and not copies and ch.doubtful_deliveries != <uint64_t>-1
+    sent.host = t.host
     e.head.certainty = IS_UNKNOWN
-    if is_default and not has_copies(g):
-        e.text[TEXT_QUEUE] = e.text[TEXT_ROUTING_KEY]
-        e.head.certainty = IS_EXACT
-        e.head.routed = 1
-    if number:
-        e.head.delivery_tag = <int64_t>number
-    if emit_event(g, t, e) < 0:
-        return NO_MEMORY
+    if sent.is_default:
+        if not copies:
+            e.text[TEXT_QUEUE] = e.text[TEXT_ROUTING_KEY]
+            e.head.certainty = IS_EXACT
+            e.head.routed = ROUTED_BY_NAME
+    elif e.text[TEXT_EXCHANGE].p != NULL and e.text[TEXT_ROUTING_KEY].p != NULL and not copies:
+        if host_of(g, t, &sent.host) < 0:
+            return NO_MEMORY
+        if sent.host == NULL:
+            return 0
+        if route_content(g, sent.host, x, e, &sent.route) < 0:
+            return NO_MEMORY
+        set_route(e, &sent.route)
+        if e.head.routed and sent.route.n_queues == 0 and sent.host.pending == 0 and not sent.host.doubted \
+                and not g.doubted:
+            sent.dropped = IS_INFERRED
+            sent.host.drops = True
+    if sent.host != NULL and sent.host.returned.n and silent:
+        sent.dropped = min(sent.dropped, returned_certainty(g, sent.host, &e.text[TEXT_EXCHANGE],
+                                                            &e.text[TEXT_ROUTING_KEY]))
+    if not silent:
+        sent.dropped = IS_UNKNOWN
+    return 0
+
+
+cdef int keep_sent(Tracking* g, TrackedChannel* ch, uint64_t number, const Sent* sent) noexcept nogil:
+    """Follow the publish that was emitted last. Where none is confirmed, the newest ones may come back, or end their
+    channel."""
+    cdef Questions* o = &ch.publishes
+    cdef uint64_t newest = o.newest
+    cdef QuestionSlot* slot
     if number == 0:
-        return 0
-    if keep_question(g, TRACKED_PUBLISHES, &ch.publishes, number) < 0:
+        if ch.confirms == CONFIRMS or (sent.is_default and not sent.comes_back):
+            return 0
+        number = newest = o.newest + 1
+        if o.n_open >= SENT_KEPT:
+            trim_questions(o)
+            ch.doubtful_publishes = question_slot(o, o.first).number
+            drop_question(g, TRACKED_PUBLISHES, remove_question(o, o.first))
+            trim_questions(o)
+    if keep_question(g, TRACKED_PUBLISHES, o, number) < 0:
         return NO_MEMORY
-    ch.publishes.newest = newest
-    if over:
-        return end_publishes(g, t, ch, b"channel-closed")
+    o.newest = newest
+    if o.n == 0:
+        return 0
+    slot = question_slot(o, o.n - 1)
+    if slot.number == number and slot.question != NULL:
+        slot.question.on = ON_PUBLISH if sent.comes_back else 0
+        slot.question.changes = sent.host.changes if sent.host != NULL else 0
+    return 0
+
+
+cdef int emit_unroutable(Tracking* g, Tracker* t, Event* e, int certainty) noexcept nogil:
+    """No queue gets the publish that was emitted last, which e is."""
+    omit_route(e)
+    e.head.answers = e.head.event_id
+    e.head.event = EVENT_UNROUTABLE
+    e.head.certainty = <uint8_t>certainty
+    e.head.initiator = INITIATOR_SERVER
+    return emit_event(g, t, e)
+
+
+cdef int emit_published(Tracking* g, Tracker* t, TrackedChannel* ch, Event* e, const Content* x,
+                        bint over) noexcept nogil:
+    cdef Sent sent
+    sent.is_default = e.text[TEXT_EXCHANGE].p != NULL and e.text[TEXT_EXCHANGE].n == 0
+    sent.comes_back = argument_number(g, ARG_MANDATORY) != 0 or argument_number(g, ARG_IMMEDIATE) != 0
+    sent.dropped = IS_UNKNOWN
+    e.head.event = EVENT_PUBLISHED
+    if route_published(g, t, ch, x, e, &sent) < 0:
+        return NO_MEMORY
+    if x.number:
+        e.head.delivery_tag = <int64_t>x.number
+    if emit_event(g, t, e) < 0 or keep_sent(g, ch, x.number, &sent) < 0:
+        return NO_MEMORY
+    if sent.dropped != IS_UNKNOWN and not over and emit_unroutable(g, t, e, sent.dropped) < 0:
+        return NO_MEMORY
+    return end_publishes(g, t, ch, b"channel-closed") if over else 0
+
+
+cdef int check_delivered(Tracking* g, VirtualHost* host, const Content* x, const Event* e) noexcept nogil:
+    """A queue has a message that fits no binding: bindings are older than the recording, then."""
+    cdef Route route
+    if e.text[TEXT_EXCHANGE].n == 0 or e.text[TEXT_ROUTING_KEY].p == NULL:
+        return 0
+    if route_content(g, host, x, e, &route) < 0:
+        return NO_MEMORY
+    if route.certainty != IS_UNKNOWN and route.n_queues == 0:
+        doubt_host(g, host)
     return 0
 
 
@@ -124,13 +239,118 @@ cdef int emit_delivered(Tracking* g, Tracker* t, TrackedChannel* ch, Event* e, i
     return 0
 
 
-cdef int emit_returned(Tracking* g, Tracker* t, Event* e) noexcept nogil:
-    """It does not say which publish it returns."""
+cdef inline bint is_equal_text(const EventText* a, const EventText* b) noexcept nogil:
+    return a.n == b.n and (a.p == NULL) == (b.p == NULL) and (a.n == 0 or memcmp(a.p, b.p, a.n) == 0)
+
+
+cdef bint is_returned(const Question* q, const Event* e, bint* sure) noexcept nogil:
+    """Whether a publish may be the one that comes back; sure: its content is known to be the same."""
+    cdef Event said
+    load_event(question_bytes(<Question*>q), &said)
+    sure[0] = said.head.body_size == e.head.body_size and said.head.content == e.head.content and (
+        said.head.body_size == 0 or said.head.content != NO_NUMBER)
+    if said.head.body_size != e.head.body_size and said.head.body_size != NO_NUMBER and e.head.body_size != NO_NUMBER:
+        return False
+    if said.head.content != e.head.content and said.head.content != NO_NUMBER and e.head.content != NO_NUMBER:
+        return False
+    if said.head.body_size != NO_NUMBER and e.head.body_size != NO_NUMBER and not (
+            is_equal_text(&said.text[TEXT_MESSAGE_ID], &e.text[TEXT_MESSAGE_ID])
+            and is_equal_text(&said.text[TEXT_CORRELATION_ID], &e.text[TEXT_CORRELATION_ID])):
+        return False
+    return is_equal_text(&said.text[TEXT_EXCHANGE], &e.text[TEXT_EXCHANGE]) \
+        and is_equal_text(&said.text[TEXT_ROUTING_KEY], &e.text[TEXT_ROUTING_KEY])
+
+
+cdef Question* find_returned(Tracking* g, TrackedChannel* ch, const Event* e, int* certainty) noexcept nogil:
+    """The first publish that may be the one that comes back, in the order of publishes; exact if no other one may be."""
+    cdef Questions* o = &ch.publishes
+    cdef Question* found = NULL
+    cdef Question* q
+    cdef bint sure = False, other = False
+    cdef size_t first = find_question(o, ch.returned + 1), i
+    certainty[0] = IS_EXACT
+    for i in range(first, min(o.n, first + RETURNS_TRIED)):
+        q = question_slot(o, i).question
+        if q == NULL or q.on != ON_PUBLISH or not is_returned(q, e, &other):
+            continue
+        if found != NULL:
+            certainty[0] = IS_INFERRED
+            break
+        found = q
+        sure = other
+    if not sure or not ch.counts or ch.gaps & 1 or g.counts.forgotten[TRACKED_PUBLISHES] or first + RETURNS_TRIED < o.n \
+            or (ch.confirms != CONFIRMS and ch.doubtful_publishes):
+        certainty[0] = IS_INFERRED
+    return found
+
+
+cdef int emit_returned(Tracking* g, Tracker* t, TrackedChannel* ch, Event* e) noexcept nogil:
+    """It says by its content alone which publish it returns."""
+    cdef int certainty = IS_UNKNOWN
+    cdef Question* q = find_returned(g, ch, e, &certainty)
+    cdef VirtualHost* host = NULL
+    cdef Event said
     e.head.event = EVENT_RETURNED
     e.head.certainty = IS_UNKNOWN
     e.head.reply_code = <int32_t>argument_number(g, ARG_REPLY_CODE)
     set_argument(g, e, TEXT_REPLY_TEXT, ARG_REPLY_TEXT)
-    return emit_event(g, t, e)
+    if q == NULL:
+        return emit_event(g, t, e)
+    load_event(question_bytes(q), &said)
+    omit_route(&said)
+    e.head.answers = said.head.event_id
+    e.head.delivery_tag = said.head.delivery_tag
+    e.head.routed = said.head.routed
+    e.head.certainty = <uint8_t>certainty
+    e.text[TEXT_QUEUE] = said.text[TEXT_QUEUE]
+    set_elapsed(g, e, q.time)
+    if emit_event(g, t, e) < 0 or host_of(g, t, &host) < 0:
+        return NO_MEMORY
+    if e.head.reply_code == NO_ROUTE and host != NULL and q.changes == host.changes \
+            and ch.doubtful_deliveries != <uint64_t>-1 and not ch.unordered and not g.unordered \
+            and remember_returned(g, host, &e.text[TEXT_EXCHANGE], &e.text[TEXT_ROUTING_KEY]) < 0:
+        return NO_MEMORY
+    ch.returned = q.number
+    q.on = 0
+    return 0
+
+
+cdef bint is_named(const EventText* text, const EventText* name) noexcept nogil:
+    """Whether a close's text has the name in quotes."""
+    cdef uint32_t i
+    if text.p == NULL or name.p == NULL or name.n == 0:
+        return False
+    for i in range(text.n):
+        if text.n - i < name.n + 2:
+            return False
+        if text.p[i] == c"'" and text.p[i + 1 + name.n] == c"'" and memcmp(text.p + i + 1, name.p, name.n) == 0:
+            return True
+    return False
+
+
+cdef int emit_destroyed(Tracking* g, Tracker* t, TrackedChannel* ch, const char* about, const Event* e) noexcept nogil:
+    """The server closed the channel for a publish: the first one to the exchange that its text names or, where none is
+    confirmed, the only one."""
+    cdef Questions* o = &ch.publishes
+    cdef Event said
+    cdef size_t i, found = 0, n = 0
+    cdef Question* q
+    if strlen(about) != 13 or memcmp(about, <const char*>b"basic.publish", 13) != 0:
+        return 0
+    for i in range(o.first, min(o.n, o.first + RETURNS_TRIED)):
+        if question_slot(o, i).question != NULL:
+            load_event(question_bytes(question_slot(o, i).question), &said)
+            if is_named(&e.text[TEXT_REPLY_TEXT], &said.text[TEXT_EXCHANGE]):
+                found = i if n == 0 else found
+                n += 1
+    if n == 0 or (ch.confirms != CONFIRMS and (n > 1 or ch.doubtful_publishes)) or question_slot(o, found).number <= ch.doubtful_publishes:
+        return 0
+    q = remove_question(o, found)
+    if answer_question(g, t, q, EVENT_DESTROYED, OUTCOME_NONE, IS_INFERRED, b"channel-closed") < 0:
+        return NO_MEMORY
+    drop_question(g, TRACKED_PUBLISHES, q)
+    trim_questions(o)
+    return 0
 
 
 cdef int emit_content(Tracking* g, Tracker* t, TrackedChannel* ch, const EventMethod* m, const Content* x,
@@ -152,7 +372,9 @@ cdef int emit_content(Tracking* g, Tracker* t, TrackedChannel* ch, const EventMe
     if x.complete and x.body.n:
         e.head.content = hash_value(&x.body)
     if m.on == ON_PUBLISH:
-        return emit_published(g, t, ch, &e, x.number, over)
+        return emit_published(g, t, ch, &e, x, over)
     if m.on == ON_DELIVER or m.on == ON_GET_OK:
+        if t.host != NULL and t.host.drops and not t.host.doubted and check_delivered(g, t.host, x, &e) < 0:
+            return NO_MEMORY
         return emit_delivered(g, t, ch, &e, m.on, over)
-    return emit_returned(g, t, &e) if m.on == ON_RETURN else 0
+    return emit_returned(g, t, ch, &e) if m.on == ON_RETURN else 0

@@ -105,6 +105,8 @@ cdef enum:
     ARG_VIRTUAL_HOST
     ARG_REASON
     ARG_ACTIVE
+    ARG_MANDATORY
+    ARG_IMMEDIATE
     ARG_RESPONSE
     ARG_MECHANISM
     ARG_CLIENT_PROPERTIES
@@ -118,7 +120,8 @@ cdef tuple EVENT_ARGUMENTS = (
     "queue", "exchange", "routing_key", "consumer_tag", "delivery_tag", "multiple", "requeue", "no_wait", "no_ack",
     "passive", "durable", "exclusive", "auto_delete", "type", "source", "destination", "redelivered", "reply_code",
     "reply_text", "class_id", "method_id", "message_count", "heartbeat", "virtual_host", "reason", "active",
-    "response", "mechanism", "client_properties", "arguments", "message_id", "correlation_id", "headers")
+    "mandatory", "immediate", "response", "mechanism", "client_properties", "arguments", "message_id", "correlation_id",
+    "headers")
 
 # A method, and the place of each argument among its own, or -1.
 cdef struct EventMethod:

@@ -8,9 +8,17 @@ cdef enum:
     TRACKED_PUBLISHES
     TRACKED_DELIVERIES
     TRACKED_REQUESTS
+    TRACKED_HOSTS
+    TRACKED_EXCHANGES       # and queues after them: in the order of OF_EXCHANGES
+    TRACKED_QUEUES
+    TRACKED_BINDINGS
+    TRACKED_UNROUTABLE      # messages that came back
+    TRACKED_ROUTES          # these are not held: routes that are too long, or take too long
     N_TRACKED
 
-cdef tuple TRACKED_NAMES = ("channels", "links", "consumers", "publishes", "deliveries", "requests")
+cdef tuple TRACKED_NAMES = (
+    "channels", "links", "consumers", "publishes", "deliveries", "requests", "virtual_hosts", "exchanges", "queues",
+    "bindings", "unroutable", "routes")
 
 cdef enum:
     TRACKED_LIMIT = 1 << 17         # of each kind, in all connections
@@ -30,12 +38,17 @@ cdef struct SpareQuestions:
     Question* first
     int n
 
+cdef struct VirtualHost
+
 # Of all connections of a reader, and the frame at hand.
 cdef struct Tracking:
     int64_t[N_TRACKED] limit
     int64_t[N_TRACKED] n
     TrackerCounts counts
     EventOutput output
+    VirtualHost* hosts
+    bint doubted            # changes of any of them may be missing
+    const uint64_t* connections     # how many there were
     uintptr_t dialect
     const V1Types* v1       # where connections may speak 1.0, else NULL
     int side                # the sender of the frame: 0 for the client
@@ -51,7 +64,8 @@ cdef struct Question:
     Question* next          # of requests: the one after it
     uint64_t number         # delivery tag; of a publish, its number on the channel
     int64_t time
-    uint8_t on              # of requests: the method
+    uint64_t changes        # of a publish: those of its virtual host before it
+    uint8_t on              # of requests: the method; ON_PUBLISH of a publish that may come back
     uint32_t n
 
 cdef struct QuestionSlot:
@@ -108,6 +122,7 @@ cdef struct TrackedChannel:
     bint unordered          # a frame of it came before what the other side sent before: nothing of it is exact
     uint64_t doubtful_publishes     # up to this number: their confirm may have been lost
     uint64_t doubtful_deliveries
+    uint64_t returned       # number of the newest publish that came back
     Questions publishes
     Questions deliveries
     Question* request
@@ -282,6 +297,14 @@ cdef void forget_questions(Tracking* g, int kind, Questions* o) noexcept nogil:
         if question_slot(o, i).question != NULL:
             drop_question(g, kind, remove_question(o, i))
     o.first = o.n = 0
+
+
+cdef void forget_sent(Tracking* g, TrackedChannel* ch) noexcept nogil:
+    """Publishes are numbered anew."""
+    forget_questions(g, TRACKED_PUBLISHES, &ch.publishes)
+    ch.publishes.newest = 0
+    ch.doubtful_publishes = 0
+    ch.returned = 0
 
 
 cdef int keep_question(Tracking* g, int kind, Questions* o, uint64_t number) noexcept nogil:

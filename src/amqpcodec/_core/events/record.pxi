@@ -21,6 +21,8 @@ cdef enum:
     EVENT_CONFIRMED
     EVENT_RETURNED
     EVENT_UNCONFIRMED
+    EVENT_UNROUTABLE
+    EVENT_DESTROYED
     EVENT_DELIVERED
     EVENT_SETTLED
     EVENT_REQUEUED
@@ -39,9 +41,9 @@ cdef enum:
 cdef const char** EVENT_NAMES = [
     "connection-opened", "connection-refused", "connection-closed", "connection-lost", "channel-opened",
     "channel-closed", "link-closed", "declared", "deleted", "purged", "bound", "unbound", "consumer-started",
-    "consumer-cancelled", "published", "confirmed", "returned", "unconfirmed", "delivered", "settled", "requeued",
-    "get-empty", "flow", "blocked", "unblocked", "heartbeat-missed", "gap", "protocol-error", "waiting",
-    "recording-ended"]
+    "consumer-cancelled", "published", "confirmed", "returned", "unconfirmed", "unroutable", "destroyed", "delivered",
+    "settled", "requeued", "get-empty", "flow", "blocked", "unblocked", "heartbeat-missed", "gap", "protocol-error",
+    "waiting", "recording-ended"]
 
 # The order is that of OUTCOME_NAMES.
 cdef enum:
@@ -95,11 +97,20 @@ cdef enum:
     TEXT_REASON
     TEXT_REPLY_TEXT
     TEXT_DETAILS
+    TEXT_ROUTE              # names of queues, each after a byte with its size; of a request what describe_change() kept
     N_EVENT_TEXTS
     N_CONNECTION_TEXTS = 3  # the first ones are the connection's, the same in all of its events
 
+# Where `route` is known from.
 cdef enum:
-    TEXT_LIMIT = 2048       # bytes of a text, at most
+    ROUTED_NOT
+    ROUTED_BY_NAME          # it is the queue alone
+    ROUTED_BY_BINDINGS      # it is TEXT_ROUTE or, without that, the queue alone
+    N_ROUTED
+
+cdef enum:
+    ROUTE_LIMIT = 1 << 14   # bytes of a route
+    TEXT_LIMIT = 2048       # bytes of any other text, at most
     NAME_LIMIT = 255        # bytes of a connection's name: longer ones are cut
 
 cdef uint16_t NO_TEXT = 0xFFFF
@@ -126,7 +137,7 @@ cdef struct EventHead:
     uint8_t initiator
     uint8_t settles
     uint8_t redelivered     # 2: not known
-    uint8_t routed          # `route` is the queue alone
+    uint8_t routed
     uint16_t[N_EVENT_TEXTS] sizes       # of the texts that follow, or NO_TEXT
 
 cdef struct Event:
@@ -214,6 +225,8 @@ cdef void load_event(const uint8_t* p, Event* e) noexcept nogil:
 
 cdef int append_event(EventOutput* o, Event* e) noexcept nogil:
     cdef size_t room = o.used + sizeof(EventHead) + N_EVENT_TEXTS * TEXT_LIMIT + STORE_SLACK + EVENT_SLACK
+    if AMQP_UNLIKELY(e.text[TEXT_ROUTE].n > TEXT_LIMIT):
+        room += ROUTE_LIMIT
     if o.data.room < room and block_room(o.data, o.used, max(room + o.used // 2, o.hint)) < 0:
         return NO_MEMORY
     if o.end.room < (<size_t>o.n + 1) * sizeof(size_t) and block_room(

@@ -46,6 +46,7 @@ cdef struct Tracker:
     ChannelFolder* served       # sessions of 1.0 by the server's number: as many folders, or NULL
     TrackedChannel* first
     TrackedChannel* last
+    VirtualHost* host       # NULL while it is not known
     Consumers exclusive     # queues of this connection, by name
     EventText name          # its own copies
     EventText user
@@ -139,6 +140,7 @@ cdef int add_channel(Tracking* g, Tracker* t, int32_t number, bint whole, Tracke
     out[0] = NULL
     if g.n[TRACKED_CHANNELS] >= g.limit[TRACKED_CHANNELS]:
         g.counts.forgotten[TRACKED_CHANNELS] += 1
+        g.doubted = True
         return 0
     ch = <TrackedChannel*>calloc(1, sizeof(TrackedChannel))
     if ch == NULL:
@@ -211,6 +213,34 @@ cdef int emit_event(Tracking* g, Tracker* t, Event* e) noexcept nogil:
     return append_event(&g.output, e)
 
 
+# ---- its virtual host ----
+
+cdef int host_of(Tracking* g, Tracker* t, VirtualHost** out) noexcept nogil:
+    """out: NULL where its name is not known, or too many are followed."""
+    cdef EventText name = t.virtual_host
+    if t.host == NULL:
+        if name.p == NULL and t.broker == BROKER_RABBITMQ and t.idle[0] != NO_NUMBER:
+            name.p = <const uint8_t*>b"/"       # of a client of 1.0 that names none
+            name.n = 1
+        if name.p != NULL and find_host(g, &name, &t.host) < 0:
+            return NO_MEMORY
+    out[0] = t.host
+    return 0
+
+
+cdef int doubt_changes(Tracking* g, Tracker* t) noexcept nogil:
+    """What the connection changes in its virtual host may be missing."""
+    cdef VirtualHost* host = NULL
+    if host_of(g, t, &host) < 0:
+        return NO_MEMORY
+    if host != NULL:
+        doubt_host(g, host)
+    else:
+        g.doubted = True
+        expect_changes(g)
+    return 0
+
+
 cdef inline void set_elapsed(Tracking* g, Event* e, int64_t since) noexcept nogil:
     """A duration that is negative is none, and counted."""
     if g.now == NO_NUMBER or since == NO_NUMBER:
@@ -221,15 +251,26 @@ cdef inline void set_elapsed(Tracking* g, Event* e, int64_t since) noexcept nogi
         e.head.elapsed_us = g.now - since
 
 
+cdef inline bint omit_route(Event* e) noexcept nogil:
+    """An answer is as certain as what it answers is known: a route by bindings is not repeated. Whether it was one."""
+    if e.head.routed != ROUTED_BY_BINDINGS:
+        return False
+    e.head.routed = ROUTED_NOT
+    e.text[TEXT_ROUTE].p = e.text[TEXT_QUEUE].p = NULL
+    return True
+
+
 cdef int answer_question(Tracking* g, Tracker* t, Question* q, int event, int outcome, int certainty,
                          const char* reason) noexcept nogil:
     """An event that says again what its question said, and is the answer to it; inferred if its queue is."""
     cdef Event e
+    cdef bint guessed
     load_event(question_bytes(q), &e)
+    guessed = not omit_route(&e) and e.head.certainty == IS_INFERRED
     e.head.answers = e.head.event_id
     e.head.event = <uint8_t>event
     e.head.outcome = <uint8_t>outcome
-    if e.head.certainty == IS_INFERRED or (e.head.channel < 0 and certainty == IS_EXACT):
+    if guessed or (e.head.channel < 0 and certainty == IS_EXACT):
         certainty = IS_INFERRED     # a session whose number was not known is one by inference
     e.head.certainty = <uint8_t>certainty
     e.head.initiator = <uint8_t>(INITIATOR_NONE if reason != NULL else INITIATOR_CLIENT + g.side)
@@ -293,6 +334,8 @@ cdef int end_consumer(Tracking* g, Tracker* t, int32_t channel, const Consumer* 
     if x.certainty != IS_UNKNOWN:
         set_text(&e, TEXT_QUEUE, consumer_queue(x), x.n_queue)
     set_word(&e, TEXT_REASON, reason)
+    if t.host != NULL:
+        count_consumer(g, t.host, &e.text[TEXT_QUEUE], -1)
     return emit_event(g, t, &e)
 
 
@@ -324,14 +367,18 @@ cdef int end_everything(Tracking* g, Tracker* t, const char* reason) noexcept no
         if not ch.closing and end_channel(g, t, ch, reason) < 0:
             return NO_MEMORY
         ch = ch.after
-    while reason != NULL and x != NULL:
+    while x != NULL:
         clear_event(&e, EVENT_DELETED, -1)
         e.head.certainty = IS_INFERRED
         set_text(&e, TEXT_QUEUE, consumer_tag(x), x.n_tag)
         set_word(&e, TEXT_REASON, reason)
-        if emit_event(g, t, &e) < 0:
+        if t.host != NULL:
+            end_queue(g, t.host, &e.text[TEXT_QUEUE])
+        if reason != NULL and emit_event(g, t, &e) < 0:
             return NO_MEMORY
         x = x.after
+    if reason == NULL and doubt_changes(g, t) < 0:
+        return NO_MEMORY
     forget_consumers(g, &t.exclusive)
     return 0
 
@@ -400,6 +447,8 @@ cdef int track_loss(Tracking* g, Tracker* t, uint64_t lost) noexcept nogil:
     while ch != NULL:
         doubt_channel(g, ch, g.side)
         ch = ch.after
+    if doubt_changes(g, t) < 0:
+        return NO_MEMORY
     clear_event(&e, EVENT_GAP if lost else EVENT_PROTOCOL_ERROR, -1)
     e.head.initiator = <uint8_t>(INITIATOR_CLIENT + g.side)
     if lost and lost != LOST_UNKNOWN:
@@ -487,11 +536,14 @@ cdef int track_tcp_end(Tracking* g, Tracker* t, bint reset, bint complete) noexc
 cdef int emit_waiting(Tracking* g, Tracker* t, Question* q, int32_t channel) noexcept nogil:
     """What has no answer where the reading ends. Of a request there is no event, so there is none that it answers."""
     cdef Event e
+    cdef bint is_event = q.on == 0 or q.on == ON_PUBLISH
     load_event(question_bytes(q), &e)
-    e.head.answers = e.head.event_id if q.on == 0 else NO_NUMBER
+    e.head.answers = e.head.event_id if is_event else NO_NUMBER
     e.head.event = EVENT_WAITING
-    if e.head.certainty != IS_INFERRED:
+    if omit_route(&e) or e.head.certainty != IS_INFERRED:
         e.head.certainty = IS_EXACT
+    if not is_event:
+        e.text[TEXT_ROUTE].p = NULL
     e.head.channel = channel
     e.head.initiator = INITIATOR_NONE
     e.text[TEXT_DETAILS].p = NULL

@@ -71,6 +71,22 @@ cdef void place_message(Tracking* g, const Tracker* t, const V1Link* x, Event* e
         e.head.routed = a.queue.p != NULL
 
 
+cdef int route_v1(Tracking* g, Tracker* t, Event* e, Route* route) noexcept nogil:
+    """Where a message goes that is sent to an exchange. Its headers are not compared."""
+    cdef VirtualHost* host = NULL
+    cdef Routed message
+    memset(&message, 0, sizeof(message))
+    message.exchange = e.text[TEXT_EXCHANGE]
+    message.key = e.text[TEXT_ROUTING_KEY]
+    if message.exchange.n == 0 or message.key.p == NULL:
+        return 0
+    if host_of(g, t, &host) < 0 or (host != NULL and find_route(g, host, &message, route) < 0):
+        return NO_MEMORY
+    if host != NULL:
+        set_route(e, route)
+    return 0
+
+
 cdef int emit_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, const Delivery* y, bint over) noexcept nogil:
     """over: its session or connection has ended."""
     cdef V1Link* x = find_link(ch.session, g.side, y.v[TRANSFER_HANDLE].u)
@@ -79,6 +95,7 @@ cdef int emit_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, const Delive
     cdef EventText none
     cdef V1Address a
     cdef V1Message m
+    cdef Route route
     cdef Event e
     if y.number == 0 and has_v1(&y.v[TRANSFER_DELIVERY_ID]):
         return 0                # the rest of one that is followed
@@ -104,6 +121,8 @@ cdef int emit_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, const Delive
             x == NULL or x.certainty != IS_EXACT)):
         return 0
     place_message(g, t, x, &e, &m, &a)
+    if g.side == 0 and route_v1(g, t, &e, &route) < 0:
+        return NO_MEMORY
     if is_token_node(&e.text[TEXT_QUEUE]):
         e.head.content = NO_NUMBER
     e.head.initiator = <uint8_t>(INITIATOR_CLIENT + g.side)

@@ -270,6 +270,8 @@ cdef int start_consumer(Tracking* g, Tracker* t, TrackedChannel* ch, V1Link* x) 
     consumer = find_consumer(&ch.consumers, x.name.p, x.name.n) if x.name.p != NULL else NULL
     if consumer != NULL:
         consumer.leaving = x.detached & 1
+    if t.host != NULL:
+        count_consumer(g, t.host, &e.text[TEXT_QUEUE], 1)
     d.n = 0
     if x.address.p != NULL and e.text[TEXT_QUEUE].p != x.address.p:
         put_detail_text(&d, b"address", x.address.p, x.address.n)
@@ -320,6 +322,8 @@ cdef int cancel_consumer(Tracking* g, Tracker* t, TrackedChannel* ch, V1Link* x,
     if asked:
         set_elapsed(g, &e, x.time)
     set_v1_error(g, &e, &f.v[DETACH_ERROR])
+    if t.host != NULL:
+        count_consumer(g, t.host, &e.text[TEXT_QUEUE], -1)
     if emit_of(g, t, ch, &e) < 0:
         return NO_MEMORY
     if consumer != NULL:
