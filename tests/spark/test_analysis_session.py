@@ -16,6 +16,7 @@ import pyarrow.parquet as pq  # noqa: E402
 from amqpcodec import analysis, capture  # noqa: E402
 from amqpcodec import spark as amqp  # noqa: E402
 from amqpcodec.analysis import _duckdb  # noqa: E402
+from tests.analysis.test_routes_unit import DELIVERED, LOST, ORDERS  # noqa: E402
 from tests.analysis.test_v1_questions_unit import WORK  # noqa: E402
 from tests.paths import REPO, shared_dir  # noqa: E402
 from tests.support.event_talk import write  # noqa: E402
@@ -30,6 +31,9 @@ RECORDINGS = {
     "middle": OPEN[20:],
     "1.0": packets(WORK),
     "lost": without(OPEN, of_client(OPEN, WORKER)[-4]),
+    "routes": packets([*ORDERS, *DELIVERED]),
+    "routes, open": packets([*ORDERS, *DELIVERED])[6:],
+    "unroutable": packets(LOST),
 }
 
 

@@ -42,9 +42,9 @@ class LimitOptions(TypedDict, total=False):
             an error and the flag "truncated".
         max_tracked: at event level, how many channels are followed at once, in all connections, and
             how many consumers and exclusive queues, publishes, deliveries, and requests that wait
-            for an answer, exchanges, queues and bindings, from 1 to 131,072, the default. Beyond it the channel's oldest publish or
-            delivery is forgotten, and of the others the new one is not followed; stats() of the
-            reader counts them by kind, under forgotten.
+            for an answer, exchanges, queues and bindings, from 1 to 131,072, the default. Beyond it
+            the channel's oldest publish or delivery is forgotten, and of the others the new one is
+            not followed; stats() of the reader counts them by kind, under forgotten.
         fragment_bytes: what IP packets may take of which fragments are missing. Where they take
             more, the oldest are given up: what is there before the first hole is read, and stats()
             counts the fragments of which nothing was, as skipped ("IP fragment"). 8 MiB.

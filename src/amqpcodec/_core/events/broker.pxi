@@ -253,7 +253,8 @@ cdef uint8_t type_of_predeclared(const EventText* name) noexcept nogil:
     return EXCHANGE_HEADERS if rest.n == 5 and memcmp(rest.p, <const char*>b"match", 5) == 0 else EXCHANGE_UNKNOWN
 
 
-cdef int keep_object(Tracking* g, VirtualHost* host, int kind, const EventText* name, BrokerObject** out) noexcept nogil:
+cdef int keep_object(Tracking* g, VirtualHost* host, int kind, const EventText* name,
+                     BrokerObject** out) noexcept nogil:
     """The one of this name, from here on; out: NULL where too many are followed."""
     cdef BrokerObjects* o = &host.objects[kind]
     cdef int counted = TRACKED_EXCHANGES + kind
@@ -560,6 +561,7 @@ cdef int bind(Tracking* g, VirtualHost* host, int on, const Event* e, const Chan
     cdef bint of_exchange = on == ON_EXCHANGE_BIND or on == ON_EXCHANGE_UNBIND
     cdef bint made = on == ON_QUEUE_BIND or on == ON_EXCHANGE_BIND
     cdef const EventText* name = &c.name if of_exchange else &e.text[TEXT_QUEUE]
+    cdef int kind = OF_EXCHANGES if of_exchange else OF_QUEUES
     cdef const EventText* key = &e.text[TEXT_ROUTING_KEY]
     cdef BrokerObject* source = NULL
     cdef BrokerObject* target = NULL
@@ -570,7 +572,7 @@ cdef int bind(Tracking* g, VirtualHost* host, int on, const Event* e, const Chan
         return NO_MEMORY
     if source == NULL:
         return 0
-    if name.p != NULL and name.n and keep_object(g, host, OF_EXCHANGES if of_exchange else OF_QUEUES, name, &target) < 0:
+    if name.p != NULL and name.n and keep_object(g, host, kind, name, &target) < 0:
         return NO_MEMORY
     if target == NULL or key.p == NULL or c.bits & CHANGE_LARGE:
         source.type = EXCHANGE_OTHER

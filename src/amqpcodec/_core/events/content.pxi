@@ -262,7 +262,7 @@ cdef bint is_returned(const Question* q, const Event* e, bint* sure) noexcept no
 
 
 cdef Question* find_returned(Tracking* g, TrackedChannel* ch, const Event* e, int* certainty) noexcept nogil:
-    """The first publish that may be the one that comes back, in the order of publishes; exact if no other one may be."""
+    """The first publish, in their order, that may be the one that comes back; exact if no other one may be."""
     cdef Questions* o = &ch.publishes
     cdef Question* found = NULL
     cdef Question* q
@@ -278,8 +278,8 @@ cdef Question* find_returned(Tracking* g, TrackedChannel* ch, const Event* e, in
             break
         found = q
         sure = other
-    if not sure or not ch.counts or ch.gaps & 1 or g.counts.forgotten[TRACKED_PUBLISHES] or first + RETURNS_TRIED < o.n \
-            or (ch.confirms != CONFIRMS and ch.doubtful_publishes):
+    if not sure or not ch.counts or ch.gaps & 1 or g.counts.forgotten[TRACKED_PUBLISHES] \
+            or first + RETURNS_TRIED < o.n or (ch.confirms != CONFIRMS and ch.doubtful_publishes):
         certainty[0] = IS_INFERRED
     return found
 
@@ -343,7 +343,9 @@ cdef int emit_destroyed(Tracking* g, Tracker* t, TrackedChannel* ch, const char*
             if is_named(&e.text[TEXT_REPLY_TEXT], &said.text[TEXT_EXCHANGE]):
                 found = i if n == 0 else found
                 n += 1
-    if n == 0 or (ch.confirms != CONFIRMS and (n > 1 or ch.doubtful_publishes)) or question_slot(o, found).number <= ch.doubtful_publishes:
+    if n == 0 or (ch.confirms != CONFIRMS and (n > 1 or ch.doubtful_publishes)):
+        return 0
+    if question_slot(o, found).number <= ch.doubtful_publishes:
         return 0
     q = remove_question(o, found)
     if answer_question(g, t, q, EVENT_DESTROYED, OUTCOME_NONE, IS_INFERRED, b"channel-closed") < 0:

@@ -7,30 +7,20 @@ cdef struct TableEntry:
     size_t n_value
 
 
-cdef size_t table_value_size(const uint8_t* p, size_t n) noexcept nogil:
-    """Bytes of a value with its tag, or 0 where they are not known."""
-    cdef int shape = SHAPES[0][p[0]]        # RabbitMQ's dialect, in which captures are read
-    cdef size_t size
-    if shape >= 0:
-        size = 1 + <size_t>shape
-    elif shape != SHAPE_UNKNOWN and n >= 5:
-        size = 5 + <size_t>load32(p + 1)
-    else:
-        return 0
-    return size if size <= n else 0
-
-
 cdef bint next_entry(const uint8_t** at, const uint8_t* end, TableEntry* out) noexcept nogil:
     """The entry at `at`, which moves after it; False: there is none, or its size is not known."""
     cdef const uint8_t* p = at[0]
+    cdef size_t head = 0, size = 0
     if end - p < 2 or <size_t>(end - p) <= <size_t>p[0] + 1:
         return False
     out.n_name = p[0]
     out.name = p + 1
     out.value = p + 1 + out.n_name
-    out.n_value = table_value_size(out.value, <size_t>(end - out.value))
+    if not find_content(out.value, <size_t>(end - out.value), SHAPES[0], &head, &size):
+        return False
+    out.n_value = head + size
     at[0] = out.value + out.n_value
-    return out.n_value != 0
+    return True
 
 
 cdef bint find_entry(const EventText* table, const uint8_t* name, size_t n, TableEntry* out) noexcept nogil:

@@ -4,7 +4,7 @@ SELECT event, outcome, initiator, connection_name, queue, exchange, request, rep
        coalesce(reason, split_part(reply_text, ' - ', 1)) AS reason, max(reply_text) AS example, certainty,
        count(*) AS count, count(DISTINCT connection) AS connections, min(timestamp) AS first_event, max(timestamp) AS last_event
 FROM events
-WHERE event IN ('connection-refused', 'connection-lost', 'heartbeat-missed', 'link-closed', 'returned', 'unconfirmed', 'requeued', 'blocked', 'gap', 'protocol-error')
+WHERE event IN ('connection-refused', 'connection-lost', 'heartbeat-missed', 'link-closed', 'returned', 'unconfirmed', 'unroutable', 'destroyed', 'requeued', 'blocked', 'gap', 'protocol-error')
    OR event IN ('connection-closed', 'channel-closed') AND (reply_code NOT IN (0, 200) OR reply_code IS NULL AND reason IS NOT NULL)
    OR event IN ('confirmed', 'settled') AND outcome IN ('rejected', 'released', 'modified')
    OR event = 'consumer-cancelled' AND initiator = 'server'
