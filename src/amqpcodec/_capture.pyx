@@ -33,7 +33,7 @@ from amqpcodec._codec cimport (
     Desc, ERROR, Fault, find_content, FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, form_of, form_read, FRAME_BODY,
     FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, hash_name, is_known_type, is_utf8, KIND_SIGNED,
     KIND_UNSIGNED, load16, load32, load64, MAX_FIELDS, MAX_U32, NO_MEMORY, OK, PLAIN, pool_use, Protocol, RABBITMQ,
-    read_arguments, read_properties, reading_mode, Scalar, SHAPE_LONG, SHAPE_SHORT, SHAPE_TABLE, SHAPE_UNKNOWN,
+    read_arguments, read_properties, reading_mode, Scalar, SHAPE_LONG, SHAPE_SHORT, SHAPE_TABLE,
     SHAPES, Slot, slot_index, store16, store64, use_begin, use_end, W_CONTENT,
 )
 from amqpcodec._v1 cimport (
