@@ -294,10 +294,16 @@ cdef int v1_error_text(Sink* s, char* text) noexcept nogil:
     return n + v1_fault_text(&s.fault, text + n, <size_t>(FAULT_TEXT_SIZE - n))
 
 
-cdef int put_error(Sink* s, int64_t row) noexcept nogil:
+cdef int put_bad_row(Sink* s, int64_t row) noexcept nogil:
+    """A row whose fault is noted, as the mode says: 0, 1 where it is dropped, or a status below 0."""
     cdef char[FAULT_TEXT_SIZE] text
     cdef int n
     cdef int status = 0
+    if s.options.mode == FAILFAST:
+        return FAILED
+    if s.options.mode == DROPMALFORMED:
+        table_rewind(s.table, 0, s.table.n, row)
+        return 1
     if s.asked[COL_ERROR] != NULL:
         n = fault_text(&s.fault, text, FAULT_TEXT_SIZE) if s.protocol.v1 == NULL else v1_error_text(s, text)
         status = append_bytes(s.table, s.asked[COL_ERROR], row, text, <size_t>n)

@@ -39,15 +39,12 @@ cdef int append_block(Sink* s, int n) noexcept nogil:
                 s.fault.in_frame = True
                 s.fault.frame_type = e.type
                 s.fault.channel = e.channel
-            if s.options.mode == FAILFAST:
-                s.fault_row = e.row
-                return FAILED
-            if s.options.mode == DROPMALFORMED:
-                table_rewind(s.table, 0, s.table.n, s.rows + kept)
-                continue
-            status = put_error(s, s.rows + kept)
+            s.fault_row = e.row
+            status = put_bad_row(s, s.rows + kept)
             if status < 0:
                 return status
+            if status:
+                continue
         if e != &s.block[kept]:
             s.block[kept] = e[0]
         kept += 1

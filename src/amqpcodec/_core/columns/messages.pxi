@@ -538,18 +538,12 @@ cdef int flush_pending(Sink* s) noexcept nogil:
 
 
 cdef int put_bad_pending(Sink* s, Pending* m, int64_t row) noexcept nogil:
-    """0, 1 where the row is dropped, or a status below 0."""
-    cdef int status
+    """As put_bad_row."""
     if not m.method.broken and not s.fault.in_frame:
         s.fault.in_frame = True
         s.fault.frame_type = m.other.type if m.at_other else m.method.type
         s.fault.channel = m.method.channel
-    if s.options.mode == FAILFAST:
-        return FAILED
-    if s.options.mode == DROPMALFORMED:
-        table_rewind(s.table, 0, s.table.n, row)
-        return 1
-    return put_error(s, row)
+    return put_bad_row(s, row)
 
 
 fills(MESSAGES_0X, (COL_BODY,))

@@ -111,14 +111,9 @@ cdef int end_v1_row(Sink* s, const Entry* e, V1Open* o, int status) noexcept nog
             s.fault.in_frame = True
             s.fault.frame_type = e.type
             s.fault.channel = e.channel
-        if s.options.mode == FAILFAST:
-            return FAILED
-        if s.options.mode == DROPMALFORMED:
-            table_rewind(s.table, 0, s.table.n, s.rows)
-            return 0
-        status = put_error(s, s.rows)
-        if status < 0:
-            return status
+        status = put_bad_row(s, s.rows)
+        if status != 0:
+            return min(status, 0)
     status = append_v1_places(s, e, o)
     if status < 0:
         return status

@@ -193,16 +193,24 @@ cdef object read_bound(ClientProfile t, BoundMethod m, const uint8_t* p, size_t 
 
 # ---- write ----
 
+cdef inline int parse_client_text(ClientProfile t, PyObject* o, const uint8_t** p, Py_ssize_t* n) except -1:
+    """The bytes of a text, or of what the client takes as one; they live as long as it does."""
+    if not utf8_bytes(o, p, n) and not plain_text(o, p, n):
+        if t.bytes_text and type(<object>o) is bytes:
+            p[0] = <const uint8_t*>PyBytes_AS_STRING(<object>o)
+            n[0] = PyBytes_GET_SIZE(<object>o)
+        elif t.none_text and o == Py_None:
+            p[0], n[0] = <const uint8_t*><const char*>b"", 0     # memcpy takes no null pointer
+        else:
+            not_ours("unusual value")
+    return 0
+
+
 cdef inline int put_short_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
     cdef uint8_t* w
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
-    if not utf8_bytes(o, &p, &n) and not plain_text(o, &p, &n):
-        if t.bytes_text and type(<object>o) is bytes:
-            p = <const uint8_t*>PyBytes_AS_STRING(<object>o)
-            n = PyBytes_GET_SIZE(<object>o)
-        elif not (t.none_text and o == Py_None):
-            not_ours("unusual value")
+    parse_client_text(t, o, &p, &n)
     if n > 255:
         not_ours("unusual value")
     w = buffer_extend(b, 1 + <size_t>n)
@@ -215,14 +223,7 @@ cdef int put_long_text(Buffer* b, ClientProfile t, PyObject* o) except -1:
     cdef uint8_t* w
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
-    if not utf8_bytes(o, &p, &n) and not plain_text(o, &p, &n):
-        if t.bytes_text and type(<object>o) is bytes:
-            p = <const uint8_t*>PyBytes_AS_STRING(<object>o)
-            n = PyBytes_GET_SIZE(<object>o)
-        elif t.none_text and o == Py_None:
-            p = <const uint8_t*><const char*>b""     # memcpy takes no null pointer
-        else:
-            not_ours("unusual value")
+    parse_client_text(t, o, &p, &n)
     if <uint64_t>n > MAX_U32:
         not_ours("unusual value")
     w = buffer_extend(b, 4 + <size_t>n)
