@@ -114,8 +114,9 @@ def read_and_run(
         return part(connection, schema.names, since, until) if of_part else "FROM recorded"
 
     schema = _schema(columns)
-    if not isinstance(path_or_file, str | os.PathLike) and not hasattr(path_or_file, "read"):
-        path_or_file = list(path_or_file)
+    sources: Any = path_or_file
+    if not isinstance(sources, str | os.PathLike) and not hasattr(sources, "read"):
+        path_or_file = sources = list(sources)
     if files := trace_files(path_or_file, options.get("filesystem")):
         options.pop("filesystem", None)
         batches = (traces.read(file, columns, level="event", **options) for file in files)

@@ -67,6 +67,8 @@ def dissect(options: DissectOptions) -> int:
         )
 
         def rows(group: Group) -> Iterator[pa.RecordBatch]:
+            if selection.needs_names:
+                selection.connection_names = reading.connection_names(group)
             for batch in reading.batches(group, options.level, selection.fields):
                 yield selection.matching_rows(selection.complete(batch))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
@@ -78,6 +78,7 @@ class Selection:
         self.shown = shown
         self.sort = [self.same.get(name, name) for name in sort]
         self.routing = False  # details say where a message goes
+        self.connection_names: Mapping[str, str] = {}  # by connection
         self.count = 0  # of the rows that were read
         # What is bad is always looked for: it decides the exit status.
         self.read: set[str] = {"event" if level == "event" else "error", "file", "timestamp"}
@@ -88,6 +89,12 @@ class Selection:
             self._need(name, "--where")
         for name in self.sort:
             self._need(name, "--sort")
+
+    @property
+    def needs_names(self) -> bool:
+        """Whether connection_names are needed, which frames and messages do not say themselves."""
+        asked = {*(self.shown or ()), *self.read_names, *self.sort}
+        return "connection_name" in asked & COMPUTED_COLUMNS[self.level].keys()
 
     @property
     def fields(self) -> list[str] | None:
@@ -152,9 +159,15 @@ class Selection:
         for name in names:
             if name in batch.schema.names:
                 continue
-            if name in COMPUTED_COLUMNS[self.level]:
+            if name not in COMPUTED_COLUMNS[self.level]:
+                continue
+            if name == "connection_name":
+                coded = batch.column("connection").dictionary_encode()
+                texts = map(self.connection_names.get, coded.dictionary.to_pylist())
+                column = pa.array(texts, pa.string()).take(coded.indices)
+            else:
                 column = computed_column(name, batch, self.level, self.routing)
-                batch = batch.append_column(name, column)
+            batch = batch.append_column(name, column)
         return batch
 
     def shown_columns(self, batch: pa.RecordBatch, names: list[str] | None) -> pa.RecordBatch:

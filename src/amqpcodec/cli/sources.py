@@ -152,29 +152,56 @@ class Reading:
                 print_error(f"{group}: {counts.of_file}")
         self.status = max(self.status, group.status, BAD_DATA if counts.errors else OK)
 
+    def connection_names(self, group: Group) -> dict[str, str]:
+        """What connections of a group are called, by `connection`, from a reading of its own.
+
+        Raises:
+            UsageError: the group is read as it comes, and cannot be read twice.
+        """
+        if self.interface or self.follow or any(is_live(str(file)) for file in group.files):
+            raise UsageError(
+                "connection_name is read from events before the rows: name files that have ended, "
+                "or use --level event"
+            )
+        names: dict[str, str] = {}
+        with contextlib.suppress(capture.CaptureError, OSError, ValueError):  # said by batches()
+            reader = self._open(group.sources, group, "event", ["connection", "connection_name"])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", capture.CaptureWarning)
+                for core_batch in reader:
+                    batch = pa.record_batch(core_batch)
+                    pairs = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                    names |= {connection: name for connection, name in pairs if name is not None}
+        return names
+
+    def _open(
+        self, sources: Any, group: Group, level: str, fields: list[str] | None, redact: bool = True
+    ) -> capture.Reader:
+        options = self.source
+        return capture.read(
+            sources,
+            level=level,
+            fields=fields,
+            # Of an interface, packets of the ports that are named are recorded, and no others.
+            ports=DEFAULT_PORTS if self.interface and not options.ports else options.ports,
+            keylog=options.keylog,
+            protocol=options.protocol,
+            redact=redact and not options.show_secrets,
+            files=group.arrangement,
+            workers=self.workers,
+            **limits(options),
+        )
+
     def _read(
         self, group: Group, level: str, fields: list[str] | None, redact: bool
     ) -> Iterator[capture.Batch | pa.RecordBatch]:
         """Raises ReadError with what is wrong, or UsageError for what the user got wrong."""
-        options = self.source
         if level == "event" and self.of_traces:
             yield from self._read_traces(group, fields)
             return
 
         def make(sources: Any) -> capture.Reader:
-            return capture.read(
-                sources,
-                level=level,
-                fields=fields,
-                # Of an interface, packets of the ports that are named are recorded, and no others.
-                ports=DEFAULT_PORTS if self.interface and not options.ports else options.ports,
-                keylog=options.keylog,
-                protocol=options.protocol,
-                redact=redact and not options.show_secrets,
-                files=group.arrangement,
-                workers=self.workers,
-                **limits(options),
-            )
+            return self._open(sources, group, level, fields, redact)
 
         while True:
             with contextlib.ExitStack() as stack:

@@ -30,15 +30,21 @@ DEFAULT = {
     ],
 }
 #: level -> columns that are made of others, with their types. n: number of the row among all that
-#: were read.
+#: were read. connection_name: as events have it.
 COMPUTED_COLUMNS = {
     "frame": {
         "n": pa.int64(),
         "kind": pa.string(),
         "size": pa.int64(),
         "details": pa.string(),
+        "connection_name": pa.string(),
     },
-    "message": {"n": pa.int64(), "size": pa.int64(), "details": pa.string()},
+    "message": {
+        "n": pa.int64(),
+        "size": pa.int64(),
+        "details": pa.string(),
+        "connection_name": pa.string(),
+    },
     "event": {"n": pa.int64()},
 }
 
@@ -59,6 +65,8 @@ SEPARATOR = "  "
 def needs(name: str, level: str, is_v1: bool) -> list[str]:
     """The columns that one of COMPUTED_COLUMNS is made of. is_v1: the columns are those of 1.0."""
     method = "performative" if is_v1 else "method"
+    if name == "connection_name":
+        return ["connection"]
     if name == "kind":
         return [method, "frame_type"] if level == "frame" else [method]
     if name == "size":
@@ -71,7 +79,7 @@ def needs(name: str, level: str, is_v1: bool) -> list[str]:
 def computed_column(
     name: str, batch: pa.RecordBatch, level: str, routing: bool = False
 ) -> pa.Array:
-    """A column of COMPUTED_COLUMNS but n.
+    """A column of COMPUTED_COLUMNS but n and connection_name.
 
     routing: details say where a message goes, no columns do.
     """
