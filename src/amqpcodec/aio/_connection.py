@@ -142,8 +142,9 @@ async def _connect(addresses: list[Address], options: ConnectOptions) -> Connect
 
 async def _attempt(address: Address, options: ConnectOptions) -> Connection:
     properties = dict(options.get("client_properties") or {})
-    if options.get("name") is not None:
-        properties["connection_name"] = options["name"]
+    name = options.get("name")
+    if name is not None:
+        properties["connection_name"] = name
     chosen: dict[str, Any] = {name: options.get(name) for name in _OF_SESSION}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     password = chosen.get("password")
@@ -155,9 +156,8 @@ async def _attempt(address: Address, options: ConnectOptions) -> Connection:
         if context is None:  # making one reads files
             context = await asyncio.to_thread(tls.create_default_context)
     loop = asyncio.get_running_loop()
-    session = SessionConnection(
-        "client", **address.options | chosen | {"client_properties": properties}
-    )
+    chosen = address.options | chosen | {"client_properties": properties}
+    session = SessionConnection("client", **chosen)
     link = Link(loop, session)
     try:
         await loop.create_connection(

@@ -138,9 +138,9 @@ class Consumer:
             # In one write with basic.consume: it holds for this consumer alone.
             session.qos(prefetch_count=self._prefetch)
         request = session.consume(self.queue, no_ack=self._no_ack, **self._options)
-        assert request.consumer is not None
-        self._subscription = request.consumer
-        self._subscription.context = self
+        subscription = self._subscription = request.consumer
+        assert subscription is not None
+        subscription.context = self
         channel._consumers.add(self)
         is_alone = self._open_channel is not None
         try:
@@ -152,7 +152,7 @@ class Consumer:
             else:
                 self._is_leaving = True
             raise
-        self.tag = self._subscription.tag
+        self.tag = subscription.tag
 
     async def _renew(self, opening: Awaitable[Host]) -> None:
         """Go on by a channel of the next connection. Raises ConnectionLost where that ends."""

@@ -41,8 +41,9 @@ class States(Generic[NameT]):
     async def follow(self) -> AsyncIterator[NameT]:
         """The present state, and each later one when it comes, however late it is asked for."""
         state = self._present
-        while state.name != "closed":
+        while True:
             yield state.name
+            if state.name == "closed":
+                return
             await state.is_over.wait()
             state = state.next
-        yield state.name
