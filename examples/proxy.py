@@ -119,6 +119,7 @@ class Link:
                 channel.context.context = channel
             case session_events.Requested(None, request):  # connection.update-secret
                 method = request.method
+                assert isinstance(method, amqp.Connection.UpdateSecret)
                 own_request = self.client.update_secret(method.new_secret, method.reason)
                 own_request.context = request
             case session_events.Requested(Channel() as channel, request):

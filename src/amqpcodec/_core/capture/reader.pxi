@@ -389,7 +389,7 @@ cdef class CaptureReader:
             raise MemoryError
 
     def has_batch(self):
-        """Whether a batch is full: take() it. Only who asks gets rows before all connections end."""
+        """Whether a batch is full: take() it. Only who asks gets rows before connections end."""
         cdef InUse held = self.use()
         cdef int status = batch_full(self.r)
         if status < 0:
