@@ -31,7 +31,7 @@ from amqpcodec._codec cimport (
     CONTENT_COMPLETE,
     content_fault, content_frame, content_is_open, ContentMachine, ContentOutcome, copy_bytes, Cursor, DEPTH_LIMIT,
     Desc, ERROR, Fault, find_content, FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, form_of, form_read, FRAME_BODY,
-    FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, hash_name, is_known_type, is_utf8, KIND_SIGNED,
+    FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, is_known_type, is_utf8, KIND_SIGNED,
     KIND_UNSIGNED, load16, load32, load64, MAX_FIELDS, MAX_U32, NO_MEMORY, OK, PLAIN, pool_use, Protocol, RABBITMQ,
     read_arguments, read_properties, reading_mode, Scalar, SHAPE_LONG, SHAPE_SHORT, SHAPE_TABLE,
     SHAPES, Slot, slot_index, store16, store64, use_begin, use_end, W_CONTENT,
@@ -56,6 +56,7 @@ from amqpcodec._facade.scalars import as_ints, as_text
 
 pool_use(shared_pool())
 
+include "_core/wire/keyed.pxi"
 include "_core/events/record.pxi"
 include "_core/events/methods.pxi"
 include "_core/events/entries.pxi"

@@ -14,8 +14,8 @@ cdef inline size_t partial_cost(const Partial* d) noexcept nogil:
 
 
 cdef uint32_t partial_bucket(const Segment* ends, uint32_t id) noexcept nogil:
-    cdef uint64_t h = mix(<uint64_t>0xCBF29CE484222325 ^ id, ends.source.address, 16)
-    return <uint32_t>mix(h, ends.target.address, 16) & (PARTIAL_BUCKETS - 1)
+    cdef uint64_t h = keyed_pair(keyed_address(&ends.source, 0) ^ id, keyed_address(&ends.target, 2), 0)
+    return <uint32_t>(h >> 32) & (PARTIAL_BUCKETS - 1)
 
 
 cdef Partial* find_partial(Reading* r, const Segment* ends, uint8_t protocol, uint32_t id) noexcept nogil:

@@ -208,14 +208,14 @@ cdef uint64_t mix(uint64_t h, const uint8_t* p, size_t n) noexcept nogil:
     return h ^ h >> 29
 
 
+cdef inline uint64_t keyed_address(const Endpoint* a, int k) noexcept nogil:
+    return keyed_pair(load64(a.address), load64(a.address + 8), k)
+
+
 cdef inline uint32_t bucket_of(const Endpoint* a, const Endpoint* b) noexcept nogil:
-    cdef uint64_t x = 0, y = 0
-    memcpy(&x, a.address, 8)
-    memcpy(&y, b.address, 8)
-    x = (x ^ load64(a.address + 8) ^ <uint64_t>a.port << 40) * <uint64_t>0x9E3779B97F4A7C15
-    y = (y ^ load64(b.address + 8) ^ <uint64_t>b.port << 40) * <uint64_t>0xC2B2AE3D27D4EB4F
-    x ^= y
-    return <uint32_t>(x >> 40) & (N_BUCKETS - 1)
+    cdef uint64_t x = (keyed_address(a, 0) ^ a.port) * <uint64_t>0x9E3779B97F4A7C15
+    cdef uint64_t y = (keyed_address(b, 2) ^ b.port) * <uint64_t>0xC2B2AE3D27D4EB4F
+    return <uint32_t>((x ^ y) >> 40) & (N_BUCKETS - 1)
 
 
 cdef Conn* find_conn(Reading* r, const Endpoint* client, const Endpoint* server) noexcept nogil:

@@ -5,10 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "columns/copy.h"
-
-#if defined(_MSC_VER)
-#include <intrin.h>
-#endif
+#include "wire/keyed.h"
 
 static const char DIGIT_PAIRS[201] =
     "00010203040506070809101112131415161718192021222324"
@@ -163,23 +160,6 @@ typedef struct {
     uint64_t high, low;
 } Power;
 static Power POWERS[POWER_LAST - POWER_FIRST + 1];
-
-static inline uint64_t multiply_high(uint64_t a, uint64_t b, uint64_t *low) {
-#if defined(__SIZEOF_INT128__)
-    unsigned __int128 both = (unsigned __int128)a * b;
-    *low = (uint64_t)both;
-    return (uint64_t)(both >> 64);
-#elif defined(_MSC_VER) && defined(_M_X64)
-    uint64_t high;
-    *low = _umul128(a, b, &high);
-    return high;
-#else
-    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    uint64_t x = a0 * b0, y = a1 * b0 + (x >> 32), z = a0 * b1 + (uint32_t)y;
-    *low = z << 32 | (uint32_t)x;
-    return a1 * b1 + (y >> 32) + (z >> 32);
-#endif
-}
 
 /* floor(log10(2**e)), floor(log10(3/4 * 2**e)), floor(log2(10**e)) for the exponents of doubles. */
 static inline int log10_pow2(int e) { return (int)(((int64_t)e * 1262611) >> 22); }

@@ -216,7 +216,7 @@ cdef BrokerObject* find_object(const VirtualHost* host, int kind, const EventTex
     cdef uint32_t h
     if o.n == 0 or name.p == NULL:
         return NULL
-    h = hash_name(name.p, name.n)
+    h = keyed_hash(name.p, name.n)
     x = o.bucket[h & (o.n_buckets - 1)]
     while x != NULL and not (x.hash == h and x.n_name == name.n and memcmp(object_name(x), name.p, name.n) == 0):
         x = x.chain
@@ -276,7 +276,7 @@ cdef int keep_object(Tracking* g, VirtualHost* host, int kind, const EventText* 
     memcpy(x + 1, name.p, name.n)
     if kind == OF_EXCHANGES:
         x.type = type_of_predeclared(name)
-    x.hash = hash_name(name.p, name.n)
+    x.hash = keyed_hash(name.p, name.n)
     x.chain = o.bucket[x.hash & (o.n_buckets - 1)]
     o.bucket[x.hash & (o.n_buckets - 1)] = x
     x.before = o.last
@@ -350,7 +350,7 @@ cdef inline uint32_t mix_hash(uint32_t h, uint32_t other) noexcept nogil:
 
 
 cdef inline uint32_t hash_by_key(const BrokerObject* source, const uint8_t* key, size_t n) noexcept nogil:
-    return mix_hash(source.hash, hash_name(key, n))
+    return mix_hash(source.hash, keyed_hash(key, n))
 
 
 cdef Binding* find_binding(const VirtualHost* host, const BrokerObject* source, const BrokerObject* target,
@@ -376,7 +376,7 @@ cdef uint32_t hash_by_all(const BrokerObject* source, const BrokerObject* target
                           const EventText* arguments) noexcept nogil:
     cdef uint32_t h = hash_by_key(source, key.p, key.n)
     h = mix_hash(h, target.hash + target.kind)
-    return mix_hash(h, hash_name(arguments.p, arguments.n))
+    return mix_hash(h, keyed_hash(arguments.p, arguments.n))
 
 
 cdef inline void chain_binding(VirtualHost* host, Binding* b, int k) noexcept nogil:

@@ -379,7 +379,7 @@ cdef Consumer* find_consumer(const Consumers* o, const uint8_t* tag, size_t n) n
     cdef Consumer* x
     if o.n == 0:
         return NULL
-    h = hash_name(tag, n)
+    h = keyed_hash(tag, n)
     x = o.bucket[h & (o.n_buckets - 1)]
     while x != NULL and not (x.hash == h and x.n_tag == n and memcmp(consumer_tag(x), tag, n) == 0):
         x = x.chain
@@ -445,7 +445,7 @@ cdef int add_consumer(Tracking* g, Consumers* o, const EventText* tag, const Eve
     memcpy(w, tag.p, tag.n)
     if n_queue:
         memcpy(w + tag.n, queue.p, n_queue)
-    x.hash = hash_name(w, tag.n)
+    x.hash = keyed_hash(w, tag.n)
     x.chain = o.bucket[x.hash & (o.n_buckets - 1)]
     o.bucket[x.hash & (o.n_buckets - 1)] = x
     x.before = o.last

@@ -249,7 +249,7 @@ cdef KnownRoute* find_known(const KnownRoutes* o, const EventText* exchange, con
 
 
 cdef inline uint32_t hash_route(const EventText* exchange, const EventText* key) noexcept nogil:
-    return mix_hash(hash_name(exchange.p, exchange.n), hash_name(key.p, key.n))
+    return mix_hash(keyed_hash(exchange.p, exchange.n), keyed_hash(key.p, key.n))
 
 
 cdef int keep_known(KnownRoutes* o, const EventText* exchange, const EventText* key, uint32_t h, const Route* route,

@@ -64,7 +64,7 @@ cdef V1Link* find_link(const V1Session* s, int k, uint64_t key) noexcept nogil:
 
 
 cdef inline uint64_t name_key(const EventText* name, bint receives) noexcept nogil:
-    return <uint64_t>hash_name(name.p, name.n) << 32 | <uint64_t>name.n << 1 | receives
+    return <uint64_t>keyed_hash(name.p, name.n) << 32 | <uint64_t>name.n << 1 | receives
 
 
 cdef V1Link* find_named_link(const V1Session* s, const EventText* name, bint receives) noexcept nogil:
