@@ -56,7 +56,7 @@ from amqpcodec._facade.scalars import as_ints, as_text
 
 pool_use(shared_pool())
 
-include "_core/wire/keyed.pxi"
+include "_core/events/keyed.pxi"
 include "_core/events/record.pxi"
 include "_core/events/methods.pxi"
 include "_core/events/entries.pxi"

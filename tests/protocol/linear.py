@@ -29,7 +29,7 @@ from amqpcodec import v1_0 as v
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.session import amqp0_linear, v1_linear
-from tests.support import recording
+from tests.support import colliding, recording
 from tests.support import trace_logs as logs
 from tests.support.amqp10_wire import compound
 
@@ -121,14 +121,6 @@ def links(n: int) -> None:
 
 PCAP = 24  # bytes of a file before its first record
 PORT, SEQUENCE = 16 + 34, 16 + 38  # of a TCP segment in a record
-SOURCE = 16 + 14 + 8  # of an IPv6 packet in a record
-#: Pairs of words that leave the same hash, each after those before it.
-SAME = [
-    *(("oxmjcg", "tagpow"), ("qtqhbd", "ujcqix"), ("iyabcb", "pbjxuc"), ("aegjki", "ttnwmg")),
-    *(("lqrkur", "wvkvdy"), ("ecqojv", "uiudti"), ("tfyhxt", "axrznl"), ("iwxvjh", "mmfgqt")),
-    *(("awvyct", "dvvwha"), ("vvjdmd", "pcvjmq"), ("evhkql", "mhyqoa"), ("lucqvw", "fdoner")),
-    *(("guxsee", "jxtuvp"), ("fdwwzt", "suppxf")),
-]
 
 
 def one_record(data: bytes) -> bytes:
@@ -155,27 +147,6 @@ def connections(data: bytes, n: int) -> bytes:
     head, tail = record[:PORT], record[PORT + 2 :]
     ports = [struct.pack(">H", 10_000 + i) for i in range(n)]
     return recording.pcap([]) + b"".join([head + port + tail for port in ports])
-
-
-def addresses(n: int) -> bytes:
-    """Connections whose addresses have the same sum of their halves."""
-    client, server = ("2001:db8::1", 40000), ("2001:db8::2", 5672)
-    segment = recording.tcp(client, server, 1001, HEARTBEAT)
-    packet = recording.ethernet(recording.ipv6(client, server, segment))
-    record = recording.pcap([packet])[PCAP:]
-    head, tail = record[:SOURCE], record[SOURCE + 16 :]
-    ends = [struct.pack("<Q", i) + struct.pack(">Q", i) for i in range(n)]
-    return recording.pcap([]) + b"".join([head + end + tail for end in ends])
-
-
-def tags(n: int) -> bytes:
-    """Consumers whose tags are of one hash under FNV-1a: of each pair of words either would do."""
-    packets = []
-    for number in range(n):
-        tag = "".join(SAME[at][number >> at & 1] for at in range(len(SAME)))
-        packets.append((0, a.encode(1, a.Basic.Consume(queue="q", consumer_tag=tag))))
-        packets.append((1, a.encode(1, a.Basic.ConsumeOk(consumer_tag=tag))))
-    return recording.pcap(recording.packets([(0, a.PROTOCOL_HEADER), *packets]))
 
 
 def rows(*files: bytes, **how: Any) -> int:
@@ -310,8 +281,8 @@ CONSTRUCTS: dict[str, Callable[[int], Any]] = {
     "1.0 links": links,
     "capture: out of order": lambda n: rows(segments(HEARTBEAT, [*range(n, 0, -1), 0])),
     "capture: connections": lambda n: rows(connections(HEARTBEAT, n)),
-    "capture: connections whose addresses collide": lambda n: rows(addresses(4 * n)),
-    "capture: consumers whose tags collide": lambda n: rows(tags(4 * n), level="event"),
+    "capture: connections whose addresses collide": lambda n: rows(colliding.addresses(4 * n)),
+    "capture: consumers whose tags collide": lambda n: rows(colliding.tags(4 * n), level="event"),
     "capture: fragments": lambda n: rows(fragments(n, True)),
     "capture: fragments far from each other": lambda n: rows(fragments(n, False)),
     "capture: states": states,
