@@ -250,6 +250,9 @@ class CaptureReader:
     def no_rows(self) -> CaptureBatch:
         """A batch without rows."""
 
+    def read_apart(self) -> None:
+        """Connections are read one after the other: what one binds says nothing about another."""
+
     def end_connections(self) -> None:
         """All connections end here; the rows that wait are one batch, if batch_rows allows it."""
 

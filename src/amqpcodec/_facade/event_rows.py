@@ -37,14 +37,23 @@ class ConnectionReader:
     """Reads values of many connections to batches of events."""
 
     def __init__(
-        self, protocols: Sequence[Any], forced: bool, fields: Iterable[str] | None, rows: int
+        self,
+        protocols: Sequence[Any],
+        forced: bool,
+        fields: Iterable[str] | None,
+        rows: int,
+        *,
+        apart: bool = False,
     ) -> None:
-        """protocols: of the core, 0-9-1 first, or the one that is forced. rows: of a batch."""
+        """protocols: of the core, 0-9-1 first, or the one that is forced. rows: of a batch.
+        apart: one connection is read after the other."""
         first, *others = protocols
         names = None if fields is None else list(fields)
         self._core = _capture.CaptureReader(
             first, names, (), True, forced, rows, "event", others=tuple(others), ordered=True
         )
+        if apart:
+            self._core.read_apart()
 
     def open(self, key: Sequence[Any], src: str | None, dst: str | None, from_server: bool) -> int:
         """A number for the connection of a key. src, dst: of its first value, or null."""

@@ -407,6 +407,11 @@ cdef class CaptureReader:
         finally:
             rows_free(&none)
 
+    def read_apart(self):
+        """Connections are read one after the other: what one binds says nothing about another."""
+        cdef InUse held = self.use()
+        self.r.level.tracking.limit[TRACKED_HOSTS] = 0
+
     def end_connections(self):
         """All connections end here; the rows that wait are one batch, if batch_rows allows it."""
         cdef InUse held = self.use()

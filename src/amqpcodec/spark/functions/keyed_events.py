@@ -60,7 +60,11 @@ class _Task:
         self._job = job
         self._target = arrow_schema(job.plan.schema)
         self._reader = ConnectionReader(
-            _protocols(job.protocol), job.protocol is not None, job.plan.fields, BATCH_ROWS
+            _protocols(job.protocol),
+            job.protocol is not None,
+            job.plan.fields,
+            BATCH_ROWS,
+            apart=True,
         )
         self._key: list[Any] | None = None
         self._number = 0
