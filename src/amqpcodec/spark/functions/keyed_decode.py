@@ -13,7 +13,7 @@ from ..._facade.keys import groups_of
 from ...batch import decode_held
 from ...errors import DecodeError
 from ..planning.columns import Plan, arrow_schema, conform
-from .pieces import CHUNK_BYTES, MAX_OPEN, MAX_OPEN_BYTES, pieces, row_of_task, tell_place
+from .pieces import MAX_OPEN, MAX_OPEN_BYTES, row_of_task, run_in_pieces, tell_place
 
 __all__ = ["Conversations"]
 
@@ -37,13 +37,7 @@ class Conversations:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Batches of kept and decoded columns."""
-        task = _Task(self)
-        for rows in batches:
-            start = 0
-            for length in pieces(rows.column(self.keep_count + self.keys), CHUNK_BYTES):
-                yield from task.take(rows.slice(start, length))
-                start += length
-        yield from task.end()
+        yield from run_in_pieces(_Task(self), batches, self.keep_count + self.keys)
 
 
 class _Task:

@@ -18,7 +18,7 @@ from ..._facade.event_rows import (
 )
 from ...batch import _protocols
 from ..planning.columns import Plan, arrow_schema, conform
-from .pieces import CHUNK_BYTES, pieces, row_of_task
+from .pieces import row_of_task, run_in_pieces
 
 __all__ = ["Connections"]
 
@@ -44,13 +44,7 @@ class Connections:
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Batches of kept columns and those of events."""
-        task = _Task(self)
-        for rows in batches:
-            start = 0
-            for length in pieces(rows.column(self.keep_count + self.keys), CHUNK_BYTES):
-                yield from task.take(rows.slice(start, length))
-                start += length
-        yield from task.end()
+        yield from run_in_pieces(_Task(self), batches, self.keep_count + self.keys)
 
 
 class _Task:
@@ -122,12 +116,12 @@ class _Task:
             out = conform(pa.record_batch(batch), self._job.plan, self._target)
             if self._job.keep_count:
                 first = pa.array([0] * out.num_rows, pa.int64())
-                kept = self._first.select(range(self._job.keep_count))
-                schema = pa.schema([*kept.schema, *self._target])
-                columns = [*(column.take(first) for column in kept.columns), *out.columns]
+                constants = self._first.select(range(self._job.keep_count))
+                schema = pa.schema([*constants.schema, *self._target])
+                columns = [*(column.take(first) for column in constants.columns), *out.columns]
                 out = pa.RecordBatch.from_arrays(columns, schema=schema)
             self._waiting.append(out)
-            if sum(each.num_rows for each in self._waiting) >= BATCH_ROWS:
+            if sum(batch.num_rows for batch in self._waiting) >= BATCH_ROWS:
                 yield from self._out()
 
     def _out(self) -> Iterator[pa.RecordBatch]:

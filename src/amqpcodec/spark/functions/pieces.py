@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,10 @@ from pyspark import TaskContext
 
 from ...errors import DecodeError
 
-__all__ = ["CHUNK_BYTES", "MAX_OPEN", "MAX_OPEN_BYTES", "pieces", "row_of_task", "tell_place"]
+__all__ = [
+    *("CHUNK_BYTES", "MAX_OPEN", "MAX_OPEN_BYTES"),
+    *("pieces", "row_of_task", "run_in_pieces", "tell_place"),
+]
 
 #: Messages, and bytes of them, that a task may have open, by default. More than RabbitMQ takes.
 MAX_OPEN = 1 << 16
@@ -53,3 +57,23 @@ def pieces(values: pa.Array, piece: int) -> Iterator[int]:
         end = min(max(end, start + 1), len(values))
         yield end - start
         start = end
+
+
+class Task(Protocol):
+    """What takes the rows of a task in order, and is told their end; both give what goes out."""
+
+    def take(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]: ...
+
+    def end(self) -> Iterator[pa.RecordBatch]: ...
+
+
+def run_in_pieces(
+    task: Task, batches: Iterable[pa.RecordBatch], column: int
+) -> Iterator[pa.RecordBatch]:
+    """What a task gives for batches whose column of bytes, at this place, comes in pieces."""
+    for rows in batches:
+        start = 0
+        for length in pieces(rows.column(column), CHUNK_BYTES):
+            yield from task.take(rows.slice(start, length))
+            start += length
+    yield from task.end()
