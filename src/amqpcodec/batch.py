@@ -262,9 +262,9 @@ def decode(
         from ._facade.event_rows import decode_events
 
         plain = {"mode": "PERMISSIVE", "layout": "plain", "field_tables": "json"}
-        for name, given in (("mode", mode), ("layout", layout), ("field_tables", field_tables)):
-            if given != plain[name]:
-                raise ValueError(f"{name} is {plain[name]!r} at level='event', not {given!r}")
+        for name, value in (("mode", mode), ("layout", layout), ("field_tables", field_tables)):
+            if value != plain[name]:
+                raise ValueError(f"{name} is {plain[name]!r} at level='event', not {value!r}")
         names = {"column": column, "direction": direction, "time": time, "src": src, "dst": dst}
         values = values_to_arrow(data, isinstance(core, _v1.V1Core))
         forced = protocol is not None

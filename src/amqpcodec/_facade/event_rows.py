@@ -172,22 +172,22 @@ def _columns_of(data: Any, by: list[Any], columns: dict[str, Any]) -> tuple[Any,
             raise ValueError(f"no column {column!r}; there is {', '.join(table.column_names)}")
     values = values_of(one_array(data if table is None else table.column(column)))
 
-    def find(name: str, given: Any) -> Any:
-        if given is None or not isinstance(given, str):
-            array = None if given is None else one_array(given)
-        elif table is not None and given in table.column_names:
-            array = one_array(table.column(given))
-        elif given == COLUMNS.get(name) and name != "direction":
+    def find(name: str, choice: Any) -> Any:
+        if choice is None or not isinstance(choice, str):
+            array = None if choice is None else one_array(choice)
+        elif table is not None and choice in table.column_names:
+            array = one_array(table.column(choice))
+        elif choice == COLUMNS.get(name) and name != "direction":
             array = None  # nobody asked for it
         else:
-            there = "no table" if table is None else ", ".join(table.column_names)
-            raise ValueError(f"{name}: no column {given!r}; there is {there}")
+            names = "no table" if table is None else ", ".join(table.column_names)
+            raise ValueError(f"{name}: no column {choice!r}; there is {names}")
         if array is not None and len(array) != len(values):
             raise ValueError(f"{name}: {len(values)} values have {len(array)} rows of it")
         return array
 
     keys = [find("by", key) for key in by]
-    rows = {name: find(name, given) for name, given in columns.items()}
+    rows = {name: find(name, choice) for name, choice in columns.items()}
     rows["flags"] = find("flags", "flags") if table is not None and _has_flags(table) else None
     for name in ("src", "dst"):
         if rows[name] is not None and not is_text(rows[name].type):
@@ -203,10 +203,10 @@ def _has_columns(data: Any) -> bool:
         return True
     if isinstance(data, pa.Array | pa.ChunkedArray):
         return False
-    given = getattr(data, "schema", data)
-    if hasattr(given, "__arrow_c_schema__"):
+    schema = getattr(data, "schema", data)
+    if hasattr(schema, "__arrow_c_schema__"):
         try:
-            pa.schema(given)
+            pa.schema(schema)
         except (pa.ArrowInvalid, TypeError, ValueError):
             return False
         return True
@@ -294,9 +294,9 @@ def senders_of(values: Any, rows: dict[str, Any]) -> Any:
         )
     direction = direction.cast(pa.large_string())
     from_server = pc.equal(direction, "server")
-    known = pc.fill_null(pc.or_(from_server, pc.equal(direction, "client")), False)
-    if not pc.all(known, min_count=0).as_py():
-        at = known.index(False).as_py()
+    is_side = pc.fill_null(pc.or_(from_server, pc.equal(direction, "client")), False)
+    if not pc.all(is_side, min_count=0).as_py():
+        at = is_side.index(False).as_py()
         raise ValueError(
             f"row {at}: direction is {direction[at].as_py()!r}; it is 'client' or 'server', for "
             "who sent the value"

@@ -31,20 +31,20 @@ class Consumers:
             ValueError: the file is something else.
             OSError: it cannot be read.
         """
-        found: dict[str, set[str]] = {}
+        queues_by_tag: dict[str, set[str]] = {}
         with open(path, "rb") as file:
             content = file.read()
         try:
             for tag, queue in _listed(content.decode()):
-                found.setdefault(tag, set()).add(queue)
+                queues_by_tag.setdefault(tag, set()).add(queue)
         except ValueError:
             raise ValueError(
                 f"{os.fspath(path)}: it is no list of consumers with queue_name and consumer_tag,"
                 " as rabbitmqctl list_consumers prints it"
             ) from None
-        known = sorted((tag, *queues) for tag, queues in found.items() if len(queues) == 1)
-        self.tags = pa.array([tag for tag, _ in known], pa.string())
-        self.queues = pa.array([queue for _, queue in known], pa.string())
+        pairs = sorted((tag, *queues) for tag, queues in queues_by_tag.items() if len(queues) == 1)
+        self.tags = pa.array([tag for tag, _ in pairs], pa.string())
+        self.queues = pa.array([queue for _, queue in pairs], pa.string())
 
     def fill(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The same events, with the queues of consumers whose beginning was not recorded.

@@ -182,7 +182,7 @@ class Reading:
             sources,
             level=level,
             fields=fields,
-            # Of an interface, packets of the ports that are named are recorded, and no others.
+            # On an interface we record the packets of the named ports alone.
             ports=DEFAULT_PORTS if self.interface and not options.ports else options.ports,
             keylog=options.keylog,
             protocol=options.protocol,

@@ -38,8 +38,8 @@ class Events:
     def of_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """The event of a row, as Reader has it with all columns."""
         key = (row["file"], row["node"], row["connection_name"])
-        index, number = known = self._connections.setdefault(key, [len(self._connections), 0])
-        known[1] = number + 1
+        index, number = counted = self._connections.setdefault(key, [len(self._connections), 0])
+        counted[1] = number + 1
         text = repr(key).encode("utf-8", "surrogatepass")
         event: dict[str, Any] = {
             "file": row["file"] or "",

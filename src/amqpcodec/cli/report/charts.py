@@ -209,12 +209,12 @@ def _bars(
     source = ColumnDataSource({"label": labels, **values, **more})
     drawn.xaxis.formatter = NumeralTickFormatter(format=NUMBER)
     least = min(map(min, values.values()))
-    left = 10.0 ** math.floor(math.log10(least * 0.7)) if logarithmic else 0
+    origin = 10.0 ** math.floor(math.log10(least * 0.7)) if logarithmic else 0
     glyphs = []
     for at, name in enumerate(values):
         place = dodge("label", 0.4 - thick * (at + 0.5), range=drawn.y_range)
         glyph = drawn.hbar(
-            y=place, right=name, left=left, height=thick * 0.9,
+            y=place, right=name, left=origin, height=thick * 0.9,
             source=source, color=COLOURS[at],
         )  # fmt: skip
         glyphs.append((name, glyph))
@@ -370,7 +370,7 @@ def _lines(contents: Contents, span: dict[str, Any]) -> figure | None:
     if not shown:
         return None
     shown.sort(key=lambda row: row["first_event"])
-    labels = _labels([_named(row) for row in shown])
+    labels = _labels([_label(row) for row in shown])
     drawn = _figure(
         max(200, 90 + 22 * len(shown)), y_range=FactorRange(factors=labels[::-1]), **span
     )
@@ -408,7 +408,7 @@ def _lines(contents: Contents, span: dict[str, Any]) -> figure | None:
     return drawn
 
 
-def _named(row: Mapping[str, Any]) -> str:
+def _label(row: Mapping[str, Any]) -> str:
     """A connection's name and the port of its client; of a group, how many they are."""
     return f"{plain(row['connection_name'], 18)} {(row['client'] or '').rpartition(':')[2]}"
 
