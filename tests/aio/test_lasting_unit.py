@@ -29,24 +29,24 @@ async def kept_open(url, **options):
     """Connections that a task holds open; it is cancelled at the end."""
 
     async def iterate():
-        async for connection in found:
+        async for connection in lasting:
             async with connection:
                 await connection.wait_closed()
 
     options.setdefault("setup", declare)
-    found = aio.connections(url, backoff=AT_ONCE, timeout=5, **options)
+    lasting = aio.connections(url, backoff=AT_ONCE, timeout=5, **options)
     task = asyncio.create_task(iterate())
     try:
-        yield found
+        yield lasting
     finally:
         task.cancel()
         await asyncio.wait((task,))
 
 
-async def until(found, *states):
+async def until(lasting, *states):
     """Follow the states until these came, in this order."""
     waiting = list(states)
-    async for state in found.states():
+    async for state in lasting.states():
         if state == waiting[0]:
             del waiting[0]
         if not waiting:
@@ -84,8 +84,8 @@ def test_states_of_a_connection(amqp_broker, way):
 def test_states_of_all_connections(amqp_broker):
     states = []
 
-    async def follow(found):
-        async for state in found.states():
+    async def follow(lasting):
+        async for state in lasting.states():
             assert state in ("down", "connecting", "open", "closed")
             states.append(state)
 
@@ -95,19 +95,19 @@ def test_states_of_all_connections(amqp_broker):
         async def password():
             return next(passwords)
 
-        found = aio.connections(amqp_broker.url, backoff=AT_ONCE, password=password)
-        task = asyncio.create_task(follow(found))
+        lasting = aio.connections(amqp_broker.url, backoff=AT_ONCE, password=password)
+        task = asyncio.create_task(follow(lasting))
         await asyncio.sleep(0)
-        assert found.state == "down"
-        await anext(found)
-        assert found.state == "open"
+        assert lasting.state == "down"
+        await anext(lasting)
+        assert lasting.state == "open"
         amqp_broker.reset_connections()
-        await until(found, "down")
-        await anext(found)
-        await anext(found)  # it closes the one before
+        await until(lasting, "down")
+        await anext(lasting)
+        await anext(lasting)  # it closes the one before
         with pytest.raises(aio.AuthenticationFailed):
-            await anext(found)
-        assert found.state == "closed"
+            await anext(lasting)
+        assert lasting.state == "closed"
         await task
 
     run(work)
@@ -118,11 +118,11 @@ def test_an_attempt_that_is_given_up_leaves_the_state_down(amqp_broker):
     amqp_broker.refuse_connections()
 
     async def work():
-        found = aio.connections(amqp_broker.url, backoff=AT_ONCE)
+        lasting = aio.connections(amqp_broker.url, backoff=AT_ONCE)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
-                await anext(found)
-        assert found.state == "down"
+                await anext(lasting)
+        assert lasting.state == "down"
 
     run(work)
 
@@ -132,11 +132,11 @@ def test_an_attempt_that_is_given_up_leaves_the_state_down(amqp_broker):
 
 def test_a_set_up_runs_before_anyone_has_the_connection(amqp_broker):
     async def work():
-        async with kept_open(amqp_broker.url) as found:
-            await found.publish(b"first", routing_key="orders")  # Returned without the queue
+        async with kept_open(amqp_broker.url) as lasting:
+            await lasting.publish(b"first", routing_key="orders")  # Returned without the queue
             amqp_broker.reset_connections()
-            await until(found, "down", "open")
-            await found.publish(b"second", routing_key="orders")
+            await until(lasting, "down", "open")
+            await lasting.publish(b"second", routing_key="orders")
 
     run(work)
     assert [one.body for one in amqp_broker.messages("orders")] == [b"first", b"second"]
@@ -155,14 +155,14 @@ def test_a_loss_in_a_set_up_leads_to_another_attempt_and_other_errors_come_out(a
             raise LookupError
 
     async def work():
-        found = aio.connections(amqp_broker.url, backoff=AT_ONCE, setup=setup)
-        await anext(found)
+        lasting = aio.connections(amqp_broker.url, backoff=AT_ONCE, setup=setup)
+        await anext(lasting)
         assert attempts == 2
         with pytest.raises(LookupError):
-            await anext(found)
+            await anext(lasting)
         await amqp_broker.aio.connections(n=0)
-        assert found.state == "down"
-        await (await anext(found)).close()
+        assert lasting.state == "down"
+        await (await anext(lasting)).close()
 
     run(work)
 
@@ -192,8 +192,8 @@ def test_4_a_consumer_goes_on_wherever_a_connection_ends(amqp_broker, fault):
 
         async def work(take=take):
             async with (
-                kept_open(amqp_broker.url) as found,
-                found.consume("orders", prefetch=2) as messages,
+                kept_open(amqp_broker.url) as lasting,
+                lasting.consume("orders", prefetch=2) as messages,
             ):
                 await asyncio.gather(take(messages), take(messages))
 
@@ -211,8 +211,8 @@ def test_4_a_consumer_goes_on_wherever_a_connection_ends(amqp_broker, fault):
 def test_4_each_connection_has_one_consumer(amqp_broker):
     async def work():
         async with (
-            kept_open(amqp_broker.url) as found,
-            found.consume("orders", tag="me", prefetch=7) as them,
+            kept_open(amqp_broker.url) as lasting,
+            lasting.consume("orders", tag="me", prefetch=7) as them,
         ):
             waiting = [asyncio.create_task(them.get()) for _ in range(3)]
             for number in range(4):
@@ -221,9 +221,9 @@ def test_4_each_connection_has_one_consumer(amqp_broker):
                 await amqp_broker.aio.channels(n=1)
                 if number < 3:
                     amqp_broker.reset_connections()
-                    await until(found, "down", "open")
+                    await until(lasting, "down", "open")
             for number in range(3):
-                await found.publish(b"%d" % number, routing_key="orders")
+                await lasting.publish(b"%d" % number, routing_key="orders")
             for task in waiting:
                 assert await (await task).ack()
 
@@ -233,13 +233,13 @@ def test_4_each_connection_has_one_consumer(amqp_broker):
 @pytest.mark.parametrize("way", ["cancel", "delete", "406"])
 def test_4_what_is_no_loss_of_the_connection_ends_it(amqp_broker, way):
     async def work():
-        async with kept_open(amqp_broker.url) as found, found.consume("orders") as messages:
+        async with kept_open(amqp_broker.url) as lasting, lasting.consume("orders") as messages:
             tasks = [asyncio.create_task(outcome(messages.get())) for _ in range(2)]
             await amqp_broker.aio.consumers("orders", n=1)
             if way == "cancel":
                 amqp_broker.cancel_consumers("orders")
             elif way == "delete":
-                async with found._connection.channel() as channel:
+                async with lasting._connection.channel() as channel:
                     await channel.delete_queue("orders")
             else:
                 amqp_broker.publish(b"", routing_key="orders")
@@ -262,8 +262,8 @@ def test_4_a_queue_that_the_next_connection_does_not_find(amqp_broker):
 
     async def work():
         async with (
-            kept_open(amqp_broker.url, setup=setup) as found,
-            found.consume("orders") as messages,
+            kept_open(amqp_broker.url, setup=setup) as lasting,
+            lasting.consume("orders") as messages,
         ):
             tasks = [asyncio.create_task(outcome(messages.get())) for _ in range(2)]
             await amqp_broker.aio.consumers("orders", n=1)
@@ -271,7 +271,7 @@ def test_4_a_queue_that_the_next_connection_does_not_find(amqp_broker):
             ends = await asyncio.gather(*tasks)
             assert {type(end) for end in ends} == {aio.NotFound}
             assert len({id(end) for end in ends}) == 2
-            await found.publish(b"", exchange="amq.fanout", routing_key="")  # it goes on
+            await lasting.publish(b"", exchange="amq.fanout", routing_key="")  # it goes on
 
     run(work)
 
@@ -280,14 +280,14 @@ def test_4_the_end_of_the_loop_ends_its_consumers(amqp_broker):
     """A close by this client is no loss: nobody waits for a connection that will not come."""
 
     async def work():
-        found = aio.connections(amqp_broker.url, backoff=AT_ONCE, setup=declare)
+        lasting = aio.connections(amqp_broker.url, backoff=AT_ONCE, setup=declare)
 
         async def take():
-            async with found.consume("orders") as messages:
+            async with lasting.consume("orders") as messages:
                 return [message async for message in messages]
 
         task = asyncio.create_task(take())
-        async for connection in found:
+        async for connection in lasting:
             async with connection:
                 await amqp_broker.aio.consumers("orders", n=1)
                 break
@@ -304,8 +304,8 @@ def test_4_an_attempt_of_no_use_ends_it(amqp_broker):
 
     async def work():
         async with (
-            kept_open(amqp_broker.url, password=password) as found,
-            found.consume("orders") as messages,
+            kept_open(amqp_broker.url, password=password) as lasting,
+            lasting.consume("orders") as messages,
         ):
             tasks = [asyncio.create_task(outcome(messages.get())) for _ in range(3)]
             await amqp_broker.aio.consumers("orders", n=1)
@@ -315,25 +315,25 @@ def test_4_an_attempt_of_no_use_ends_it(amqp_broker):
             assert len({id(end) for end in ends}) == 3
             assert "ACCESS_REFUSED" in str(ends[0])
             with pytest.raises(aio.ConnectionLost, match="ACCESS_REFUSED"):
-                await found.consume("orders").__aenter__()
+                await lasting.consume("orders").__aenter__()
 
     run(work)
 
 
 def test_4_a_consumer_is_left_while_there_is_no_connection(amqp_broker):
     async def work():
-        async with kept_open(amqp_broker.url) as found:
-            async with found.consume("orders") as messages:
+        async with kept_open(amqp_broker.url) as lasting:
+            async with lasting.consume("orders") as messages:
                 tasks = [asyncio.create_task(anext(messages, None)) for _ in range(2)]
                 await amqp_broker.aio.consumers("orders", n=1)
                 amqp_broker.refuse_connections()
                 amqp_broker.reset_connections()
-                await until(found, "connecting")
+                await until(lasting, "connecting")
                 await messages.cancel()
                 assert await asyncio.gather(*tasks) == [None, None]
-            assert not found._consumers
+            assert not lasting._consumers
             amqp_broker.accept_connections()
-            await until(found, "open")
+            await until(lasting, "open")
             await amqp_broker.aio.channels(n=0)
 
     run(work)
@@ -346,9 +346,9 @@ def test_6_a_cancelled_start_leaves_nothing(amqp_broker, source):
         amqp_broker.publish(body, routing_key="orders")
 
     async def work():
-        async with kept_open(amqp_broker.url) as found:
-            await until(found, "open")
-            origin = found if source == "connections" else found._connection
+        async with kept_open(amqp_broker.url) as lasting:
+            await until(lasting, "open")
+            origin = lasting if source == "connections" else lasting._connection
             for steps in [*range(21), *range(30, 200, 10)]:
                 messages = origin.consume("orders")
                 task = asyncio.create_task(messages.__aenter__())
@@ -358,7 +358,7 @@ def test_6_a_cancelled_start_leaves_nothing(amqp_broker, source):
                 await asyncio.wait((task,))
                 if not task.cancelled():
                     await messages.__aexit__()
-                await found._connection.check()
+                await lasting._connection.check()
                 await amqp_broker.aio.consumers("orders", n=0)
                 await amqp_broker.aio.unacked("orders", n=0)
                 await amqp_broker.aio.channels(n=0)
@@ -373,7 +373,7 @@ def test_a_message_of_the_connection_before(amqp_broker):
     amqp_broker.publish(b"one", routing_key="orders")
 
     async def work():
-        async with kept_open(amqp_broker.url) as found, found.consume("orders") as messages:
+        async with kept_open(amqp_broker.url) as lasting, lasting.consume("orders") as messages:
             first = await messages.get(5)
             amqp_broker.reset_connections()
             second = await messages.get(5)
@@ -421,10 +421,10 @@ def test_a_service_of_all_connections(amqp_broker):
             stop.set()
 
     async def work():
-        async with kept_open(amqp_broker.url) as found:
+        async with kept_open(amqp_broker.url) as lasting:
             for body in BODIES:
-                await found.publish(body, routing_key="orders")
-            await aio.serve(found, "orders", handle, concurrency=1, stop=stop)
+                await lasting.publish(body, routing_key="orders")
+            await aio.serve(lasting, "orders", handle, concurrency=1, stop=stop)
 
     run(work)
     assert amqp_broker.messages("orders") == []
@@ -434,14 +434,14 @@ def test_a_service_of_all_connections(amqp_broker):
 def test_a_service_stops_while_there_is_no_connection():
     async def work(broker):
         stop = asyncio.Event()
-        async with kept_open(broker.url) as found:
+        async with kept_open(broker.url) as lasting:
             service = asyncio.create_task(
-                aio.serve(found, "orders", lambda message: asyncio.sleep(0), stop=stop)
+                aio.serve(lasting, "orders", lambda message: asyncio.sleep(0), stop=stop)
             )
             await broker.aio.consumers("orders", n=1)
             broker.refuse_connections()
             broker.reset_connections()
-            await until(found, "connecting")
+            await until(lasting, "connecting")
             stop.set()
             await service
 

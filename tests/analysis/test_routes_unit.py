@@ -66,9 +66,9 @@ def test_without_the_beginning_there_is_no_number(ask: Ask) -> None:
 
 def test_a_binding_that_is_older_makes_no_backlog(ask: Ask) -> None:
     """More was delivered than was published to the queue."""
-    said = [*START, *declare("orders", "topic"), *queue("all"), *queue("eu")]
-    said += [*bind("all", "orders", "#"), send("orders", "eu.x", name="m0"), *consume("eu")]
-    rows = ask("queues", packets([*said, got(1, "eu.x", "m0")]))
+    script = [*START, *declare("orders", "topic"), *queue("all"), *queue("eu")]
+    script += [*bind("all", "orders", "#"), send("orders", "eu.x", name="m0"), *consume("eu")]
+    rows = ask("queues", packets([*script, got(1, "eu.x", "m0")]))
     assert columns(rows, "queue", "backlog") == [("eu", None), ("all", 1)]
 
 
@@ -122,9 +122,9 @@ def test_messages_that_no_queue_gets(ask: Ask) -> None:
     ]
 
 
-def findings(ask: Ask, said: list[Say]) -> list[Any]:
+def findings(ask: Ask, script: list[Say]) -> list[Any]:
     return columns(
-        ask("diagnose", packets([*said, *close()])),
+        ask("diagnose", packets([*script, *close()])),
         *("severity", "finding", "exchange", "queue", "count", "text", "certainty"),
     )
 
@@ -147,8 +147,8 @@ def test_messages_lost_in_silence(ask: Ask) -> None:
 
 @pytest.mark.parametrize(("n", "acks"), [(30, 3), (30, 28), (8, 0)])
 def test_a_backlog(n: int, acks: int, ask: Ask) -> None:
-    said = [*START, *queue("jobs"), *(send("", "jobs", name=f"m{i}") for i in range(n))]
-    said += [*consume("jobs"), *(deliver(i + 1, message=f"m{i}") for i in range(acks))]
-    said += [client(amqp.Basic.Ack(delivery_tag=i + 1)) for i in range(acks)]
-    rows = [row for row in findings(ask, said) if row[1] == "backlog"]
+    script = [*START, *queue("jobs"), *(send("", "jobs", name=f"m{i}") for i in range(n))]
+    script += [*consume("jobs"), *(deliver(i + 1, message=f"m{i}") for i in range(acks))]
+    script += [client(amqp.Basic.Ack(delivery_tag=i + 1)) for i in range(acks)]
+    rows = [row for row in findings(ask, script) if row[1] == "backlog"]
     assert [(row[0], row[3], row[4]) for row in rows] == ([(2, "jobs", 27)] if acks == 3 else [])

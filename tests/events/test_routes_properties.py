@@ -12,7 +12,7 @@ import pytest
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
 from tests.events.test_damage_properties import other_answers
-from tests.events.test_pieces_properties import offsets, resumed, rows_of
+from tests.events.test_pieces_properties import offsets, read_changed, resumed, rows_of
 from tests.support.event_talk import Say, client, close, login, open_channel, select, server, write
 from tests.support.recording import Record, packets, records
 from tests.support.route_talk import (
@@ -39,13 +39,13 @@ Read = Callable[..., list[dict[str, Any]]]
 
 @pytest.mark.parametrize("seed", range(40))
 def test_routes_are_those_of_the_model(seed: int, read: Read) -> None:
-    said: list[Say] = list(START)
+    script: list[Say] = list(START)
     routes = []
     for says, route, is_publish in topology(random.Random(seed), 400):
-        said += says
+        script += says
         if is_publish:
             routes.append(route)
-    rows = [row for row in read(packets(said)) if row["event"] == "published"]
+    rows = [row for row in read(packets(script)) if row["event"] == "published"]
     assert [row.get("route") for row in rows] == routes
     assert sum(route is not None and len(route) > 1 for route in routes) > 3
     for row in rows:
@@ -61,12 +61,12 @@ def test_topics_are_those_of_the_model(read: Read) -> None:
 
     patterns = [text("ab*#-") for _ in range(60)]
     keys = [text("ab-") for _ in range(300)]
-    said = [*START, *declare("t", "topic")]
+    script = [*START, *declare("t", "topic")]
     for number, pattern in enumerate(patterns):
-        said += bind(f"{number:02}", "t", pattern)
+        script += bind(f"{number:02}", "t", pattern)
     rows = [
         row
-        for row in read(packets([*said, *(send("t", key) for key in keys)]))
+        for row in read(packets([*script, *(send("t", key) for key in keys)]))
         if row["event"] == "published"
     ]
     for key, row in zip(keys, rows, strict=True):
@@ -142,8 +142,8 @@ def told(rows: list[dict[str, Any]]) -> list[Any]:
 
 
 def test_what_is_said_of_the_whole(read: Read) -> None:
-    said = told(read(RECORDS["alone"]))
-    kinds = {(event, certainty) for event, _, certainty, _ in said}
+    script = told(read(RECORDS["alone"]))
+    kinds = {(event, certainty) for event, _, certainty, _ in script}
     assert kinds == {
         ("published", "exact"),
         ("published", "inferred"),
@@ -154,8 +154,8 @@ def test_what_is_said_of_the_whole(read: Read) -> None:
         ("unroutable", "inferred"),
         ("destroyed", "inferred"),
     }
-    said = told(read(RECORDS["working"]))
-    assert [(name, route) for event, name, _, route in said if event == "published"] == [
+    script = told(read(RECORDS["working"]))
+    assert [(name, route) for event, name, _, route in script if event == "published"] == [
         ("m1", ["own", "q"]),
         ("m2", ["q"]),
         ("m3", []),
@@ -165,64 +165,66 @@ def test_what_is_said_of_the_whole(read: Read) -> None:
         ("m7", []),
         ("m8", None),
     ]
-    said = told(read(RECORDS["crossing"]))
-    assert [(name, certainty) for event, name, certainty, _ in said if event == "unroutable"] == []
+    script = told(read(RECORDS["crossing"]))
+    assert [
+        (name, certainty) for event, name, certainty, _ in script if event == "unroutable"
+    ] == []
 
 
 @NAMES
 def test_a_packet_lost(name: str, read: Read) -> None:
     talk = RECORDS[name]
-    whole = read(talk)
+    expected = read(talk)
     for i in range(len(talk)):
         damaged = read([*talk[:i], *talk[i + 1 :]])
-        assert other_answers(whole, damaged, ends=False) == [], i
+        assert other_answers(expected, damaged, ends=False) == [], i
 
 
 @NAMES
 def test_neighbours_swapped(name: str, read: Read) -> None:
     talk = RECORDS[name]
-    whole = read(talk)
+    expected = read(talk)
     for i in range(len(talk) - 1):
         damaged = read([*talk[:i], talk[i + 1], talk[i], *talk[i + 2 :]])
-        assert other_answers(whole, damaged) == [], i
+        assert other_answers(expected, damaged) == [], i
 
 
 @NAMES
 def test_the_beginning_cut_off(name: str, read: Read) -> None:
     talk = RECORDS[name]
-    whole = read(talk)
+    expected = read(talk)
     for i in range(len(talk) - 8):
         damaged = read(talk[i:])
-        assert other_answers(whole, damaged) == [], i
+        assert other_answers(expected, damaged) == [], i
 
 
 @NAMES
 def test_snaplen(name: str, read: Read) -> None:
     talk = RECORDS[name]
-    whole = read(talk)
+    expected = read(talk)
     for length in (60, 80, 110):
         cut = [Record(one.data[:length], one.time_ns, len(one.data)) for one in talk]
-        assert other_answers(whole, read(cut), ends=False) == [], length
+        assert other_answers(expected, read(cut), ends=False) == [], length
 
 
 @NAMES
 def test_cut_at_all_packets(name: str, tmp_path: Path) -> None:
     talk = together(TALKS[name]())
     path = write(tmp_path / "talk.pcap", talk)
-    whole = rows_of(capture.Reader(path, "event"))
-    assert resumed(path, offsets(talk)[:-1]) == whole
+    expected = rows_of(capture.Reader(path, "event"))
+    assert resumed(path, offsets(talk)[:-1]) == expected
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_talks_cut_at_packets(seed: int, tmp_path: Path) -> None:
-    said = [*START, *select()] if seed % 2 else list(START)
+    script = [*START, *select()] if seed % 2 else list(START)
     for says, _, _ in topology(random.Random(seed + 100), 60):
-        said += says
-    talk = packets(said)
+        script += says
+    talk = packets(script)
     path = write(tmp_path / "talk.pcap", talk)
     limits = {"max_tracked": (1000, 3)[seed % 3 == 0]}
-    whole = rows_of(capture.Reader(path, "event", **limits))
-    assert resumed(path, offsets(talk)[:-1], **limits) == whole
+    expected = rows_of(capture.Reader(path, "event", **limits))
+    assert resumed(path, offsets(talk)[:-1], **limits) == expected
 
 
 @pytest.mark.parametrize("name", TALKS)
@@ -237,12 +239,4 @@ def test_a_damaged_state_raises_or_reads(name: str, tmp_path: Path) -> None:
         starts: list[int] = []
         raw = reader._one().core.state(starts)
         for at, start in enumerate(starts[turn % 4 :: 4]):
-            other = bytearray(raw)
-            other[start] ^= 1 << (at + turn) % 8
-            again = capture.Reader(path, "event")._one().core
-            try:
-                again.resume(bytes(other))
-            except ValueError:
-                continue
-            again.advance(True)
-            again.take(True)
+            read_changed(path, raw, start, 1 << (at + turn) % 8)

@@ -48,21 +48,21 @@ def published(rows: Iterable[dict[str, Any]]) -> list[Any]:
     return [row.get("route") for row in rows if row["event"] == "published"]
 
 
-def routes(read: Read, said: Iterable[Say]) -> list[Any]:
-    return published(read(packets([*START, *said])))
+def routes(read: Read, script: Iterable[Say]) -> list[Any]:
+    return published(read(packets([*START, *script])))
 
 
 def test_a_direct_exchange(read: Read) -> None:
-    said = [*declare("orders", "direct"), *bind("eu", "orders", "k"), *bind("all", "orders", "k")]
-    said += [*bind("us", "orders", "other"), send("orders", "k"), send("orders", "none")]
-    rows = read(packets([*START, *said]))
+    script = [*declare("orders", "direct"), *bind("eu", "orders", "k"), *bind("all", "orders", "k")]
+    script += [*bind("us", "orders", "other"), send("orders", "k"), send("orders", "none")]
+    rows = read(packets([*START, *script]))
     assert published(rows) == [["all", "eu"], []]
     assert {row["certainty"] for row in rows if row["event"] == "published"} == {"inferred"}
 
 
 def test_a_publish_with_one_queue_names_it(read: Read) -> None:
-    said = [*declare("orders", "fanout"), *bind("eu", "orders", "k"), send("orders", "x")]
-    (row,) = [row for row in read(packets([*START, *said])) if row["event"] == "published"]
+    script = [*declare("orders", "fanout"), *bind("eu", "orders", "k"), send("orders", "x")]
+    (row,) = [row for row in read(packets([*START, *script])) if row["event"] == "published"]
     assert (row["route"], row["queue"], row["certainty"]) == (["eu"], "eu", "inferred")
 
 
@@ -89,16 +89,16 @@ def test_a_publish_with_one_queue_names_it(read: Read) -> None:
     ],
 )
 def test_topics(pattern: str, keys: list[str], others: list[str], read: Read) -> None:
-    said = [*declare("t", "topic"), *bind("q", "t", pattern)]
-    said += [send("t", key) for key in [*keys, *others]]
-    assert routes(read, said) == [["q"]] * len(keys) + [[]] * len(others)
+    script = [*declare("t", "topic"), *bind("q", "t", pattern)]
+    script += [send("t", key) for key in [*keys, *others]]
+    assert routes(read, script) == [["q"]] * len(keys) + [[]] * len(others)
 
 
 def test_a_pattern_of_many_hashes_takes_no_time(read: Read) -> None:
     """Trying every way to divide the words would take longer than anyone waits."""
-    said = [*declare("t", "topic"), *bind("q", "t", ".".join(["#"] * 60 + ["b"]))]
-    said += [*bind("r", "t", "#.a" * 60 + ".#.b"), send("t", ".".join("a" * 120))]
-    assert routes(read, said) == [[]]
+    script = [*declare("t", "topic"), *bind("q", "t", ".".join(["#"] * 60 + ["b"]))]
+    script += [*bind("r", "t", "#.a" * 60 + ".#.b"), send("t", ".".join("a" * 120))]
+    assert routes(read, script) == [[]]
 
 
 HEADERS: list[tuple[dict[str, Any], dict[str, Any] | None, bool]] = [
@@ -129,37 +129,45 @@ HEADERS: list[tuple[dict[str, Any], dict[str, Any] | None, bool]] = [
 def test_headers(
     arguments: dict[str, Any], headers: Mapping[str, Any] | None, fits: bool, read: Read
 ) -> None:
-    said = [*declare("h", "headers"), *bind("q", "h", "", arguments), send("h", "k", headers)]
-    assert routes(read, said) == [["q"] if fits else []]
+    script = [*declare("h", "headers"), *bind("q", "h", "", arguments), send("h", "k", headers)]
+    assert routes(read, script) == [["q"] if fits else []]
 
 
 def test_exchanges_in_a_circle(read: Read) -> None:
-    said = [*declare("a", "fanout"), *declare("b", "direct"), *declare("c", "topic")]
-    said += [*bind_exchange("b", "a"), *bind_exchange("c", "b", "k"), *bind_exchange("a", "c", "#")]
-    said += [*bind("q", "c", "*"), *bind("r", "a"), send("b", "k"), send("b", "other"), send("a")]
-    assert routes(read, said) == [["q", "r"], [], ["r"]]
+    script = [*declare("a", "fanout"), *declare("b", "direct"), *declare("c", "topic")]
+    script += [
+        *bind_exchange("b", "a"),
+        *bind_exchange("c", "b", "k"),
+        *bind_exchange("a", "c", "#"),
+    ]
+    script += [*bind("q", "c", "*"), *bind("r", "a"), send("b", "k"), send("b", "other"), send("a")]
+    assert routes(read, script) == [["q", "r"], [], ["r"]]
 
 
 def test_an_alternate_exchange(read: Read) -> None:
     alternate = {"alternate-exchange": "rest"}
-    said = [*declare("a", "direct", arguments=alternate), *declare("rest", "fanout")]
-    said += [*bind("q", "a", "k"), send("a", "k"), send("a", "other"), *bind("all", "rest")]
-    said += [send("a", "k"), send("a", "other")]
-    assert routes(read, said) == [["q"], None, ["q"], ["all"]]
+    script = [*declare("a", "direct", arguments=alternate), *declare("rest", "fanout")]
+    script += [*bind("q", "a", "k"), send("a", "k"), send("a", "other"), *bind("all", "rest")]
+    script += [send("a", "k"), send("a", "other")]
+    assert routes(read, script) == [["q"], None, ["q"], ["all"]]
 
 
 def test_an_exchange_without_bindings_or_type_says_nothing(read: Read) -> None:
-    said = [*declare("a", "fanout"), send("a"), send("b"), *bind("q", "b", "k"), send("b", "k")]
-    said += [*declare("x", "x-consistent-hash"), *bind("q", "x", "1"), send("x", "k")]
-    rows = read(packets([*START, *said]))
+    script = [*declare("a", "fanout"), send("a"), send("b"), *bind("q", "b", "k"), send("b", "k")]
+    script += [*declare("x", "x-consistent-hash"), *bind("q", "x", "1"), send("x", "k")]
+    rows = read(packets([*START, *script]))
     assert published(rows) == [None, None, None, None]
     assert "unroutable" not in short(rows)
 
 
 def test_predeclared_exchanges(read: Read) -> None:
-    said = [*bind("q", "amq.topic", "a.#"), *bind("q", "amq.direct", "k"), *bind("r", "amq.match")]
-    said += [send("amq.topic", "a.b"), send("amq.direct", "k"), send("amq.match")]
-    assert routes(read, said) == [["q"], ["q"], ["r"]]
+    script = [
+        *bind("q", "amq.topic", "a.#"),
+        *bind("q", "amq.direct", "k"),
+        *bind("r", "amq.match"),
+    ]
+    script += [send("amq.topic", "a.b"), send("amq.direct", "k"), send("amq.match")]
+    assert routes(read, script) == [["q"], ["q"], ["r"]]
 
 
 def test_what_ends_a_binding(read: Read) -> None:
@@ -177,41 +185,41 @@ def test_what_ends_a_binding(read: Read) -> None:
 
 def test_a_bind_counts_when_it_is_answered(read: Read) -> None:
     asked = client(amqp.Queue.Bind(queue="r", exchange="a"))
-    said = [*declare("a", "fanout"), *bind("q", "a"), asked, send("a")]
-    said += [server(amqp.Queue.BindOk()), send("a")]
-    assert routes(read, said) == [["q"], ["q", "r"]]
+    script = [*declare("a", "fanout"), *bind("q", "a"), asked, send("a")]
+    script += [server(amqp.Queue.BindOk()), send("a")]
+    assert routes(read, script) == [["q"], ["q", "r"]]
     refused = server(amqp.Channel.Close(reply_code=404, class_id=50, method_id=20))
-    said = [*declare("a", "fanout"), *bind("q", "a"), asked, refused]
-    said += [client(amqp.Channel.CloseOk()), *open_channel(), send("a")]
-    assert routes(read, said) == [["q"]]
+    script = [*declare("a", "fanout"), *bind("q", "a"), asked, refused]
+    script += [client(amqp.Channel.CloseOk()), *open_channel(), send("a")]
+    assert routes(read, script) == [["q"]]
 
 
 def test_a_queue_deletes_itself_without_its_last_consumer(read: Read) -> None:
-    said = [
+    script = [
         *declare("a", "fanout"),
         *queue("q", auto_delete=True),
         *bind("q", "a"),
         *bind("r", "a"),
     ]
-    said += [*consume("q", "one"), *consume("q", "two"), *cancel("one"), send("a")]
-    said += [*cancel("two"), send("a")]
-    assert routes(read, said) == [["q", "r"], ["r"]]
+    script += [*consume("q", "one"), *consume("q", "two"), *cancel("one"), send("a")]
+    script += [*cancel("two"), send("a")]
+    assert routes(read, script) == [["q", "r"], ["r"]]
 
 
 def test_an_exchange_deletes_itself_without_its_last_binding(read: Read) -> None:
-    said = [*declare("a", "fanout"), *declare("b", "fanout", auto_delete=True)]
-    said += [*bind_exchange("b", "a"), *bind("q", "b"), *bind("r", "a"), send("a")]
-    said += [*unbind("q", "b"), send("a"), send("b")]
-    assert routes(read, said) == [["q", "r"], ["r"], None]
+    script = [*declare("a", "fanout"), *declare("b", "fanout", auto_delete=True)]
+    script += [*bind_exchange("b", "a"), *bind("q", "b"), *bind("r", "a"), send("a")]
+    script += [*unbind("q", "b"), send("a"), send("b")]
+    assert routes(read, script) == [["q", "r"], ["r"], None]
 
 
 def test_exchanges_that_delete_themselves_in_a_row(read: Read) -> None:
     names = [f"x{i}" for i in range(300)]
-    said = [one for name in names for one in declare(name, "fanout", auto_delete=True)]
+    script = [one for name in names for one in declare(name, "fanout", auto_delete=True)]
     for source, target in pairwise(names):
-        said += bind_exchange(target, source)
-    said += [*bind("q", names[-1]), send("x0"), *delete_queue("q"), send("x0")]
-    assert routes(read, said) == [["q"], None]
+        script += bind_exchange(target, source)
+    script += [*bind("q", names[-1]), send("x0"), *delete_queue("q"), send("x0")]
+    assert routes(read, script) == [["q"], None]
 
 
 def test_other_connections_bind_and_end(read: Read) -> None:
@@ -243,8 +251,8 @@ def test_virtual_hosts_are_apart(read: Read) -> None:
 
 
 def test_answers_repeat_no_route_that_is_inferred(read: Read) -> None:
-    said = [*declare("a", "fanout"), *bind("q", "a"), *select(), send("a", name="m")]
-    rows = read(packets([*START, *said, server(amqp.Basic.Ack(delivery_tag=1))]))
+    script = [*declare("a", "fanout"), *bind("q", "a"), *select(), send("a", name="m")]
+    rows = read(packets([*START, *script, server(amqp.Basic.Ack(delivery_tag=1))]))
     assert short(rows[-2:-1], "event", "certainty", "message_id", "route", "queue") == [
         ("confirmed", "exact", "m", None, None)
     ]
@@ -254,10 +262,10 @@ def test_a_route_of_more_queues_than_a_row_holds(tmp_path: Any) -> None:
     from amqpcodec import capture
     from tests.support.event_talk import write
 
-    said = [*START, *declare("a", "fanout")]
+    script = [*START, *declare("a", "fanout")]
     for number in range(100):
-        said += bind(f"{number:03}" + "q" * 200, "a")
-    path = write(tmp_path / "a.pcap", packets([*said, send("a"), send("a")]))
+        script += bind(f"{number:03}" + "q" * 200, "a")
+    path = write(tmp_path / "a.pcap", packets([*script, send("a"), send("a")]))
     reader = capture.Reader(path, "event")
     rows = [row for batch in reader for row in batch.to_pylist()]
     assert published(rows) == [None, None]
@@ -268,9 +276,9 @@ def test_limits_are_counted(tmp_path: Any) -> None:
     from amqpcodec import capture
     from tests.support.event_talk import write
 
-    said = [*START, *declare("a", "fanout"), *bind("q1", "a"), *bind("q2", "a"), send("a")]
-    said += [*bind("q3", "a"), send("a"), *declare("b", "fanout"), *declare("c", "fanout")]
-    path = write(tmp_path / "a.pcap", packets(said))
+    script = [*START, *declare("a", "fanout"), *bind("q1", "a"), *bind("q2", "a"), send("a")]
+    script += [*bind("q3", "a"), send("a"), *declare("b", "fanout"), *declare("c", "fanout")]
+    path = write(tmp_path / "a.pcap", packets(script))
     reader = capture.Reader(path, "event", max_tracked=2)
     rows = [row for batch in reader for row in batch.to_pylist()]
     assert published(rows) == [["q1", "q2"], None]
@@ -301,9 +309,9 @@ def unroutable(rows: Iterable[dict[str, Any]]) -> list[Any]:
 
 
 def test_no_binding_fits(read: Read) -> None:
-    said = [*declare("a", "direct"), *bind("q", "a", "k"), send("a", "k", name="one")]
-    said += [send("a", "other", name="two"), send("a", "other", name="three", mandatory=True)]
-    rows = read(packets([*START, *said]))
+    script = [*declare("a", "direct"), *bind("q", "a", "k"), send("a", "k", name="one")]
+    script += [send("a", "other", name="two"), send("a", "other", name="three", mandatory=True)]
+    rows = read(packets([*START, *script]))
     assert unroutable(rows) == [("two", "inferred")]
     (row,) = [row for row in rows if row["event"] == "unroutable"]
     by_id = {one["event_id"]: one for one in rows}
@@ -312,48 +320,48 @@ def test_no_binding_fits(read: Read) -> None:
 
 
 def test_a_delivery_shows_that_a_binding_is_older_than_the_recording(read: Read) -> None:
-    said = [*declare("a", "direct"), *bind("q", "a", "k"), *consume("r")]
+    script = [*declare("a", "direct"), *bind("q", "a", "k"), *consume("r")]
     method = amqp.Basic.Deliver(
         consumer_tag="c1", delivery_tag=1, exchange="a", routing_key="other"
     )
     got = TO_CLIENT, amqp.encode_message(1, method, amqp.Basic.Properties(), b"x")
-    said += [send("a", "other", name="one"), got, send("a", "other", name="two")]
-    assert unroutable(read(packets([*START, *said]))) == [("one", "inferred")]
+    script += [send("a", "other", name="one"), got, send("a", "other", name="two")]
+    assert unroutable(read(packets([*START, *script]))) == [("one", "inferred")]
 
 
 def test_a_binding_that_is_asked_for_may_fit(read: Read) -> None:
     asked = client(amqp.Queue.Bind(queue="q", exchange="a", routing_key="other"))
-    said = [*declare("a", "direct"), *bind("q", "a", "k"), asked, send("a", "other", name="two")]
-    assert unroutable(read(packets([*START, *said]))) == []
+    script = [*declare("a", "direct"), *bind("q", "a", "k"), asked, send("a", "other", name="two")]
+    assert unroutable(read(packets([*START, *script]))) == []
 
 
 def test_a_recording_that_misses_something_says_nothing(read: Read) -> None:
-    said = [*declare("a", "direct"), *bind("q", "a", "k"), send("a", "other", name="two")]
-    assert unroutable(read(packets([*START, *said]))) == [("two", "inferred")]
+    script = [*declare("a", "direct"), *bind("q", "a", "k"), send("a", "other", name="two")]
+    assert unroutable(read(packets([*START, *script]))) == [("two", "inferred")]
     older = [*START, *consume("q"), *consume("q", "c2"), *consume("q", "c3")]
-    talk = together([*on(1, older), *on(0, [*START, *said])])
+    talk = together([*on(1, older), *on(0, [*START, *script])])
     assert unroutable(read(talk)) == [("two", "inferred")]
     assert unroutable(read(talk[11:])) == []
 
 
 def test_what_came_back_comes_back_again(read: Read) -> None:
-    said = [send("a", "k", name="one", mandatory=True), give_back("a", "k", "one")]
-    said += [send("a", "k", name="two"), send("a", "l", name="three"), *bind("q", "b", "x")]
-    said += [send("a", "k", name="four")]
-    rows = read(packets([*START, *said]))
+    script = [send("a", "k", name="one", mandatory=True), give_back("a", "k", "one")]
+    script += [send("a", "k", name="two"), send("a", "l", name="three"), *bind("q", "b", "x")]
+    script += [send("a", "k", name="four")]
+    rows = read(packets([*START, *script]))
     assert unroutable(rows) == [("two", "exact")]
 
 
 def test_with_another_connection_it_is_inferred(read: Read) -> None:
-    said = [send("a", "k", name="one", mandatory=True), give_back("a", "k", "one")]
-    says = [*on(1, login()), *on(0, [*START, *said, send("a", "k", name="two")])]
+    script = [send("a", "k", name="one", mandatory=True), give_back("a", "k", "one")]
+    says = [*on(1, login()), *on(0, [*START, *script, send("a", "k", name="two")])]
     assert unroutable(read(together(says))) == [("two", "inferred")]
 
 
 def test_a_default_exchange_without_the_queue(read: Read) -> None:
-    said = [send("", "k", name="one", mandatory=True), give_back("", "k", "one")]
-    said += [send("", "k", name="two"), *queue("k"), send("", "k", name="three")]
-    rows = read(packets([*START, *said]))
+    script = [send("", "k", name="one", mandatory=True), give_back("", "k", "one")]
+    script += [send("", "k", name="two"), *queue("k"), send("", "k", name="three")]
+    rows = read(packets([*START, *script]))
     assert unroutable(rows) == [("two", "exact")]
     assert published(rows) == [["k"]] * 3
 
@@ -370,11 +378,11 @@ def returned(rows: Iterable[dict[str, Any]]) -> list[Any]:
 
 @pytest.mark.parametrize("start", [START, [*START, *select()]])
 def test_a_return_answers_its_publish(start: list[Say], read: Read) -> None:
-    said = [
+    script = [
         send("a", "k", name=name, mandatory=name != "three") for name in ("one", "two", "three")
     ]
-    said += [give_back("a", "k", "two"), give_back("a", "k", "three"), give_back("a", "l", "one")]
-    rows = read(packets([*start, *said]))
+    script += [give_back("a", "k", "two"), give_back("a", "k", "three"), give_back("a", "l", "one")]
+    rows = read(packets([*start, *script]))
     assert returned(rows) == [("two", "exact"), (None, "unknown"), (None, "unknown")]
     (row,) = [row for row in rows if row["event"] == "returned" and "answers" in row]
     assert (row["reply_code"], row["message_id"], row["elapsed_us"]) == (312, "two", 2000)
@@ -382,8 +390,8 @@ def test_a_return_answers_its_publish(start: list[Say], read: Read) -> None:
 
 def test_returns_of_messages_that_look_the_same(read: Read) -> None:
     """Their order says which: the last one alone is certain."""
-    said = [send("a", "k", mandatory=True) for _ in range(3)] + [give_back("a", "k")] * 3
-    rows = read(packets([*START, *said]))
+    script = [send("a", "k", mandatory=True) for _ in range(3)] + [give_back("a", "k")] * 3
+    rows = read(packets([*START, *script]))
     ids = [row["event_id"] for row in rows if row["event"] == "published"]
     assert [(row["answers"], row["certainty"]) for row in rows if row["event"] == "returned"] == [
         (ids[0], "inferred"),
@@ -393,9 +401,9 @@ def test_returns_of_messages_that_look_the_same(read: Read) -> None:
 
 
 def test_a_confirmed_publish_does_not_come_back(read: Read) -> None:
-    said = [*select(), send("a", "k", mandatory=True), server(amqp.Basic.Ack(delivery_tag=1))]
-    said += [send("a", "k", mandatory=True), give_back("a", "k")]
-    rows = read(packets([*START, *said]))
+    script = [*select(), send("a", "k", mandatory=True), server(amqp.Basic.Ack(delivery_tag=1))]
+    script += [send("a", "k", mandatory=True), give_back("a", "k")]
+    rows = read(packets([*START, *script]))
     ids = [row["event_id"] for row in rows if row["event"] == "published"]
     assert [(row["answers"], row["certainty"]) for row in rows if row["event"] == "returned"] == [
         (ids[1], "exact")
@@ -403,9 +411,9 @@ def test_a_confirmed_publish_does_not_come_back(read: Read) -> None:
 
 
 def test_publishes_without_confirms_are_bounded(read: Read) -> None:
-    said = [send("a", "k", name=f"m{n}", mandatory=True) for n in range(400)]
-    said += [give_back("a", "k", "m3"), give_back("a", "k", "m399")]
-    assert returned(read(packets([*START, *said]))) == [(None, "unknown"), ("m399", "inferred")]
+    script = [send("a", "k", name=f"m{n}", mandatory=True) for n in range(400)]
+    script += [give_back("a", "k", "m3"), give_back("a", "k", "m399")]
+    assert returned(read(packets([*START, *script]))) == [(None, "unknown"), ("m399", "inferred")]
 
 
 MISSING = amqp.Channel.Close(
@@ -417,9 +425,9 @@ MISSING = amqp.Channel.Close(
 
 
 def test_a_publish_that_ends_its_channel(read: Read) -> None:
-    said = [*select(), send("there", name="one"), send("gone", name="two")]
-    said += [send("gone", name="three"), server(MISSING)]
-    rows = read(packets([*START, *said]))[-5:]
+    script = [*select(), send("there", name="one"), send("gone", name="two")]
+    script += [send("gone", name="three"), server(MISSING)]
+    rows = read(packets([*START, *script]))[-5:]
     assert short(rows, "event", "message_id", "certainty") == [
         ("channel-closed", None, "exact"),
         ("destroyed", "two", "inferred"),
@@ -430,11 +438,11 @@ def test_a_publish_that_ends_its_channel(read: Read) -> None:
 
 
 def test_without_confirms_the_only_publish_to_the_exchange_is_destroyed(read: Read) -> None:
-    said = [send("there", name="one"), send("gone", name="two"), server(MISSING)]
-    rows = read(packets([*START, *said]))
+    script = [send("there", name="one"), send("gone", name="two"), server(MISSING)]
+    rows = read(packets([*START, *script]))
     assert [row["message_id"] for row in rows if row["event"] == "destroyed"] == ["two"]
-    said = [send("gone", name="one"), send("gone", name="two"), server(MISSING)]
-    assert "destroyed" not in short(read(packets([*START, *said])))
+    script = [send("gone", name="one"), send("gone", name="two"), server(MISSING)]
+    assert "destroyed" not in short(read(packets([*START, *script])))
 
 
 @pytest.mark.parametrize("version", ["0-9", "0-8"])
@@ -446,17 +454,17 @@ def test_other_versions(version: str, read: Read) -> None:
     def both(request: Any, reply: Any) -> list[Say]:
         return [(0, old.encode(1, request)), (1, old.encode(1, reply))]
 
-    said: list[Say] = [(0, old.PROTOCOL_HEADER)]
-    said += [(1, old.encode(0, old.Connection.Start(mechanisms=b"PLAIN", locales=b"en_US")))]
-    said += [(0, old.encode(0, old.Connection.StartOk(mechanism="PLAIN", response=b"\0a\0b")))]
-    said += [(1, old.encode(0, old.Connection.Tune(frame_max=131072)))]
-    said += [(0, old.encode(0, old.Connection.TuneOk(frame_max=131072)))]
-    said += [(0, old.encode(0, old.Connection.Open(virtual_host="/")))]
-    said += [(1, old.encode(0, old.Connection.OpenOk()))]
-    said += both(old.Channel.Open(), old.Channel.OpenOk())
+    script: list[Say] = [(0, old.PROTOCOL_HEADER)]
+    script += [(1, old.encode(0, old.Connection.Start(mechanisms=b"PLAIN", locales=b"en_US")))]
+    script += [(0, old.encode(0, old.Connection.StartOk(mechanism="PLAIN", response=b"\0a\0b")))]
+    script += [(1, old.encode(0, old.Connection.Tune(frame_max=131072)))]
+    script += [(0, old.encode(0, old.Connection.TuneOk(frame_max=131072)))]
+    script += [(0, old.encode(0, old.Connection.Open(virtual_host="/")))]
+    script += [(1, old.encode(0, old.Connection.OpenOk()))]
+    script += both(old.Channel.Open(), old.Channel.OpenOk())
     declared = old.Exchange.Declare(exchange="t", type="topic")
-    said += both(declared, old.Exchange.DeclareOk())
-    said += both(old.Queue.Bind(queue="q", exchange="t", routing_key="a.#"), old.Queue.BindOk())
+    script += both(declared, old.Exchange.DeclareOk())
+    script += both(old.Queue.Bind(queue="q", exchange="t", routing_key="a.#"), old.Queue.BindOk())
     method = old.Basic.Publish(exchange="t", routing_key="a.b")
-    said += [(0, old.encode_message(1, method, old.Basic.Properties(), b"x"))]
-    assert published(read(packets(said))) == [["q"]]
+    script += [(0, old.encode_message(1, method, old.Basic.Properties(), b"x"))]
+    assert published(read(packets(script))) == [["q"]]

@@ -57,17 +57,17 @@ def test_recordings_as_rows(spark: Any) -> None:
     finally:
         spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
     assert events.columns == pa.schema(capture.schema("event")).names
-    told = expected.to_pylist()
+    at_once = expected.to_pylist()
     # A message without a route is a row where all connections are read together.
-    numbered_otherwise = {row["connection"] for row in told if row["event"] == "unroutable"}
-    kept = [
+    numbered_otherwise = {row["connection"] for row in at_once if row["event"] == "unroutable"}
+    comparables = [
         [row for row in each if row["connection"] not in numbered_otherwise]
-        for each in (rows, told)
+        for each in (rows, at_once)
     ]
-    found, wanted = map(comparable, kept)
+    found, from_table = map(comparable, comparables)
     assert len(numbered_otherwise) < 3
-    assert len(found) == len(wanted)
-    assert [pair for pair in zip(found, wanted, strict=True) if pair[0] != pair[1]][:2] == []
+    assert len(found) == len(from_table)
+    assert [pair for pair in zip(found, from_table, strict=True) if pair[0] != pair[1]][:2] == []
     assert not [row for row in rows if row["event"] == "unroutable"]
     bound = [row for row in rows if row["event"] == "published" and row["exchange"]]
     assert {(row["route"], row["certainty"]) for row in bound} == {(None, "unknown")}

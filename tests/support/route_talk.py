@@ -187,7 +187,7 @@ class Model:
 
 
 def topology(chance: random.Random, n: int) -> Iterator[tuple[list[Say], list[str] | None, bool]]:
-    """(what is said, the route of a publish, whether it is one) of a random talk."""
+    """(what a client says, the route if it publishes, whether it does) of a random talk."""
     model = Model()
     names = ["a", "b", "c", "d"]
     queues = [f"q{i}" for i in range(6)]
