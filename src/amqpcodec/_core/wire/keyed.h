@@ -45,9 +45,9 @@ static inline uint64_t keyed_pair(uint64_t a, uint64_t b, int k) {
 static inline uint32_t keyed_hash(const uint8_t *p, size_t n) {
     uint64_t h = keyed_pair(n, 0, 2);
     uint8_t rest[16];
-    for (; n > 16; p += 16, n -= 16) h = keyed_pair(load64(p) ^ h, load64(p + 8), 0);
+    for (; n >= 16; p += 16, n -= 16) h = keyed_pair(load64(p) ^ h, load64(p + 8), 0);
     memset(rest, 0, sizeof(rest));
-    copy_bytes(rest, p, n);
+    copy_bytes(rest, p, n & 15); /* n is below 16: for a compiler that does not see it */
     h = keyed_pair(load64(rest) ^ h, load64(rest + 8), 0);
     h = keyed_pair(h, 0, 2);
     return (uint32_t)(h ^ h >> 32);
