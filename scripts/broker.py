@@ -63,7 +63,13 @@ stream.advertised_port = {stream_port}
 disk_free_limit.absolute = 1MB
 log.file = broker.log
 log.file.level = info
+# EXTERNAL is offered where a client showed a certificate: to those of a listener for TLS alone.
+auth_mechanisms.1 = PLAIN
+auth_mechanisms.2 = AMQPLAIN
+auth_mechanisms.3 = EXTERNAL
+ssl_cert_login_from = common_name
 """
+PLUGINS = "[rabbitmq_amqp1_0,rabbitmq_auth_mechanism_ssl,rabbitmq_stream].\n"
 
 
 class BrokerError(Exception):
@@ -320,7 +326,7 @@ class Node:
         (self.folder / "rabbitmq.conf").write_text(config)
         (self.folder / "rabbitmq-env.conf").write_text("")
         (self.folder / "advanced.config").write_text("[].\n")
-        (self.folder / "enabled_plugins").write_text("[rabbitmq_amqp1_0,rabbitmq_stream].\n")
+        (self.folder / "enabled_plugins").write_text(PLUGINS)
         cookie = self.folder / ".erlang.cookie"
         cookie.unlink(missing_ok=True)
         cookie.write_text(secrets.token_hex(20))
