@@ -268,8 +268,7 @@ class Link(asyncio.Protocol):
         except RemoteProtocolError as error:
             events = error.events
         self._act(events)
-        if self.session.bytes_to_send or self.session.closed:
-            self.soon()
+        self.soon()  # after the tasks that these events have woken: what they send goes with it
         if self.full:
             self._adjust_reading()
 
