@@ -239,7 +239,7 @@ class Channel(Publishing):
             return None
         return Message(self, reply, no_ack)
 
-    async def _settle(self, message: Message, name: str, **options: bool) -> bool:
+    async def _settle(self, message: Message, name: str, options: dict[str, bool]) -> bool:
         """Send what `Message.ack` and its like ask for."""
         link = self._link
         link.check_loop()
