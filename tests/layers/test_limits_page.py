@@ -168,6 +168,11 @@ FIGURES: list[tuple[str, list[int]]] = [
         ],
     ),
     (
+        "confirmed numbers of a channel after the first one that is missing, "
+        "while numbers are not known",
+        [constant("_core/events/standstill.pxi", "CONFIRMS_AHEAD")],
+    ),
+    (
         "publishes of a channel without confirms that may come back",
         [constant("_core/events/content.pxi", "SENT_KEPT")],
     ),

@@ -552,8 +552,9 @@ class Reader:
         """What was read so far; see the function stats(). Of one file, what "files" has of it.
 
         At event level also unmatched_answers (events whose question was not seen, or not surely),
-        negative_durations (answers before their question, by the packets' times) and forgotten (see
-        max_tracked).
+        negative_durations (answers before their question, by the packets' times),
+        contradicted_counts (numbers of publishes that were known by a quiet time, until a confirm
+        showed that they were wrong) and forgotten (see max_tracked).
 
         Of a rotation that was resumed, the sums count from its beginning, "files" since then.
         """

@@ -122,6 +122,7 @@ def _unsure(files: Iterable[Mapping[str, Any]]) -> str:
         if stats["gaps"] or stats["midstream"]:
             counts["answers without their question"] += stats.get("unmatched_answers", 0)
         counts["answers before their question"] += stats.get("negative_durations", 0)
+        counts["counts that a confirm contradicted"] += stats.get("contradicted_counts", 0)
         counts["things forgotten (--max-tracked)"] += sum(stats.get("forgotten", {}).values())
     return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 

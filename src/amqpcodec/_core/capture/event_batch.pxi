@@ -390,7 +390,7 @@ def content_number(bytes body not None):
 
 cdef dict event_counts(const TrackerCounts* c):
     return {
-        "unmatched_answers": c.unmatched, "negative_durations": c.negative,
+        "unmatched_answers": c.unmatched, "negative_durations": c.negative, "contradicted_counts": c.contradicted,
         "forgotten": {name: c.forgotten[k] for k, name in enumerate(TRACKED_NAMES) if c.forgotten[k]},
     }
 

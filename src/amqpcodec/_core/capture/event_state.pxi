@@ -248,10 +248,27 @@ cdef int io_session(StateIO* io, Tracking* g, Tracker* t, TrackedChannel* ch) no
     return 0
 
 
+cdef void io_standstill(StateIO* io, Standstill* s) noexcept nogil:
+    if not io_flag(io, s.published or s.confirmed or s.slowest or s.quiet):
+        return
+    s.published = <uint64_t>io_ranged(io, <int64_t>s.published, 0, NUMBER_LIMIT)
+    s.before = io_ranged(io, s.before, -NUMBER_LIMIT, NUMBER_LIMIT)
+    s.confirmed = <uint64_t>io_ranged(io, <int64_t>s.confirmed, 0, NUMBER_LIMIT)
+    s.confirmed_from = <uint64_t>io_ranged(io, <int64_t>s.confirmed_from, 0, <int64_t>s.confirmed)
+    s.ahead = io_count(io, s.ahead)
+    s.last_publish = io_number(io, s.last_publish)
+    s.last_confirm = io_number(io, s.last_confirm)
+    s.slowest = io_ranged(io, s.slowest, 0, NUMBER_LIMIT)
+    s.quiet = io_ranged(io, s.quiet, 0, NUMBER_LIMIT)
+    s.agreed = <uint8_t>io_ranged(io, s.agreed, 0, 1)
+
+
 cdef void io_channel(StateIO* io, Tracking* g, TrackedChannel* ch) noexcept nogil:
     ch.closing = io_flag(io, ch.closing)
     ch.confirms = <uint8_t>io_ranged(io, ch.confirms, CONFIRMS_UNKNOWN, CONFIRMS)
     ch.counts = io_flag(io, ch.counts)
+    ch.infers = io_flag(io, ch.infers)
+    io_standstill(io, &ch.standstill)
     ch.asks = io_flag(io, ch.asks)
     ch.unordered = io_flag(io, ch.unordered)
     ch.gaps = <uint8_t>io_ranged(io, ch.gaps, 0, 3)
@@ -525,6 +542,7 @@ cdef int io_tracker(StateIO* io, Tracking* g, Tracker* t) noexcept nogil:
     t.began = io_number(io, t.began)
     t.heartbeat = <int32_t>io_ranged(io, t.heartbeat, -1, 0xFFFF)
     t.v1 = io_flag(io, t.v1)
+    t.blocked = io_flag(io, t.blocked)
     t.broker = <uint8_t>io_ranged(io, t.broker, 0, N_BROKERS - 1)
     for k in range(2):
         t.idle[k] = io_number(io, t.idle[k])
@@ -565,6 +583,7 @@ cdef int io_event_counts(StateIO* io, Reading* r) noexcept nogil:
         counts.forgotten[k] = <uint64_t>io_ranged(io, <int64_t>counts.forgotten[k], 0, NUMBER_LIMIT)
     counts.unmatched = <uint64_t>io_ranged(io, <int64_t>counts.unmatched, 0, NUMBER_LIMIT)
     counts.negative = <uint64_t>io_ranged(io, <int64_t>counts.negative, 0, NUMBER_LIMIT)
+    counts.contradicted = <uint64_t>io_ranged(io, <int64_t>counts.contradicted, 0, NUMBER_LIMIT)
     r.level.end_turn = <uint64_t>io_ranged(io, <int64_t>r.level.end_turn, 0, NUMBER_LIMIT)
     r.level.end_rows = <int32_t>io_ranged(io, r.level.end_rows, 0, 1 << 30)
     return io_hosts(io, &r.level.tracking)

@@ -272,6 +272,7 @@ cdef void select_confirms(Tracking* g, TrackedChannel* ch) noexcept nogil:
     """confirm.select, or its reply alone: publishes count from here on, if all that the channel said is known."""
     if ch.confirms != CONFIRMS:
         forget_sent(g, ch)
+        restart_standstill(&ch.standstill)
     if ch.confirms == CONFIRMS_UNKNOWN:
         ch.counts = False
     ch.confirms = CONFIRMS
@@ -443,6 +444,8 @@ cdef int answer_number(Tracking* g, Tracker* t, int kind, Questions* o, size_t i
                        int certainty) noexcept nogil:
     cdef Question* q = remove_question(o, i)
     cdef int status
+    if event == EVENT_CONFIRMED and certainty == IS_INFERRED:
+        question_head(q).delivery_tag = <int64_t>q.number       # which its publish does not say
     if event == EVENT_SETTLED:
         question_head(q).settles = SETTLES_MANUAL
     status = answer_question(g, t, q, event, outcome, certainty, NULL)
@@ -456,6 +459,7 @@ cdef int answer_numbers(Tracking* g, Tracker* t, TrackedChannel* ch, int event, 
     cdef int kind = TRACKED_PUBLISHES if event == EVENT_CONFIRMED else TRACKED_DELIVERIES
     cdef Questions* o = &ch.publishes if event == EVENT_CONFIRMED else &ch.deliveries
     cdef uint64_t* doubtful = &ch.doubtful_publishes if event == EVENT_CONFIRMED else &ch.doubtful_deliveries
+    cdef bint infers = ch.infers and event == EVENT_CONFIRMED
     cdef uint64_t number
     cdef size_t i
     cdef bint matched = False
@@ -468,18 +472,21 @@ cdef int answer_numbers(Tracking* g, Tracker* t, TrackedChannel* ch, int event, 
             if question_slot(o, i).question != NULL:
                 matched |= number == tag or tag == 0
                 if answer_number(g, t, kind, o, i, event, outcome,
-                                 IS_EXACT if number > doubtful[0] else IS_INFERRED) < 0:
+                                 IS_EXACT if number > doubtful[0] and not infers else IS_INFERRED) < 0:
                     return NO_MEMORY
     else:
         i = find_question(o, tag)
         if i < o.n and question_slot(o, i).number == tag and question_slot(o, i).question != NULL:
             matched = True
-            if answer_number(g, t, kind, o, i, event, outcome, IS_EXACT) < 0:
+            if answer_number(g, t, kind, o, i, event, outcome, IS_INFERRED if infers else IS_EXACT) < 0:
                 return NO_MEMORY
     trim_questions(o)
     if matched:
         return 0
     g.counts.unmatched += 1
+    if infers and ch.counts and tag > doubtful[0] and g.counts.forgotten[TRACKED_PUBLISHES] == 0:
+        contradict_standstill(g, ch)
+        observe_confirm(g, ch, tag, multiple)
     doubtful[0] = max(doubtful[0], tag)         # its question may come yet, and has its answer then
     clear_event(&e, event, ch.number)
     e.head.certainty = IS_UNKNOWN
@@ -499,6 +506,11 @@ cdef int track_answer(Tracking* g, Tracker* t, TrackedChannel* ch, int on) noexc
             forget_sent(g, ch)
             ch.counts = False
             ch.confirms = CONFIRMS
+        if not ch.counts:
+            observe_confirm(g, ch, tag, multiple)
+        elif ch.infers and tag > ch.publishes.newest:
+            contradict_standstill(g, ch)
+            observe_confirm(g, ch, tag, multiple)
         return answer_numbers(g, t, ch, EVENT_CONFIRMED, tag, multiple, outcome)
     if on != ON_ACK and argument_number(g, ARG_REQUEUE):
         outcome = OUTCOME_RELEASED

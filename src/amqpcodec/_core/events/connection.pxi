@@ -151,6 +151,8 @@ cdef int emit_blocked(Tracking* g, Tracker* t, bint blocked) noexcept nogil:
     cdef Event e
     if prove_open(g, t) < 0:
         return NO_MEMORY
+    t.blocked = blocked
+    restart_standstills(t.first)        # it is no answer that it confirms nothing
     clear_event(&e, EVENT_BLOCKED if blocked else EVENT_UNBLOCKED, -1)
     e.head.initiator = INITIATOR_SERVER
     set_argument(g, &e, TEXT_REASON, ARG_REASON)
@@ -327,7 +329,7 @@ cdef int track_opening(Tracking* g, Tracker* t, const TrackedFrame* f, uint64_t*
         if prove_open(g, t) < 0 or channel_of(g, t, f.channel, &ch) < 0:
             return NO_MEMORY
         if ch != NULL:
-            number[0] = begin_content(g, ch, f.method.on)
+            number[0] = begin_content(g, t, ch, f.method.on)
     return 0
 
 

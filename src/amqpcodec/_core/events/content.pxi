@@ -54,11 +54,13 @@ cdef bint has_copies(Tracking* g) noexcept nogil:
     return at != end
 
 
-cdef uint64_t begin_content(Tracking* g, TrackedChannel* ch, int on) noexcept nogil:
+cdef uint64_t begin_content(Tracking* g, const Tracker* t, TrackedChannel* ch, int on) noexcept nogil:
     """The method of a content was read, whatever becomes of the content: number of a publish, 0 where no one knows."""
-    if on != ON_PUBLISH or not ch.counts or ch.confirms == CONFIRMS_UNKNOWN:
+    if on != ON_PUBLISH or ch.confirms == CONFIRMS_NOT:
         return 0
-    if ch.confirms == CONFIRMS_NOT:
+    if not ch.counts:
+        observe_publish(g, ch, t.blocked)
+    if not ch.counts or ch.confirms == CONFIRMS_UNKNOWN:
         return 0
     ch.publishes.newest += 1
     return ch.publishes.newest
@@ -134,6 +136,8 @@ cdef int keep_sent(Tracking* g, TrackedChannel* ch, uint64_t number, const Sent*
     cdef Questions* o = &ch.publishes
     cdef uint64_t newest = o.newest
     cdef QuestionSlot* slot
+    if number > o.newest:       # a confirm showed that it is wrong
+        number = 0
     if number == 0:
         if ch.confirms == CONFIRMS or (sent.is_default and not sent.comes_back):
             return 0
@@ -174,7 +178,7 @@ cdef int emit_published(Tracking* g, Tracker* t, TrackedChannel* ch, Event* e, c
     e.head.event = EVENT_PUBLISHED
     if route_published(g, t, ch, x, e, &sent) < 0:
         return NO_MEMORY
-    if x.number:
+    if x.number and not ch.infers:
         e.head.delivery_tag = <int64_t>x.number
     if emit_event(g, t, e) < 0 or keep_sent(g, ch, x.number, &sent) < 0:
         return NO_MEMORY
@@ -278,7 +282,7 @@ cdef Question* find_returned(Tracking* g, TrackedChannel* ch, const Event* e, in
             break
         found = q
         sure = other
-    if not sure or not ch.counts or ch.gaps & 1 or g.counts.forgotten[TRACKED_PUBLISHES] \
+    if not sure or not ch.counts or ch.infers or ch.gaps & 1 or g.counts.forgotten[TRACKED_PUBLISHES] \
             or first + RETURNS_TRIED < o.n or (ch.confirms != CONFIRMS and ch.doubtful_publishes):
         certainty[0] = IS_INFERRED
     return found

@@ -27,6 +27,7 @@ cdef struct TrackerCounts:
     uint64_t[N_TRACKED] forgotten   # that were beyond a limit
     uint64_t unmatched              # answers without their question
     uint64_t negative               # answers before their question, by the packets' times
+    uint64_t contradicted           # numbers after a quiet time that a later confirm showed to be wrong
 
 cdef enum:
     SPARE_UNIT = 64         # bytes: questions take a multiple of them
@@ -108,6 +109,19 @@ cdef enum:
 
 cdef struct V1Session
 
+# What tells the numbers of publishes while no one knows them.
+cdef struct Standstill:
+    uint64_t published      # publishes since the last quiet time
+    int64_t before          # and at least so many before these
+    uint64_t confirmed      # all numbers from one on up to this are confirmed
+    uint64_t confirmed_from     # that one, less 1
+    uint64_t ahead          # further ones that are: the lowest bit is that of `confirmed` + 1
+    int64_t last_publish    # µs
+    int64_t last_confirm
+    int64_t slowest         # µs from the newest publish to a confirm, at most
+    int64_t quiet           # µs: length of the newest quiet time before which all was confirmed
+    uint8_t agreed          # such quiet times that say the same
+
 # A channel; in 1.0 a session.
 cdef struct TrackedChannel:
     TrackedChannel* before  # in the order in which they began
@@ -117,6 +131,8 @@ cdef struct TrackedChannel:
     bint closing            # it was closed, and the other side has not agreed yet
     uint8_t confirms
     bint counts             # `publishes.newest` is how many publishes there were
+    bint infers             # by a quiet time: nothing by their numbers is exact
+    Standstill standstill   # while they do not count
     bint asks               # `request` holds all requests without a reply
     uint8_t gaps            # bits of the sides that lost something since it began
     bint unordered          # a frame of it came before what the other side sent before: nothing of it is exact

@@ -40,6 +40,7 @@ cdef struct Tracker:
     int32_t heartbeat       # seconds, -1 while it is not known
     int64_t[2] idle         # in 1.0: µs without a frame that a side bears, 0 for any, NO_NUMBER while it is not known
     bint v1                 # it speaks 1.0
+    bint blocked            # the server said that it does not read what is published
     uint8_t broker
     Hearing[2] hearing
     ChannelFolder numbered[CHANNEL_FOLDERS]     # channels by number
@@ -318,7 +319,8 @@ cdef int end_publishes(Tracking* g, Tracker* t, TrackedChannel* ch, const char* 
     for i in range(o.first, o.n):
         q = question_slot(o, i).question
         if q != NULL and status == 0 and ch.confirms == CONFIRMS and q.number > ch.doubtful_publishes:
-            status = answer_question(g, t, q, EVENT_UNCONFIRMED, OUTCOME_NONE, IS_EXACT, reason)
+            status = answer_question(g, t, q, EVENT_UNCONFIRMED, OUTCOME_NONE,
+                                     IS_INFERRED if ch.infers else IS_EXACT, reason)
     forget_questions(g, TRACKED_PUBLISHES, o)
     return status
 
@@ -390,6 +392,7 @@ cdef void doubt_channel(Tracking* g, TrackedChannel* ch, int side) noexcept nogi
     cdef Consumer* x = ch.consumers.first
     cdef Consumer* after
     ch.gaps |= <uint8_t>(1 << side)
+    restart_standstill(&ch.standstill)
     forget_requests(g, ch)
     ch.asks = False
     if ch.session != NULL:
@@ -533,7 +536,7 @@ cdef int track_tcp_end(Tracking* g, Tracker* t, bint reset, bint complete) noexc
     return end_everything(g, t, b"connection-lost")
 
 
-cdef int emit_waiting(Tracking* g, Tracker* t, Question* q, int32_t channel) noexcept nogil:
+cdef int emit_waiting(Tracking* g, Tracker* t, Question* q, int32_t channel, int certainty) noexcept nogil:
     """What has no answer where the reading ends. Of a request there is no event, so there is none that it answers."""
     cdef Event e
     cdef bint is_event = q.on == 0 or q.on == ON_PUBLISH
@@ -541,7 +544,7 @@ cdef int emit_waiting(Tracking* g, Tracker* t, Question* q, int32_t channel) noe
     e.head.answers = e.head.event_id if is_event else NO_NUMBER
     e.head.event = EVENT_WAITING
     if omit_route(&e) or e.head.certainty != IS_INFERRED:
-        e.head.certainty = IS_EXACT
+        e.head.certainty = <uint8_t>certainty
     if not is_event:
         e.text[TEXT_ROUTE].p = NULL
     e.head.channel = channel
@@ -552,6 +555,7 @@ cdef int emit_waiting(Tracking* g, Tracker* t, Question* q, int32_t channel) noe
 
 
 cdef int emit_waiting_of(Tracking* g, Tracker* t, TrackedChannel* ch, Questions* o, uint64_t doubtful) noexcept nogil:
+    cdef int certainty = IS_INFERRED if ch.infers and o == &ch.publishes else IS_EXACT
     cdef Question* q
     cdef const EventHead* head
     cdef size_t i
@@ -561,7 +565,7 @@ cdef int emit_waiting_of(Tracking* g, Tracker* t, TrackedChannel* ch, Questions*
             continue
         head = question_head(q)
         if (head.event == EVENT_PUBLISHED or head.settles == SETTLES_MANUAL) and \
-                emit_waiting(g, t, q, ch.number) < 0:
+                emit_waiting(g, t, q, ch.number, certainty) < 0:
             return NO_MEMORY
     return 0
 
@@ -580,7 +584,7 @@ cdef int track_recording_end(Tracking* g, Tracker* t, bint complete) noexcept no
             return NO_MEMORY
         q = ch.request if ch.asks else NULL
         while q != NULL:
-            if emit_waiting(g, t, q, ch.number) < 0:
+            if emit_waiting(g, t, q, ch.number, IS_EXACT) < 0:
                 return NO_MEMORY
             q = q.next
         ch = ch.after
