@@ -14,6 +14,8 @@ JOBS ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)' 2>/dev/null
 WORKERS ?= auto
 # How long `make fuzz` takes for each target.
 SECONDS ?= 60
+# The Spark of `make spark-test`.
+SPARK ?= 3.5
 # More arguments for the tool behind a target: make test ARGS="tests/tables -k headers"
 ARGS ?=
 
@@ -130,7 +132,7 @@ NEWEST = $(shell $(PYTHON) scripts/newest_python.py --not $(PYTHON))
 
 # --- targets ----------------------------------------------------------------------------------
 
-.PHONY: build build-setup demo quick test test-setup linear-test instructions rooms-build rooms-test newest-build newest-test versions-test suites-test debug-test broker-test compat docs fuzz memcheck sanitize mutants python-mutants coverage python-coverage \
+.PHONY: build build-setup demo quick test test-setup linear-test instructions rooms-build rooms-test newest-build newest-test versions-test suites-test spark-test debug-test broker-test compat docs fuzz memcheck sanitize mutants python-mutants coverage python-coverage \
 	python-coverage-report lint types imports generate check-generated wheel-check \
 	build-size bench bench-compat bench-scale bench-session clean distclean
 
@@ -183,6 +185,19 @@ versions-test: $(DONE)/built $(addprefix $(DONE)/with-,test clients)  ## every v
 
 suites-test: $(DONE)/built $(addprefix $(DONE)/with-,test clients)  ## every version's own tests, with and without its drop-in (RabbitMQ: root); ARGS=--ends
 	$(PY) -m scripts.compat $(or $(ARGS),--all)
+
+# Spark 3.5 and 4.0 take none of the newest packages beside them, so that each has an environment of its own.
+OLD_SPARK = .venv-spark-$(SPARK)
+$(DONE)/spark-%: $(DONE)/venv pyproject.toml
+	@echo "setting up .venv-spark-$*"
+	@$(PYTHON) -m venv .venv-spark-$*
+	@$(PY) scripts/setup_requirements.py older-spark > $(DONE)/older-spark.txt
+	@.venv-spark-$*/bin/python -m pip --disable-pip-version-check install --quiet --no-compile \
+	    "pyspark==$*.*" -r $(DONE)/older-spark.txt
+	@touch $@
+
+spark-test: $(DONE)/built $(DONE)/with-quick $(DONE)/spark-$(SPARK) java  ## what works on an older Spark: make spark-test SPARK=3.5
+	AMQPCODEC_OLD_SPARKS=$(abspath $(OLD_SPARK))/bin/python $(PY) -m pytest tests/spark/test_old_session.py $(ARGS)
 
 debug-test:  ## the same with Python's debug allocator: writes beyond a block, use after free
 	PYTHONMALLOC=debug $(MAKE) --no-print-directory rooms-test

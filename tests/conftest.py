@@ -69,7 +69,9 @@ def spark():
     pytest.importorskip("pyspark")
     pytest.importorskip("pyarrow")
     from scripts import demo_spark, jre
+    from tests.support.spark_35 import add_arrow_tables
 
+    add_arrow_tables()
     try:
         session = demo_spark.local_session("tests")
     except jre.NoJava as problem:

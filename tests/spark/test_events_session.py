@@ -73,6 +73,7 @@ def test_values_that_are_no_capture(spark: Any, caplog: pytest.LogCaptureFixture
 
 
 def test_a_stream(spark: Any, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark.sql.streaming.datasource")  # else availableNow reads one batch
     amqp.register(spark)
     (tmp_path / "in").mkdir()
     files = rotated(RECORDING, tmp_path / "in", 3)

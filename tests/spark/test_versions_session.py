@@ -50,6 +50,7 @@ def test_from_amqp(spark):
 @pytest.mark.parametrize("protocol", [None, "0-8"])
 def test_captures(spark, tmp_path, protocol):
     """Without the option, the connection's header says the version."""
+    pytest.importorskip("pyspark.sql.datasource")
     data = v0_8.PROTOCOL_HEADER + b"".join(frames_of("0-8")[:2])
     path = tmp_path / "old.pcap"
     path.write_bytes(make.pcap([*make.opening(), make.client(1001, data)]))

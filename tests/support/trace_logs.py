@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import json
 
+from amqpcodec import v0_9_1 as amqp
+from tests.support import recording
+
 LINE = b"=" * 80
 
 TABLE = b"""[{<<"headers">>,table,
@@ -78,3 +81,24 @@ def firehose_line(key: str, body: bytes, **headers: object) -> bytes:
         "body_b64": base64.b64encode(body).decode(),
     }  # fmt: skip
     return json.dumps(record).encode() + b"\n"
+
+
+def consumed_firehose(client: int, count: int) -> list[bytes]:
+    """Packets of a client that consumes so many messages of the firehose, two packets each.
+
+    client: its port.
+    """
+    said = [(0, amqp.PROTOCOL_HEADER)]
+    for tag in range(1, count + 1):
+        headers = {
+            "exchange_name": "orders", "routing_keys": ["eu"], "node": "rabbit@host",
+            "connection": f"10.0.0.{tag % 2}:1 -> 10.0.0.9:5672", "properties": {},
+        }  # fmt: skip
+        frames = amqp.encode_message(
+            1,
+            amqp.Basic.Deliver("c", tag, False, "amq.rabbitmq.trace", "publish.orders"),
+            amqp.Basic.Properties(headers=headers),
+            b"x" * (10 * tag),
+        )
+        said += [(1, frames[:100]), (1, frames[100:])]
+    return recording.packets(said, client=client)

@@ -26,19 +26,25 @@ def schema() -> pa.Schema:
 
 
 class Events:
-    """Makes events of the rows of one trace, which numbers their connections and events.
+    """Makes events of the rows of traces, and numbers their connections and events.
 
-    Nothing is an answer: a trace has no settlements, confirms or ends of connections.
+    The connections of each file have numbers of their own. Nothing is an answer: a trace has no
+    settlements, confirms or ends of connections.
     """
 
     def __init__(self) -> None:
         """Nothing yet."""
         self._connections: dict[tuple[Any, ...], list[int]] = {}
+        self._count_by_file: dict[str | None, int] = {}
 
     def of_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """The event of a row, as Reader has it with all columns."""
         key = (row["file"], row["node"], row["connection_name"])
-        index, number = counted = self._connections.setdefault(key, [len(self._connections), 0])
+        if key not in self._connections:
+            count = self._count_by_file.get(row["file"], 0)
+            self._connections[key] = [count, 0]
+            self._count_by_file[row["file"]] = count + 1
+        index, number = counted = self._connections[key]
         counted[1] = number + 1
         text = repr(key).encode("utf-8", "surrogatepass")
         event: dict[str, Any] = {

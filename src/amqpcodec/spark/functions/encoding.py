@@ -16,7 +16,7 @@ from ..planning.options import Options, mode_of
 from ..planning.refusals import refusing
 from ..planning.versions import arrow_udf
 from .by_pandas import PandasFunction, read_json, text_of_struct
-from .structs import _udf, name_of
+from .structs import _udf, name_of, named
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -166,8 +166,8 @@ def to_amqp(
         ValueError: an option is not known.
     """
     struct = sf.struct(col, *more) if more else col
-    result: Column = to_amqp_udf(options)(struct)
-    return result
+    column = sf.col(struct) if isinstance(struct, str) else struct
+    return named(to_amqp_udf(options)(column), f"to_amqp({name_of(column)})")
 
 
 def to_amqp_udf(options: Mapping[str, Any] | None = None) -> Any:
@@ -202,4 +202,4 @@ class _ByText:
     def __call__(self, struct: str | Column) -> Column:
         """The bytes of a struct column."""
         column = sf.col(struct) if isinstance(struct, str) else struct
-        return self._function(*text_of_struct(column)).alias(f"to_amqp({name_of(column)})")
+        return named(self._function(*text_of_struct(column)), f"to_amqp({name_of(column)})")

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, DataType, StringType, StructType
@@ -17,7 +18,7 @@ from pyspark.sql.types import ArrayType, DataType, StringType, StructType
 from ..planning.columns import Plan, arrow_schema, conform, parse_schema, spark_type
 from ..planning.options import CORRUPT, Options, mode_of
 from ..planning.refusals import refusing
-from ..planning.versions import arrow_udf
+from ..planning.versions import arrow_udf, literal_value
 from .by_pandas import PandasFunction
 from .frames import check_binary, decode_column, plan_of_batch
 from .pieces import row_of_task
@@ -75,13 +76,25 @@ def _of_binary(function: Any, col: str | Column) -> Column:
     """
     column = sf.col(col) if isinstance(col, str) else col
     checked = sf.when(sf.typeof(sf.bitmap_count(column)).isNotNull(), column)
-    result: Column = function(checked).alias(f"{function.__name__}({name_of(column)})")
+    return named(function(checked), f"{function.__name__}({name_of(column)})")
+
+
+def named(column: Column, name: str) -> Column:
+    """A column with this name, which name_of() gives too."""
+    result: Column = column.alias(name)
+    result._amqp_name = name  # type: ignore[attr-defined]
     return result
 
 
 def name_of(column: Column) -> str:
-    """What Spark calls a column."""
-    return str(column).removeprefix("Column<'").removesuffix("'>")
+    """What Spark calls a column, or "..." for an expression that Spark 3.5 cannot print."""
+    name = vars(column).get("_amqp_name")  # of named()
+    if isinstance(name, str):
+        return name
+    try:
+        return str(column).removeprefix("Column<'").removesuffix("'>")
+    except AnalysisException:
+        return "..."
 
 
 def _literal(schema: Column) -> str:
@@ -92,9 +105,7 @@ def _literal(schema: Column) -> str:
         return schema_text
     value = getattr(inside.get("_expr"), "_value", None)  # of Spark Connect
     if "_jc" in inside:
-        node = inside["_jc"].node()
-        if node.getClass().getSimpleName() == "Literal":
-            value = node.value()
+        value = literal_value(inside["_jc"])
     if not isinstance(value, str):
         raise ValueError(
             f"schema is text, a type or schema_of_amqp(bytes), not {schema}: the type of a "
@@ -176,6 +187,8 @@ class _Job:
         """before: rows of the task before these."""
         fields = ["row", *self.plan.fields]
         _check_binary(raw)
+        if pa.types.is_null(raw.type):  # pandas keeps no type where all values are null
+            raw = raw.cast(pa.binary())
         target = arrow_schema(self.plan.schema)
         chunks = []
         for start, rows in decode_column(

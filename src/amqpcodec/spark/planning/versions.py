@@ -24,6 +24,7 @@ __all__ = [
     "VariantType",
     "arrow_udf",
     "is_variant",
+    "literal_value",
     "missing",
     "needs_sources",
     "of_ddl",
@@ -118,6 +119,16 @@ def of_ddl(text: str) -> DataType:
     data_type = parse(text)
     assert isinstance(data_type, DataType)
     return data_type
+
+
+def literal_value(column: Any) -> Any:
+    """The value of a column of the JVM that is a literal, texts as str; None for other columns."""
+    node = column.node() if DATA_SOURCES else column.expr()  # 3.5 has no nodes
+    if node.getClass().getSimpleName() != "Literal":
+        return None
+    value = node.value()
+    is_text = not DATA_SOURCES and node.dataType().simpleString() == "string"
+    return str(value) if is_text and value is not None else value
 
 
 arrow_udf: Any = getattr(_functions, "arrow_udf", None)
