@@ -25,8 +25,6 @@ def run_page(name, spark, folder):
     page = (REPO / "docs" / name).read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) == page.count("```python") > 6
-    if not DATA_SOURCES:
-        blocks = [block for block in blocks if "capture_stats" not in block]
     names = {"spark": spark}
     for block in blocks:
         exec(compile(block.replace("captures/", f"{folder}/"), f"docs/{name}", "exec"), names)

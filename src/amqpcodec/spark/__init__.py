@@ -18,7 +18,7 @@ Workers import amqpcodec: it must be installed where they run. On one machine se
 ``PYSPARK_PYTHON`` to ``sys.executable`` before the session starts, or they run another Python.
 
 It needs PySpark with pyarrow: ``pip install "amqpcodec[spark]"``, 3.5 or later. With 3.5 the format
-is missing, and capture_stats: what is missing says so when it is called. Wrong options and schemas
+is missing: what is missing says so when it is called. Wrong options and schemas
 are an AnalysisException, which is a ValueError where a function of this module raises it.
 """
 

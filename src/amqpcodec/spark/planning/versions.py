@@ -26,7 +26,6 @@ __all__ = [
     "is_variant",
     "literal_value",
     "missing",
-    "needs_sources",
     "of_ddl",
     "to_arrow_schema",
 ]
@@ -37,7 +36,7 @@ def missing(what: str, since: str) -> NotImplementedError:
     return NotImplementedError(
         f"Spark {since} or later is needed for {what}, and this is {pyspark.__version__}; "
         "decode, encode, from_amqp, to_amqp, schema_of_amqp, read_captures, index_captures, "
-        "decode_captures, read_traces and decode_traces work with Spark 3.5"
+        "capture_stats, decode_captures, read_traces and decode_traces work with Spark 3.5"
     )
 
 
@@ -71,12 +70,6 @@ except ImportError:  # before 4.2, which asks a source for all that is there
         """Nobody asks."""
 
     ReadAllAvailable = ReadMaxBytes = ReadMaxFiles = None  # type: ignore[assignment, misc]
-
-
-def needs_sources(what: str) -> None:
-    """NotImplementedError where Spark takes no data sources of Python's."""
-    if not DATA_SOURCES:
-        raise missing(what, "4.0")
 
 
 try:

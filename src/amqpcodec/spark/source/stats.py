@@ -16,7 +16,7 @@ from ..planning.files import SELECTION
 from ..planning.options import Options, limit_names, limits_of, with_limit_options
 from ..planning.reading import Files, arrangement_of, keylog_of, ports_of
 from ..planning.refusals import refusing
-from ..planning.versions import DataSource, DataSourceReader, InputPartition, needs_sources
+from ..planning.versions import DATA_SOURCES, DataSource, DataSourceReader, InputPartition
 from .captures import task_for_each
 from .data_source import CaptureFiles, with_paths
 
@@ -70,18 +70,17 @@ def capture_stats(
         path: a file, folder or glob, or some of them.
         options: those of ``amqp_capture`` that choose files; ``ports``, ``protocol``, ``files``,
             ``keylog`` and the limits (``openConnections``: see capture.LimitOptions).
-        filesystem: as read_captures has it; files are then listed now.
+        filesystem: as read_captures has it; files are then listed now, as before Spark 4.0.
 
     Raises:
         An error of Spark when it runs: a path stands for nothing, an option is not known.
     """
-    if filesystem is not None:
+    if filesystem is not None or not DATA_SOURCES:
         settings = with_paths(path, options)
         settings.refuse_unknown(_OPTIONS, ("fs.",))
         reader = _Reader(settings, _schema(), filesystem)
         reader.check()
         return task_for_each(spark, reader.partitions(), reader.read, reader.columns)
-    needs_sources("capture_stats")
     spark.dataSource.register(AmqpCaptureStats)
     paths: Any = path if isinstance(path, str) else list(path)
     return spark.read.format("amqp_capture_stats").options(**dict(options or {})).load(paths)
