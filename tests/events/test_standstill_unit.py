@@ -104,9 +104,9 @@ def test_a_publisher_with_one_message_outstanding_is_never_known(
 
 def test_a_publisher_that_waits_for_each_confirm_is_known(read: Read) -> None:
     rows = read(middle(paced(50, 2.0, lambda _: 0.003)[6:]))
-    known = inferred_confirms(rows)
-    assert len(known) > 40
-    assert all(row["message_id"] == f"p{row['delivery_tag']}" for row in known)
+    confirmed = inferred_confirms(rows)
+    assert len(confirmed) > 40
+    assert all(row["message_id"] == f"p{row['delivery_tag']}" for row in confirmed)
 
 
 @pytest.mark.parametrize(("quiet", "certainty"), [(11.9, "unknown"), (12.1, "inferred")])
@@ -174,8 +174,8 @@ def test_a_blocked_connection_confirms_nothing(ends: bool, read: Read) -> None:
         *pairs(7, 15.0),
         *pairs(8, 30.0),
     ]
-    known = inferred_confirms(read(middle(talk, BEFORE)))
-    assert short(known, "message_id") == ([("p8",)] if ends else [])
+    confirmed = inferred_confirms(read(middle(talk, BEFORE)))
+    assert short(confirmed, "message_id") == ([("p8",)] if ends else [])
 
 
 def test_another_channel_is_known_by_itself(read: Read) -> None:
@@ -237,43 +237,45 @@ def test_read_in_pieces(seed: int, tmp_path: Path) -> None:
 
 def right(rows: list[dict[str, Any]], names: dict[int, str]) -> int:
     """How many inferred confirms are right; all are, or this fails."""
-    known = inferred_confirms(rows)
-    assert [row["message_id"] for row in known] == [names[row["delivery_tag"]] for row in known]
-    return len(known)
+    confirmed = inferred_confirms(rows)
+    assert [row["message_id"] for row in confirmed] == [
+        names[row["delivery_tag"]] for row in confirmed
+    ]
+    return len(confirmed)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_recordings_that_begin_anywhere(seed: int, read: Read) -> None:
     """No confirm names another message, wherever the recording begins."""
-    talk = sorted(bursts(seed), key=lambda said: said[0])
+    talk = sorted(bursts(seed), key=lambda entry: entry[0])
     names = truth(read(record_all(talk)))
-    known = 0
+    confirmed = 0
     for cut in range(1, 60, 3):
         at = (talk[cut - 1][0] + talk[cut][0]) / 2
-        says = [*talk[:cut], *((at, *said[1:]) for said in filler()), *talk[cut:]]
-        known += right(read(record_all(says)[OPENING + cut :]), names)
-    assert known > 0
+        says = [*talk[:cut], *((at, *entry[1:]) for entry in filler()), *talk[cut:]]
+        confirmed += right(read(record_all(says)[OPENING + cut :]), names)
+    assert confirmed > 0
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_losses(seed: int, read: Read) -> None:
     """Nor after packets that were lost: one, or several of either side."""
     chance = random.Random(seed)
-    talk = sorted(bursts(seed), key=lambda said: said[0])
+    talk = sorted(bursts(seed), key=lambda entry: entry[0])
     whole = read(record_all(talk))
     names = truth(whole)
-    known = 0
+    confirmed = 0
     for lost in (1, 1, 1, 2, 3, 8):
         places = sorted(chance.sample(range(1, len(talk) // 2), lost))
         at = (talk[places[-1]][0] + talk[places[-1] + 1][0]) / 2
         says = [
             *talk[: places[-1] + 1],
-            *((at, *said[1:]) for said in filler()),
+            *((at, *entry[1:]) for entry in filler()),
             *talk[places[-1] + 1 :],
         ]
         packets = record_all(says)
         rows = read([one for i, one in enumerate(packets) if i - OPENING not in places])
-        known += right(rows, names)
+        confirmed += right(rows, names)
         exact = [row for row in rows if row["certainty"] == "exact" and row["event"] == "confirmed"]
         assert all(row["message_id"] == names[row["delivery_tag"]] for row in exact)
-    assert known > 0
+    assert confirmed > 0

@@ -34,10 +34,10 @@ def filler(at: float = -0.5, count: int = 100) -> list[Timed]:
 
 def record_all(talk: Iterable[Timed]) -> list[Record]:
     """A connection's opening, login and channel, and what is said in the order of the times."""
-    opening = [(-9.0, *said) for said in [*login(), *open_channel(), *select(), *open_channel(9)]]
-    says = [*opening, *sorted(talk, key=lambda said: said[0])]
+    opening = [(-9.0, *entry) for entry in [*login(), *open_channel(), *select(), *open_channel(9)]]
+    says = [*opening, *sorted(talk, key=lambda entry: entry[0])]
     data = packets([(side, octets) for _, side, octets in says])
-    seconds = [-9.0, -9.0, *(said[0] for said in says)]
+    seconds = [-9.0, -9.0, *(entry[0] for entry in says)]
     return [
         Record(packet, START_NS + int(1e9 * (at + 9)))
         for packet, at in zip(data, seconds, strict=True)
