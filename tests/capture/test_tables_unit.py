@@ -191,7 +191,8 @@ def test_progress_over_several_files(tmp_path: Path) -> None:
         reader = capture.read(paths, files=files, on_progress=lambda *at: progress.append(at))  # noqa: B023
         with pytest.warns(capture.CaptureWarning) if files == "auto" else io.BytesIO():
             list(reader)
-        assert progress[-1] == (2 * len(octets), 2 * len(octets))
+        count = 1 if files == "auto" else 2  # the copy is not read
+        assert progress[-1] == (count * len(octets), count * len(octets))
 
 
 class Pipe(io.BytesIO):

@@ -155,6 +155,14 @@ def test_files_of_two_recordings_are_told(run, tmp_path):
     assert "host2" in result.err
 
 
+def test_a_copy_is_reported(run, good, tmp_path):
+    copy = tmp_path / "copy.pcap"
+    copy.write_bytes(good.read_bytes())
+    result = run("dissect", good, copy, "--format", "json")
+    assert len(result.lines) == len(run("dissect", good, "--format", "json").lines)
+    assert f"{copy}: not read, as it has the same bytes as {good}" in result.err
+
+
 def test_standard_input(run, good, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(good.read_bytes())))
     result = run("dissect", "-", "--format", "json")

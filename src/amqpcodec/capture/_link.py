@@ -8,6 +8,7 @@ anywhere is read alone.
 
 from __future__ import annotations
 
+import filecmp
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -161,14 +162,48 @@ def _look_at_tail(
     return tail
 
 
-def find_rotations(sources: Iterable[Source], ports: ServerPorts, unpacking: Unpacking) -> Groups:
-    """Files in groups, each in the order of its packets, groups in that of their first ones."""
+def find_rotations(
+    sources: Iterable[Source], ports: ServerPorts, unpacking: Unpacking
+) -> tuple[Groups, dict[str, str]]:
+    """Files in groups, each in the order of its packets, groups in that of their first ones.
+
+    And the files that are in no group because they are copies, with the name of the other one."""
     sources = list(sources)
 
     def look(ports: ServerPorts) -> list[Endpoints]:
         return [endpoints_of(source, ports, unpacking) for source in sources]
 
-    return group_by_rotation(look_at_same_ports(look, ports))
+    originals, copies = _without_copies(look_at_same_ports(look, ports))
+    return group_by_rotation(originals), copies
+
+
+def _without_copies(
+    all_endpoints: Sequence[Endpoints],
+) -> tuple[list[Endpoints], dict[str, str]]:
+    """The files without those of this machine that hold the same bytes as one before.
+
+    Only files whose first and last packets are the same are compared."""
+    originals: list[Endpoints] = []
+    by_ends: dict[tuple[int | None, int | None, tuple[bytes, ...]], list[Endpoints]] = {}
+    copies: dict[str, str] = {}
+    for ends in all_endpoints:
+        alike = by_ends.setdefault((ends.file.time, ends.last_time, tuple(sorted(ends.head))), [])
+        original = next((one for one in alike if _is_copy(ends, one)), None)
+        if original is not None:
+            copies[ends.file.name] = original.file.name
+            continue
+        originals.append(ends)
+        alike.append(ends)
+    return originals, copies
+
+
+def _is_copy(ends: Endpoints, other: Endpoints) -> bool:
+    one, two = ends.file.source, other.file.source
+    if not (isinstance(one, str | os.PathLike) and isinstance(two, str | os.PathLike)):
+        return False
+    if not ends.head or (ends.head, ends.tail) != (other.head, other.tail):
+        return False
+    return os.path.isfile(one) and os.path.isfile(two) and filecmp.cmp(one, two, shallow=False)
 
 
 def look_at_same_ports(
@@ -287,6 +322,13 @@ def separate_file_warning(name: str, midstream: int, why: str = "", more: int = 
     because = f" ({why})" if why else ""
     others = f", and {more} more {'files' if more > 1 else 'file'}" if more else ""
     return f"{name} is read alone{because}{others}: {midstream_text(midstream)}"
+
+
+def copies_text(copies: dict[str, str]) -> str:
+    """Which files are not read because others have the same bytes."""
+    name, original = next(iter(copies.items()))
+    more = f", and {len(copies) - 1} more" if len(copies) > 1 else ""
+    return f"{name} is not read{more}: it has the same bytes as {original}"
 
 
 def midstream_text(midstream: int) -> str:

@@ -22,9 +22,13 @@ class Progress:
         """sources: all that will be read."""
         self.tell = tell
         self.done = 0
+        self.expect(sources)
+
+    def expect(self, sources: Iterable[Source]) -> None:
+        """These are all that will be read."""
         sizes = [_size(source) for source in sources]
         known_sizes = [size for size in sizes if size is not None]
-        self.total = sum(known_sizes) if len(known_sizes) == len(sizes) else None
+        self.total: int | None = sum(known_sizes) if len(known_sizes) == len(sizes) else None
 
     def watch(self, file: IO[bytes]) -> IO[bytes]:
         """What is to be read in place of a file."""

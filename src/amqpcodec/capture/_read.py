@@ -26,7 +26,13 @@ from ._files import Source, Watch, has_position, source_name
 from ._join import Joined
 from ._layers import KeyLog, KeyLogSource, Layers
 from ._limits import LimitOptions, Limits, limits_of
-from ._link import Arrangement, find_rotations, midstream_text, separate_file_warning
+from ._link import (
+    Arrangement,
+    copies_text,
+    find_rotations,
+    midstream_text,
+    separate_file_warning,
+)
 from ._notices import no_frames_warning, unread_links_warning
 from ._order import CaptureFile, capture_file_of
 from ._ports import ServerPorts, server_ports
@@ -161,9 +167,11 @@ class Reader:
         first = core()  # what is wrong with the arguments is told now
         self._schema = _capture.capture_schema(protocol_core, fields, level, field_tables)
         self._reasons: dict[str, str] = {}
+        self._copies: dict[str, str] = {}
         self._watched: Watch | None = None
-        if on_progress is not None:
-            self._watched = Progress(on_progress, sources).watch
+        self._progress = None if on_progress is None else Progress(on_progress, sources)
+        if self._progress is not None:
+            self._watched = self._progress.watch
         self._has_warned = False
         # The process that the positions of open files belong to: None before anything is open.
         self._process = os.getpid() if any(map(has_position, sources)) else None
@@ -189,8 +197,10 @@ class Reader:
             chain.watch = self._watched
 
     def _groups(self, sources: list[Source], ports: ServerPorts) -> list[list[CaptureFile]]:
-        groups = find_rotations(sources, ports, self.limits)
+        groups, self._copies = find_rotations(sources, ports, self.limits)
         self._reasons = groups.reasons
+        if self._progress is not None:
+            self._progress.expect(file.source for group in groups.groups for file in group)
         return groups.groups
 
     def filter(self, columns: Iterable[str], predicate: Callable[[Batch], Any]) -> None:
@@ -227,6 +237,12 @@ class Reader:
         """With files="auto": the files that continue none of those before them, and why."""
         _ = self._chains
         return dict(self._reasons)
+
+    @property
+    def copies(self) -> dict[str, str]:
+        """With files="auto": files that are not read, as one of this machine has the same bytes."""
+        _ = self._chains
+        return dict(self._copies)
 
     @property
     def name(self) -> str:
@@ -353,7 +369,12 @@ class Reader:
             midstream += chain.core.counts()["midstream"]
         self._warn_of_unread(before, end)
         alone = len(self._chains) > 1 and midstream > 0
-        if (self._reasons or alone) and not self._has_warned:
+        if self._has_warned:
+            return
+        if self._copies:
+            self._has_warned = True
+            warnings.warn(copies_text(self._copies), CaptureWarning, stacklevel=3)
+        if self._reasons or alone:
             self._has_warned = True
             warnings.warn(_read_separately(self._reasons, midstream), CaptureWarning, stacklevel=3)
 
@@ -829,7 +850,10 @@ def _read_separately(reasons: dict[str, str], midstream: int) -> str:
         return f"{midstream_text(midstream)} of files that are read alone"
     name, reason = next(iter(reasons.items()))
     message = separate_file_warning(name, midstream, reason, len(reasons) - 1)
-    return f'{message}; files="rotation" reads all as one, files="separate" each by itself'
+    return (
+        f'{message}; files="rotation" reads all as one, files="taps" packets that several of them '
+        'have once, files="separate" each by itself'
+    )
 
 
 def _sums(dicts: list[dict[str, Any]]) -> dict[str, Any]:

@@ -102,6 +102,11 @@ class Group:
                 self.midstream += stats["midstream"]
             elif stats["midstream"]:
                 print_error(f"{name or self}: {begun}: what was sent before is not there")
+        for name, original in reader.copies.items():
+            print_error(
+                f"{name}: not read, as it has the same bytes as {original};"
+                " --files separate reads both"
+            )
         if unsure := _unsure(files):
             print_error(f"{self}: {unsure}")
         for name in reader.overlaps:

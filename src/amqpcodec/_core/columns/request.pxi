@@ -80,7 +80,7 @@ cdef Request find_request(object protocol, str level, object fields, str layout,
     cdef FramePlan plan = frame_plan(protocol)
     cdef Request request
     if level not in LEVELS:
-        raise ValueError(f'level is "frame" or "message", not {level!r}')
+        raise ValueError(f'level is "frame", "message" or "event", not {level!r}')
     if layout not in ("plain", "view"):
         raise ValueError(f'layout is "plain" or "view", not {layout!r}')
     if field_tables not in TABLE_FORMS:
