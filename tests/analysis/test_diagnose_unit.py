@@ -129,7 +129,10 @@ def test_messages_that_were_nacked_returned_and_rejected(ask: Ask) -> None:
     said = session(
         select(),
         *(publish(1, exchange="x"), publish(2)),
-        (TO_CLIENT, amqp.encode_message(1, returned, amqp.Basic.Properties(), b"body 1")),
+        (
+            TO_CLIENT,
+            amqp.encode_message(1, returned, amqp.Basic.Properties(message_id="p1"), b"body 1"),
+        ),
         server(amqp.Basic.Ack(delivery_tag=1)),
         server(amqp.Basic.Nack(delivery_tag=2)),
         *(consume("jobs"), deliver(1), client(amqp.Basic.Reject(delivery_tag=1, requeue=False))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ pytest.importorskip("duckdb")
 
 from amqpcodec import v0_9_1 as amqp
 from tests.support.event_talk import client, login, open_channel, server, write
+from tests.support.finding_talks import FINDING_TALKS
 from tests.support.recording import packets
 from tests.support.shop_talk import killed, without, working
 
@@ -29,6 +31,48 @@ def test_paragraphs(run: Run, tmp_path: Path) -> None:
     assert text == "   TCP ended without a close: fin"
     assert numbers.startswith("   1 connection, 2 messages, 20")
     assert command == f"   amqpcodec errors --all '{path}'"
+
+
+def test_what_may_be_more_is_a_least_number(run: Run, tmp_path: Path) -> None:
+    """A delivery that the recording lacks went back to its queue, too."""
+    talk = FINDING_TALKS["lost with unsettled messages"]
+    lines = []
+    for number in range(len(talk)):
+        result = run("diagnose", write(tmp_path / "talk.pcap", without(talk, number)))
+        if result.lines and result.lines[0].startswith(
+            "1  lost with unsettled messages: worker, queue jobs"
+        ):
+            lines.append(result.lines[2])
+    assert any("1 connection, at least 1 message, 20" in line for line in lines)
+    fewer = [line for line in lines if "1 message," in line]
+    assert fewer
+    assert all("at least" in line or line.endswith("; unknown") for line in fewer)
+
+
+@pytest.mark.parametrize("finding", FINDING_TALKS)
+def test_the_command_shows_rows_about_the_finding(run: Run, tmp_path: Path, finding: str) -> None:
+    path = write(tmp_path / "talk.pcap", FINDING_TALKS[finding])
+    lines = run("diagnose", path).lines
+    assert not any("None" in line for line in lines)
+    heads = [line for line in lines if line[0] != " "]
+    (head,) = [line for line in heads if line.startswith(finding, 3)]
+    behind = lines[lines.index(head) : lines.index(head) + 4]
+    (command,) = [line for line in behind if line.startswith("   amqpcodec ")][:1]
+    shown = run(*shlex.split(command)[1:])
+    assert shown.lines, shown.err
+    if finding == "recording incomplete":
+        assert any("gap" in line for line in shown.lines)
+        return
+    rows = [json.loads(line) for line in run(*shlex.split(command)[1:], "--format", "json").lines]
+    row = json.loads(run("diagnose", path, "--format", "json", "--limit", "1").lines[0])
+    assert row["finding"] == finding
+    places = [name for name in ("connection_name", "queue", "exchange") if row[name] is not None]
+
+    def is_about_it(shown_row: dict[str, Any]) -> bool:
+        names = [name for name in places if shown_row.get(name) is not None]
+        return bool(names) and all(shown_row[name] == row[name] for name in names)
+
+    assert not places or any(map(is_about_it, rows))
 
 
 def test_a_file_without_a_command(run: Run, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ __all__ = ["command", "diagnose", "sentences"]
 MOST = 12
 #: The command that shows the rows behind a finding; errors has those of all others.
 COMMANDS = {
+    "backlog": "queues",
     "connection closed with an error": "connections",
     "connection refused": "connections",
     "deliveries not settled": "unacked",
@@ -110,8 +111,10 @@ def sentences(row: dict[str, Any], first: str, last: str) -> list[str]:
     said += [clean(row["text"])] if row["text"] else []
     numbers = [_counted(row["count"], "time")]
     if row["messages"] is not None:
-        numbers = [_counted(row["connections"], "connection")]
-        numbers += [_counted(row["messages"], "message")] * bool(row["messages"])
+        # What was inferred of a damaged connection may not be all that it held.
+        least = "at least " * (row["certainty"] == "inferred" and row["finding"] != "backlog")
+        numbers = [_counted(row["connections"], "connection")] * bool(row["connections"])
+        numbers += [least + _counted(row["messages"], "message")] * bool(row["messages"])
     when = first if first == last else f"{first} to {last}"
     certainty = "" if row["certainty"] == "exact" else f"; {row['certainty']}"
     return [head, *([" ".join(said)] if said else []), f"{', '.join(numbers)}, {when}{certainty}"]

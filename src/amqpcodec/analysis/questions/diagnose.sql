@@ -15,7 +15,7 @@ WITH each AS (
          max(CASE WHEN event IN ('connection-refused', 'connection-closed') THEN reply_code END) AS reply_code,
          max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost') THEN coalesce(reason || ' - ' || reply_text, reply_text, reason) END) AS text,
          max(CASE WHEN event = 'heartbeat-missed' THEN initiator END) AS silent,
-         max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost', 'heartbeat-missed') THEN certainty END) AS certainty,
+         max(CASE WHEN event IN ('connection-refused', 'connection-closed', 'connection-lost', 'heartbeat-missed', 'requeued', 'unconfirmed') THEN certainty END) AS certainty,
          max(CASE WHEN event = 'heartbeat-missed' THEN heartbeat_s END) AS heartbeat_s,
          max(CASE WHEN event = 'heartbeat-missed' THEN elapsed_us END) AS silence_us,
          CASE WHEN max(CASE WHEN event = 'connection-opened' AND certainty = 'exact' THEN 1 ELSE 0 END) = 1
@@ -84,7 +84,8 @@ WITH each AS (
          count(*) FILTER (WHERE event = 'requeued' OR event = 'settled' AND outcome IN ('released', 'modified')) AS returns,
          min(CASE WHEN event IN ('published', 'delivered', 'requeued', 'settled') THEN timestamp END) AS first_event,
          max(CASE WHEN event IN ('published', 'delivered', 'requeued', 'settled') THEN timestamp END) AS last_event,
-         max(CASE WHEN message_id IS NULL THEN 'inferred' WHEN event = 'delivered' THEN certainty END) AS certainty,
+         greatest(CASE WHEN message_id IS NULL THEN 'inferred' ELSE 'exact' END,
+                  max(CASE WHEN event IN ('published', 'delivered', 'requeued', 'settled', 'waiting', 'purged') THEN certainty END)) AS certainty,
          count(*) FILTER (WHERE event = 'published') AS published,
          count(*) FILTER (WHERE event = 'delivered') AS delivered,
          count(*) FILTER (WHERE event = 'delivered' AND settles = 'automatic' OR event = 'settled' AND outcome = 'accepted' AND answers IS NOT NULL) AS acknowledged,
@@ -118,7 +119,8 @@ FROM (
               WHEN finding <> 'lost without a close' THEN max(text) END AS text,
          count(*) AS count, CAST(sum(requeued + unconfirmed) AS BIGINT) AS messages, count(*) AS connections,
          min(ended_at) AS first_event, max(ended_at) AS last_event,
-         max(CASE WHEN finding = 'lost without a close' AND doubts > 0 THEN 'unknown' ELSE certainty END) AS certainty
+         max(CASE WHEN finding = 'lost without a close' AND doubts > 0 THEN 'unknown'
+                WHEN doubts > 0 AND requeued + unconfirmed > 0 THEN greatest('inferred', certainty) ELSE certainty END) AS certainty
   FROM ended
   WHERE finding IS NOT NULL
   GROUP BY finding, CASE WHEN finding = 'many short connections' THEN translate(connection_name, '0123456789', '')
@@ -133,7 +135,7 @@ FROM (
               WHEN finding = 'request without an answer' THEN text || ' waits for ' || CAST(CAST(floor(longest_us / 1000000) AS BIGINT) AS STRING) || ' s'
               ELSE text END AS text,
          count, CAST(NULL AS BIGINT) AS messages, connections, first_event, last_event,
-         CASE WHEN finding IN ('publishes nacked', 'messages returned') THEN 'exact' ELSE certainty END AS certainty
+         certainty
   FROM compared
   WHERE CASE finding WHEN 'slow work' THEN count >= 10 AND (half_us > 500000 AND half_us > 20 * middle_us OR half_us > 5000000 AND ranks < 3)
                      WHEN 'deliveries not settled' THEN longest_us > 60000000 AND longest_us > 20 * coalesce(work_us, 0)
@@ -147,7 +149,7 @@ FROM (
               ELSE 'redelivered up to ' || CAST(max(redeliveries) AS STRING) || ' times' || coalesce(', such as ' || max(message_id), '') END AS text,
          CASE WHEN is_queue = 1 THEN max(backlog) ELSE count(*) END AS count, CASE WHEN is_queue = 1 THEN max(backlog) ELSE count(*) END AS messages,
          CASE WHEN is_queue = 0 THEN count(DISTINCT connection_name) END AS connections, min(first_event) AS first_event, max(last_event) AS last_event,
-         CASE WHEN is_queue = 1 THEN 'inferred' ELSE max(certainty) END AS certainty
+         CASE WHEN is_queue = 1 THEN greatest('inferred', max(certainty)) ELSE max(certainty) END AS certainty
   FROM balances
   WHERE is_queue = 0 OR queue IS NOT NULL AND backlog >= 10 AND 10 * backlog >= published AND all_doubts = 0 AND own_doubts = 0
                         AND delivered = acknowledged + back AND published >= delivered - redeliveries AND declared_us = empty_us AND declared_us <= used_us
