@@ -99,6 +99,28 @@ def test_nothing(run: Run, tmp_path: Path) -> None:
     assert run("diagnose", tmp_path / "talk.pcap", "--format", "json").lines == []
 
 
+@pytest.mark.parametrize("command", ["diagnose", "errors"])
+def test_nothing_in_what_could_be_read(run: Run, tmp_path: Path, command: str) -> None:
+    path = write(tmp_path / "talk.pcap", working()[12:])
+    result = run(command, path)
+    assert result.lines == []
+    assert "amqpcodec: in what could be read: n" in result.err
+    complete = run(command, write(tmp_path / "complete.pcap", working()))
+    assert "in what could be read" not in complete.err
+
+
+def test_diagnose_has_no_live_mode(run: Run) -> None:
+    result = run("--interface", "lo")
+    assert result.status == 2
+    assert "diagnose has no live mode: use amqpcodec errors --interface lo" in result.err
+
+
+def test_a_limit_below_zero(run: Run, tmp_path: Path) -> None:
+    result = run("errors", tmp_path / "talk.pcap", "--limit", "-1")
+    assert result.status == 2
+    assert "'-1' is no integer of 0 or more" in result.err
+
+
 def test_a_damaged_recording_has_status_1(run: Run, tmp_path: Path) -> None:
     talk = working()
     result = run("diagnose", write(tmp_path / "talk.pcap", without(talk, len(talk) // 2)))

@@ -292,7 +292,7 @@ def test_interface_that_is_none(recorder):
     process = started("dissect", "--interface", "eth9", stdout=-3, stderr=subprocess.PIPE)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 2
-    assert b"tcpdump: eth9: No such device exists" in err
+    assert b"--interface eth9: tcpdump: eth9: No such device exists" in err
 
 
 def test_interface_without_a_recorder(tmp_path, run, monkeypatch):

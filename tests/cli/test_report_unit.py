@@ -19,6 +19,8 @@ from amqpcodec.cli.report.series import OTHERS, Series
 from tests.cli.test_questions_unit import SHOP
 from tests.support import recording as builder
 from tests.support.amqp091_messages import sent
+from tests.support.event_talk import write
+from tests.support.shop_talk import working
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -41,6 +43,14 @@ def hostile() -> list[tuple[str, bytes]]:
         ("server", sent(2, amqp.Channel.Close(404, EVIL, 50, 10))),
         ("client", bytes.fromhex("01 0001 00000006 003c 003c c8 61 ce")),
     ]
+
+
+def test_what_is_unknown_is_no_0(tmp_path, run):
+    """Bytes are missing: deliveries, or their ends, may be, too."""
+    out = tmp_path / "page.html"
+    for talk, number in ((working(), "2"), (working()[:4] + working()[5:], "unknown")):
+        run("report", write(tmp_path / "talk.pcap", talk), "-o", out)
+        assert f"<b>{number}</b><span>unacknowledged</span>" in out.read_text()
 
 
 @pytest.fixture

@@ -122,7 +122,7 @@ def _gathered(reading: Reading, apart: bool) -> Iterator[Iterable[Group]]:
 
 
 class Span:
-    """From when to when a recording is, where a part of it was asked for."""
+    """From when to when a part of a recording is, and whether something of it is missing."""
 
     def __init__(self, clock: Clock, asked: WindowOptions) -> None:
         """Nothing was read yet."""
@@ -130,6 +130,18 @@ class Span:
         self.is_part = asked.is_part
         self.first: datetime | None = None
         self.last: datetime | None = None
+        #: Whether something before or in the recording is missing.
+        self.is_incomplete = False
+
+    def look(self, batch: pa.RecordBatch) -> None:
+        """Look for events that say that the recording is not all that happened."""
+        if {"event", "certainty"} <= set(batch.schema.names):
+            event, certainty = batch.column("event"), batch.column("certainty")
+            began = pc.and_(pc.equal(event, "connection-opened"), pc.not_equal(certainty, "exact"))
+            damage = pc.is_in(event, pa.array(["gap", "protocol-error"]))
+            unknown = pc.equal(certainty, "unknown")
+            missing = pc.or_kleene(pc.or_kleene(began, damage), unknown)
+            self.is_incomplete = self.is_incomplete or bool(pc.any(missing).as_py())
 
     def add(self, times: pa.Array) -> None:
         """Look at the times of a batch; only its first and last one matter."""
@@ -153,7 +165,7 @@ def _why_nothing(answer: pa.Table, span: Span, nothing: str) -> str:
         return f"--where and --limit leave none of {answer.num_rows:,} rows"
     if span.is_part:
         return f"nothing is in this part of the recording, which is {span}"
-    return nothing
+    return f"in what could be read: {nothing}" if span.is_incomplete else nothing
 
 
 def _events(
@@ -162,6 +174,7 @@ def _events(
     """The events of groups; the first of them begin the window and the clock."""
     for group in groups:
         for batch in reading.batches(group, "event", query.columns):
+            span.look(batch)
             if "timestamp" in batch.schema.names:
                 window.begin(batch.column("timestamp"))
                 span.add(batch.column("timestamp"))

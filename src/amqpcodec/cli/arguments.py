@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
@@ -167,6 +168,8 @@ def parse_arguments(arguments: Sequence[str]) -> Command:
     elif words and words[0] not in names and not words[0].startswith("-"):
         hint = did_you_mean(words[0], names) or f"; choose one of {', '.join(names)}"
         command_parser.error(f"there is no command {words[0]!r}{hint}")
+    if words and words[0].partition("=")[0] == "--interface":
+        command_parser.error(f"diagnose has no live mode: use amqpcodec errors {shlex.join(words)}")
     namespace, unknown = command_parser.parse_known_args(words)
     command_parser = names[words[0]]
     if unknown and "query" in namespace and not any(word.startswith("-") for word in unknown):
@@ -760,7 +763,7 @@ def names(text: str) -> list[str]:
 def number(text: str) -> int:
     """A number from 0."""
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+        raise argparse.ArgumentTypeError(f"{text!r} is no integer of 0 or more")
     return int(text)
 
 

@@ -215,7 +215,7 @@ class Interface(Pipe):
             words = [program, "-q", "-i", interface, "-P", "-w", "-", "-f", fits]
         else:
             raise UsageError("--interface needs tcpdump or dumpcap: neither is installed")
-        self.program = os.path.basename(program)
+        self.program, self.interface = os.path.basename(program), interface
         # In a session of its own: Ctrl-C is for us, and what it has recorded is read first.
         self.child = subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
@@ -240,7 +240,7 @@ class Interface(Pipe):
         _, stderr = self.child.communicate()
         if not ours and self.child.returncode:
             words = stderr.decode("utf-8", "replace").strip().splitlines() or ["it gave no reason"]
-            raise UsageError(f"{self.program}: {words[-1]}")
+            raise UsageError(f"--interface {self.interface}: {self.program}: {words[-1]}")
 
 
 def is_live(path: str) -> bool:

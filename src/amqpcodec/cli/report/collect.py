@@ -79,7 +79,7 @@ class Contents:
     Attributes:
         rows: of each question, MAX_ROWS of them at most.
         counts: of each question, how many rows there are.
-        waiting: how many deliveries are known to wait.
+        unacknowledged: how many deliveries wait; None where some queue does not know.
         messages: how many of each kind over time.
         sizes: bits of a size -> messages, of those published and delivered.
     """
@@ -88,7 +88,7 @@ class Contents:
         """Nothing was read."""
         self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in QUESTIONS}
         self.counts = dict.fromkeys(QUESTIONS, 0)
-        self.waiting = 0
+        self.unacknowledged: int | None = 0
         self.messages = Series()
         self.sizes: dict[str, dict[int, int]] = {"published": {}, "delivered": {}}
 
@@ -109,8 +109,9 @@ class Contents:
 
             for name in QUESTIONS:
                 answer = rows(load(name).query)
-                if name == "unacked":
-                    self.waiting = sum(row != "unknown" for row in answer["certainty"].to_pylist())
+                if name == "queues":
+                    numbers = answer["unacknowledged"].to_pylist()
+                    self.unacknowledged = None if None in numbers else sum(numbers)
                 self.counts[name] = answer.num_rows
                 most = MAX_DRAWN if name == "incidents" else MAX_ROWS
                 self.rows[name] = answer.slice(0, most).to_pylist()

@@ -132,7 +132,7 @@ def _cards(folds: list[tuple[Frames, Contents]]) -> list[tuple[str, str]]:
     def rows(name: str) -> str:
         return f"{sum(contents.counts[name] for _, contents in folds):,}"
 
-    waiting = [contents.waiting for _, contents in folds]
+    unacknowledged = [contents.unacknowledged for _, contents in folds]
     gaps = [row["gaps"] for _, contents in folds for row in contents.rows["connections"]]
     return [
         ("frames", f"{sum(frames.count for frames, _ in folds):,}"),
@@ -142,7 +142,10 @@ def _cards(folds: list[tuple[Frames, Contents]]) -> list[tuple[str, str]]:
         ("delivered", total("delivered")),
         ("redelivered", total("redelivered")),
         ("returned", total("returned")),
-        ("unacknowledged", f"{sum(waiting):,}"),
+        (
+            "unacknowledged",
+            "unknown" if None in unacknowledged else f"{sum(filter(None, unacknowledged)):,}",
+        ),
         ("went wrong", rows("incidents")),
         ("gaps", f"{sum(gaps):,}"),
     ]
