@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec import v1_0
 from tests.support import event_talk_v1 as v1
@@ -26,8 +28,11 @@ from tests.support.event_talk import (
     select,
     server,
     short,
+    write,
 )
 from tests.support.recording import Record, packets, records
+
+pa = pytest.importorskip("pyarrow")
 
 Read = Callable[..., list[dict[str, Any]]]
 
@@ -170,6 +175,20 @@ def other_answers(
     return wrong
 
 
+def outcomes(rows: Sequence[dict[str, Any]]) -> set[tuple[Any, ...]]:
+    """What became of each message, for all that is known, also where that is inferred."""
+    ends = {"confirmed", "settled", "requeued", "unconfirmed", "returned"}
+    return {
+        (row["message_id"], row["event"], row.get("outcome"))
+        for row in rows
+        if row["event"] in ends and "answers" in row and "message_id" in row
+    }
+
+
+def answers(rows: Sequence[dict[str, Any]]) -> int:
+    return sum(row["event"] in ("confirmed", "settled", "returned") for row in rows)
+
+
 def numbered(talk: Sequence[Any]) -> list[Record]:
     return records(talk)
 
@@ -252,6 +271,45 @@ def test_one_packet_cut(name: str, read: Read) -> None:
     for i, one in enumerate(talk):
         cut = Record(one.data[:60], one.time_ns, len(one.data))
         assert other_answers(whole, read([*talk[:i], cut, *talk[i + 1 :]]), ends=False) == [], i
+
+
+@NAMES
+def test_messages_keep_their_outcomes(name: str, read: Read) -> None:
+    """What is inferred after damage is what happened."""
+    talk = numbered(TALKS[name])
+    known = outcomes(read(talk))
+    for i in range(len(talk)):
+        assert outcomes(read([*talk[:i], *talk[i + 1 :]])) <= known, i
+        for j in range(i + 1, min(i + 4, len(talk))):
+            damaged = read([*talk[:i], *talk[i + 1 : j], *talk[j + 1 :]])
+            assert outcomes(damaged) <= known, (i, j)
+
+
+@NAMES
+def test_the_middle_keeps_its_outcomes(name: str, read: Read) -> None:
+    talk = numbered(TALKS[name])
+    known = outcomes(read(talk))
+    for i in range(len(talk)):
+        try:
+            assert outcomes(read(talk[i:])) <= known, i
+        except Warning:
+            pass
+
+
+@pytest.mark.parametrize("name", ["open", "closed", "client-fin", "server-reset", "channels"])
+def test_every_answer_that_was_recorded_is_a_row(name: str, read: Read, tmp_path: Path) -> None:
+    """Also where the recording begins in the middle, and its directions are found late."""
+    talk = numbered(TALKS[name])
+    for i in range(5, len(talk)):
+        path = write(tmp_path / "middle.pcap", talk[i:])
+        try:
+            rows = read(talk[i:])
+        except Warning:
+            continue
+        frames = pa.table(capture.read(path, level="frame", fields=["method"]))
+        sent = [str(method) for method in frames["method"].to_pylist()]
+        names = ("basic.ack", "basic.nack", "basic.reject", "basic.return")
+        assert answers(rows) >= sum(one in names for one in sent), i
 
 
 def test_the_property_sees_other_answers(read: Read) -> None:

@@ -348,7 +348,8 @@ cdef void see_tcp_end(Reading* r, Conn* c, int side, const Segment* s) noexcept 
 
 cdef bint is_read_to_end(const Half* h) noexcept nogil:
     """Whether nothing that is known to have been sent is missing, or waits."""
-    return h.waiting.n == 0 and h.offset >= h.known_end and h.acked <= h.offset + 1
+    return (h.waiting.n == 0 and h.offset >= h.known_end and h.acked <= h.offset + 1 and h.input.held == 0
+            and not (h.state == SEARCHING and h.input.n))
 
 
 cdef int put_tcp_end(Reading* r, Conn* c, bint complete) noexcept nogil:
@@ -428,8 +429,7 @@ cdef bint is_ahead(Conn* c, const Half* h, uint32_t ack) noexcept nogil:
     if ack == 0 or not peer.seen:
         return False
     ahead = position_of(peer, ack) - peer.offset
-    if peer.state == SEARCHING:
-        ahead += <int64_t>peer.input.n
+    ahead += <int64_t>(peer.input.n if peer.state == SEARCHING else peer.input.held)
     return 1 < ahead < ACK_AHEAD
 
 

@@ -397,6 +397,10 @@ cdef int64_t scan_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
         if used < 0:
             return used
         i += <size_t>used
+        if AMQP_UNLIKELY(state == SEARCHING and h.state == IN_SYNC and r.level.events and not final
+                         and h.layer.kind == LAYER_NONE):
+            h.input.held += n - i       # what the other side sent meanwhile goes between them
+            return <int64_t>i
         if used == 0 and h.state == state:
             break
     if h.layer.kind == LAYER_FOUND:

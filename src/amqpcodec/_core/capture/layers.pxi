@@ -20,6 +20,17 @@ cdef int keep_bytes(Half* h, const uint8_t* p, size_t n) noexcept nogil:
     return 0
 
 
+cdef void drop_used(Half* h, size_t used) noexcept nogil:
+    """Of the bytes in memory so many stand before those that are kept."""
+    if used and h.input.n:
+        memmove(h.input.block.p, h.input.block.p + used, h.input.n)
+    if h.input.n == 0:
+        h.marks.at = h.marks.n - 1
+        if h.input.block.room > 1 << 14:
+            block_give(&h.input.block)
+            memset(&h.input.block, 0, sizeof(Block))
+
+
 cdef int add_layer_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:
     """The next n > 0 bytes that frames are made of. mark: of the packet, with the rows that began in it."""
     cdef int64_t used
@@ -54,13 +65,10 @@ cdef int add_layer_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t 
             return begin_layer(r, c, h, h.input.block.p + used, h.input.n - <size_t>used, mark)
         h.input.base += used
         h.input.n -= <size_t>used
-        if used and h.input.n:
-            memmove(h.input.block.p, h.input.block.p + used, h.input.n)
+        drop_used(h, <size_t>used)
+        return 0
     if h.input.n == 0:
-        h.marks.at = h.marks.n - 1
-        if h.input.block.room > 1 << 14:
-            block_give(&h.input.block)
-            memset(&h.input.block, 0, sizeof(Block))
+        drop_used(h, 0)
     return 0
 
 
@@ -75,6 +83,7 @@ cdef int flush_bytes(Reading* r, Conn* c, Half* h) noexcept nogil:
         return begin_layer(r, c, h, h.input.block.p + used, h.input.n - <size_t>used, &mark)
     h.input.base += used
     h.input.n = 0
+    h.input.held = 0
     h.input.need = 0
     h.input.scan = 0
     return 0

@@ -199,6 +199,8 @@ cdef bint is_half_sound(const Conn* c, const Half* h) noexcept nogil:
         return False
     if h.state == EXPECTING and h.input.expect < (h.input.base if h.input.n else h.layer.at):
         return False
+    if h.input.held and (h.input.held > h.input.n or h.layer.kind != LAYER_NONE):
+        return False
     return h.input.scan <= h.input.n
 
 
@@ -253,6 +255,8 @@ cdef int io_half(StateIO* io, Reading* r, const Conn* c, Half* h) noexcept nogil
             return NO_MEMORY
     if io_messages(io, r, h) < 0:
         return NO_MEMORY
+    if r.level.events:
+        h.input.held = io_size(io, h.input.held, 1 << 30)
     if not io.writing and not is_half_sound(c, h):
         io.bad = True
     return 0

@@ -98,6 +98,7 @@ cdef struct HalfInput:
     int64_t expect
     size_t scan             # bytes in which no frame begins
     size_t need             # bytes without which nothing can be done
+    size_t held             # the last ones of them, at event level: they wait for their turn
     size_t n
     Block block
 

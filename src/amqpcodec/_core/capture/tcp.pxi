@@ -25,6 +25,8 @@ cdef int skip_to(Reading* r, Conn* c, Half* h, int64_t to) noexcept nogil:
     cdef int64_t lost = to - h.offset
     if lost <= 0:
         return 0
+    if AMQP_UNLIKELY(r.level.events) and (find_last(r, c, h) < 0 or read_in_turn(r, c) < 0):
+        return NO_MEMORY
     h.next += <uint32_t>lost
     h.offset = to
     if AMQP_UNLIKELY(h.layer.kind != LAYER_NONE):
@@ -54,12 +56,18 @@ cdef void compare_copies(Reading* r, const Half* h, const uint8_t* p, size_t n, 
 
 
 cdef int drain(Reading* r, Conn* c, Half* h) noexcept nogil:
-    """What follows without a hole. Of copies of a byte, the one whose segment begins first counts."""
+    """What follows without a hole."""
+    return drain_before(r, c, h, <uint64_t>-1)
+
+
+cdef int drain_before(Reading* r, Conn* c, Half* h, uint64_t turn) noexcept nogil:
+    """The same of packets before one. Of copies of a byte, the one whose segment begins first counts."""
     cdef Piece* piece = first_waiting(h)
     cdef Piece* before = NULL       # the newest one that was taken: those after it may begin within it
     cdef int64_t old, end
     cdef int status = 0
-    while status == 0 and piece != NULL and piece.at <= h.offset and not waits_for_peer(r, c, h, piece.ack):
+    while (status == 0 and piece != NULL and piece.at <= h.offset and piece.mark.turn < turn
+           and h.input.held == 0 and not waits_for_peer(r, c, h, piece.ack)):
         old = h.offset - piece.at
         r.count.repeated += <uint64_t>min(old, <int64_t>piece.n)
         if old > 0:
@@ -133,11 +141,121 @@ cdef void free_half(Reading* r, Half* h) noexcept nogil:
     block_give(&h.marks.block)
 
 
+# ---- at event level: frames that are found late ----
+
+# Of a direction that begins in the middle, or that lost bytes, a frame is known by those that follow it. What the
+# other side sent meanwhile was captured between the packets of these: it is read between them, too.
+
+cdef int32_t mark_after(const Half* h, int64_t at) noexcept nogil:
+    """The first mark behind a position."""
+    cdef const Mark* marks = <const Mark*>h.marks.block.p
+    cdef int32_t low = h.marks.at, high = h.marks.n, middle
+    while low < high:
+        middle = low + (high - low) // 2
+        if marks[middle].at <= at:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef inline int64_t held_position(const Half* h) noexcept nogil:
+    return h.input.base + <int64_t>(h.input.n - h.input.held)
+
+
+cdef uint64_t held_turn(const Half* h) noexcept nogil:
+    """The packet that sent the first of the bytes that are held."""
+    cdef int32_t i = mark_after(h, held_position(h))
+    return (<const Mark*>h.marks.block.p)[max(i - 1, 0)].turn
+
+
+cdef int read_held(Reading* r, Conn* c, Half* h, size_t* used) noexcept nogil:
+    """Make rows of the bytes of one packet more. used: bytes in memory before those that are kept."""
+    cdef int64_t at = held_position(h), more
+    cdef int32_t i = mark_after(h, at)
+    cdef size_t n
+    if i < h.marks.n and (<const Mark*>h.marks.block.p)[i].at - at < <int64_t>h.input.held:
+        h.input.held -= <size_t>((<const Mark*>h.marks.block.p)[i].at - at)
+    else:
+        h.input.held = 0
+    n = h.input.n - h.input.held
+    if h.input.held == 0 or n >= h.input.need:
+        more = scan_bytes(r, c, h, h.input.block.p + used[0], n, False)
+        if more < 0:
+            return NO_MEMORY
+        h.input.base += more
+        h.input.n -= <size_t>more
+        used[0] += <size_t>more
+    if h.input.held == 0:
+        drop_used(h, used[0])
+        used[0] = 0
+    return 0
+
+
+cdef int read_in_turn(Reading* r, Conn* c) noexcept nogil:
+    """What is held in either direction, and what waits in the other one, in the order of their packets. It stays
+    held while no one knows where the other side's frames begin."""
+    cdef size_t[2] used
+    cdef Half* h
+    cdef Half* peer
+    cdef const Piece* first
+    cdef int status = 0, k
+    used[0] = used[1] = 0
+    while status == 0 and (c.half[0].input.held or c.half[1].input.held):
+        k = 0
+        if c.half[0].input.held == 0 or (c.half[1].input.held and held_turn(&c.half[1]) < held_turn(&c.half[0])):
+            k = 1
+        h = &c.half[k]
+        peer = &c.half[1 - k]
+        if peer.state == SEARCHING and peer.input.n and peer.input.held == 0 and peer.layer.kind == LAYER_NONE:
+            break
+        first = first_waiting(peer) if peer.started and peer.input.held == 0 else NULL
+        if (first != NULL and first.at <= peer.offset and first.mark.turn < held_turn(h)
+                and not waits_for_peer(r, c, peer, first.ack)):
+            status = drain_before(r, c, peer, held_turn(h))
+        else:
+            status = read_held(r, c, h, &used[k])
+    for k in range(2):
+        if used[k]:
+            drop_used(&c.half[k], used[k])
+    return status
+
+
+cdef int find_last(Reading* r, Conn* c, Half* h) noexcept nogil:
+    """Nothing follows the bytes in which a frame is looked for: what was found is held, or all of it is no frame."""
+    cdef int64_t used = 1
+    if h.state != SEARCHING or h.input.n == 0 or h.layer.kind != LAYER_NONE:
+        return 0
+    while h.state == SEARCHING and h.input.n and used > 0:
+        used = search_bytes(r, c, h, h.input.block.p, h.input.n, h.input.base, True)
+        if used < 0:
+            return NO_MEMORY
+        h.input.base += used
+        h.input.n -= <size_t>used
+        drop_used(h, <size_t>used)
+    if h.state == SEARCHING:
+        return flush_bytes(r, c, h)
+    h.input.held = h.input.n
+    h.input.need = 0
+    return 0
+
+
+cdef int release_held(Reading* r, Conn* c, Half* h) noexcept nogil:
+    """Too much waits: what is held is read ahead of the other side."""
+    cdef size_t used = 0
+    while h.input.held:
+        if read_held(r, c, h, &used) < 0:
+            return NO_MEMORY
+    return 0
+
+
 cdef int drain_both(Reading* r, Conn* c) noexcept nogil:
     """At event level: what each direction has, as far as the other one has come."""
     cdef int64_t before = -1
     while before != c.half[0].offset + c.half[1].offset:
         before = c.half[0].offset + c.half[1].offset
+        if read_in_turn(r, c) < 0:
+            return NO_MEMORY
         if c.half[0].started and drain(r, c, &c.half[0]) < 0:
             return NO_MEMORY
         if c.half[1].started and drain(r, c, &c.half[1]) < 0:
@@ -155,10 +273,12 @@ cdef int finish_both(Reading* r, Conn* c) noexcept nogil:
         if not c.half[k].started and c.half[k].waiting.n and start_midstream(r, c, &c.half[k]) < 0:
             return NO_MEMORY
     while True:
-        if drain_both(r, c) < 0:
+        if drain_both(r, c) < 0 or find_last(r, c, &c.half[0]) < 0 or find_last(r, c, &c.half[1]) < 0:
             return NO_MEMORY
         h = &c.half[0]
         later = &c.half[1]
+        if h.input.held or later.input.held:
+            continue
         if h.waiting.n == 0 and later.waiting.n == 0:
             return 0
         # A direction with a hole is what the other one waits for; of two, the one that was captured first.
@@ -168,9 +288,6 @@ cdef int finish_both(Reading* r, Conn* c) noexcept nogil:
         later = other_half(c, h)
         if first.at > h.offset:
             if skip_to(r, c, h, first.at) < 0:
-                return NO_MEMORY
-        elif later.waiting.n == 0 and later.state == SEARCHING and later.input.n:
-            if flush_bytes(r, c, later) < 0:
                 return NO_MEMORY
         elif later.waiting.n == 0 and later.started and later.state != SEARCHING:
             if skip_to(r, c, later, acknowledged_to(later, first.ack)) < 0:     # what it had was not captured
@@ -506,7 +623,7 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
 
 cdef int add_events(Reading* r, Conn* c, int side, const Segment* s) noexcept nogil:
     """At event level, after a segment of one side: what waited for it, and whether it ends the connection."""
-    if c.half[0].waiting.n or c.half[1].waiting.n:
+    if c.half[0].waiting.n or c.half[1].waiting.n or c.half[0].input.held or c.half[1].input.held:
         if drain_both(r, c) < 0:
             return NO_MEMORY
     if s.flags & (TCP_RST | TCP_FIN):
@@ -611,6 +728,8 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, const Mark*
         if first.at <= h.offset:        # it waits for the peer, at event level
             if not is_too_much(r, h):
                 break
+            if release_held(r, c, h) < 0:
+                return NO_MEMORY
             mark_ahead(c, h, first.ack, first.at + <int64_t>first.n)
             first.ack = 0
             if drain(r, c, h) < 0:

@@ -453,6 +453,26 @@ cdef int answer_number(Tracking* g, Tracker* t, int kind, Questions* o, size_t i
     return status
 
 
+cdef int emit_lone_answer(Tracking* g, Tracker* t, uint16_t channel, int event, uint64_t tag,
+                        int outcome) noexcept nogil:
+    """An answer whose question is not there."""
+    cdef Event e
+    g.counts.unmatched += 1
+    clear_event(&e, event, channel)
+    e.head.certainty = IS_UNKNOWN
+    e.head.outcome = <uint8_t>outcome
+    e.head.initiator = <uint8_t>(INITIATOR_CLIENT + g.side)
+    e.head.delivery_tag = <int64_t>tag if tag <= <uint64_t>0x7FFFFFFFFFFFFFFF else NO_NUMBER
+    return emit_event(g, t, &e)
+
+
+cdef int answer_outcome(Tracking* g, int on) noexcept nogil:
+    """What basic.ack, nack or reject says of a message."""
+    if on == ON_ACK:
+        return OUTCOME_ACCEPTED
+    return OUTCOME_RELEASED if g.side == 0 and argument_number(g, ARG_REQUEUE) else OUTCOME_REJECTED
+
+
 cdef int answer_numbers(Tracking* g, Tracker* t, TrackedChannel* ch, int event, uint64_t tag, bint multiple,
                         int outcome) noexcept nogil:
     """A confirm of publishes, or a settlement of deliveries, of which each is answered by itself."""
@@ -463,17 +483,19 @@ cdef int answer_numbers(Tracking* g, Tracker* t, TrackedChannel* ch, int event, 
     cdef uint64_t number
     cdef size_t i
     cdef bint matched = False
-    cdef Event e
     if multiple:
         for i in range(o.first, o.n):
             number = question_slot(o, i).number
             if tag and number > tag:
                 break
-            if question_slot(o, i).question != NULL:
-                matched |= number == tag or tag == 0
-                if answer_number(g, t, kind, o, i, event, outcome,
-                                 IS_EXACT if number > doubtful[0] and not infers else IS_INFERRED) < 0:
-                    return NO_MEMORY
+            if question_slot(o, i).question == NULL:
+                continue
+            matched |= number == tag or tag == 0
+            if number <= doubtful[0] and number != tag:
+                drop_question(g, kind, remove_question(o, i))   # its answer may be among what was lost
+            elif answer_number(g, t, kind, o, i, event, outcome,
+                               IS_EXACT if number > doubtful[0] and not infers else IS_INFERRED) < 0:
+                return NO_MEMORY
     else:
         i = find_question(o, tag)
         if i < o.n and question_slot(o, i).number == tag and question_slot(o, i).question != NULL:
@@ -483,24 +505,18 @@ cdef int answer_numbers(Tracking* g, Tracker* t, TrackedChannel* ch, int event, 
     trim_questions(o)
     if matched:
         return 0
-    g.counts.unmatched += 1
     if infers and ch.counts and tag > doubtful[0] and g.counts.forgotten[TRACKED_PUBLISHES] == 0:
         contradict_standstill(g, ch)
         observe_confirm(g, ch, tag, multiple)
     doubtful[0] = max(doubtful[0], tag)         # its question may come yet, and has its answer then
-    clear_event(&e, event, ch.number)
-    e.head.certainty = IS_UNKNOWN
-    e.head.outcome = <uint8_t>outcome
-    e.head.initiator = <uint8_t>(INITIATOR_CLIENT + g.side)
-    e.head.delivery_tag = <int64_t>tag if tag <= <uint64_t>0x7FFFFFFFFFFFFFFF else NO_NUMBER
-    return emit_event(g, t, &e)
+    return emit_lone_answer(g, t, ch.number, event, tag, outcome)
 
 
 cdef int track_answer(Tracking* g, Tracker* t, TrackedChannel* ch, int on) noexcept nogil:
     """basic.ack, nack or reject, of either side."""
     cdef uint64_t tag = argument_number(g, ARG_DELIVERY_TAG)
     cdef bint multiple = argument_number(g, ARG_MULTIPLE) != 0
-    cdef int outcome = OUTCOME_ACCEPTED if on == ON_ACK else OUTCOME_REJECTED
+    cdef int outcome = answer_outcome(g, on)
     if g.side == 1:
         if ch.confirms != CONFIRMS:
             forget_sent(g, ch)
@@ -512,6 +528,4 @@ cdef int track_answer(Tracking* g, Tracker* t, TrackedChannel* ch, int on) noexc
             contradict_standstill(g, ch)
             observe_confirm(g, ch, tag, multiple)
         return answer_numbers(g, t, ch, EVENT_CONFIRMED, tag, multiple, outcome)
-    if on != ON_ACK and argument_number(g, ARG_REQUEUE):
-        outcome = OUTCOME_RELEASED
     return answer_numbers(g, t, ch, EVENT_SETTLED, tag, multiple, outcome)

@@ -251,12 +251,21 @@ cdef int channel_of(Tracking* g, Tracker* t, uint16_t number, TrackedChannel** o
     return 0
 
 
+cdef int track_late_answer(Tracking* g, Tracker* t, const TrackedFrame* f) noexcept nogil:
+    """A method of a channel that is closing: where no one knows whether it was sent before, it may be an answer."""
+    cdef int on = f.method.on
+    if not g.unordered or not ON_ACK <= on <= ON_REJECT:
+        return 0
+    return emit_lone_answer(g, t, f.channel, EVENT_CONFIRMED if g.side == 1 else EVENT_SETTLED,
+                          argument_number(g, ARG_DELIVERY_TAG), answer_outcome(g, on))
+
+
 cdef int track_channel_method(Tracking* g, Tracker* t, const TrackedFrame* f) noexcept nogil:
     """A method without a content of another channel than 0."""
     cdef TrackedChannel* ch = NULL
     cdef int on = f.method.on
     if t.phase >= PHASE_CLOSING:
-        return 0
+        return track_late_answer(g, t, f)
     if prove_open(g, t) < 0:
         return NO_MEMORY
     if on == ON_CHANNEL_OPEN:
@@ -270,7 +279,7 @@ cdef int track_channel_method(Tracking* g, Tracker* t, const TrackedFrame* f) no
     if channel_of(g, t, f.channel, &ch) < 0:
         return NO_MEMORY
     if ch == NULL or ch.closing:
-        return 0
+        return track_late_answer(g, t, f)
     if ON_ACK <= on <= ON_REJECT:
         return track_answer(g, t, ch, on)
     if g.side == 0 and on == ON_RECOVER_ASYNC:
@@ -336,7 +345,7 @@ cdef int track_opening(Tracking* g, Tracker* t, const TrackedFrame* f, uint64_t*
 cdef int track_content(Tracking* g, Tracker* t, const TrackedFrame* f, const Content* x) noexcept nogil:
     """A method with its content, or with what came of it."""
     cdef TrackedChannel* ch = NULL
-    if t.phase >= PHASE_CLOSING and f.method.on == ON_RETURN:
+    if t.phase >= PHASE_CLOSING and f.method.on == ON_RETURN and not g.unordered:
         return 0
     if channel_of(g, t, f.channel, &ch) < 0:
         return NO_MEMORY
