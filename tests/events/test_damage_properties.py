@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import capture
+from amqpcodec import capture, v1_0
 from amqpcodec import v0_9_1 as amqp
-from amqpcodec import v1_0
 from tests.support import event_talk_v1 as v1
 from tests.support.event_talk import (
     TO_CLIENT,
@@ -140,6 +139,7 @@ TALKS = {
     "v1-refused": packets([*v1.login()[:4], v1.server(v1_0.SaslOutcome(1), 0)]),
 }
 NAMES = pytest.mark.parametrize("name", TALKS)
+OF_0_9_1 = pytest.mark.parametrize("name", [name for name in TALKS if "v1" not in name])
 
 
 def facts(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -273,7 +273,7 @@ def test_one_packet_cut(name: str, read: Read) -> None:
         assert other_answers(whole, read([*talk[:i], cut, *talk[i + 1 :]]), ends=False) == [], i
 
 
-@NAMES
+@OF_0_9_1
 def test_messages_keep_their_outcomes(name: str, read: Read) -> None:
     """What is inferred after damage is what happened."""
     talk = numbered(TALKS[name])
@@ -285,7 +285,7 @@ def test_messages_keep_their_outcomes(name: str, read: Read) -> None:
             assert outcomes(damaged) <= known, (i, j)
 
 
-@NAMES
+@OF_0_9_1
 def test_the_middle_keeps_its_outcomes(name: str, read: Read) -> None:
     talk = numbered(TALKS[name])
     known = outcomes(read(talk))

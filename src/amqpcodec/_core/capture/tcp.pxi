@@ -194,7 +194,7 @@ cdef int read_held(Reading* r, Conn* c, Half* h, size_t* used) noexcept nogil:
 
 cdef int read_in_turn(Reading* r, Conn* c) noexcept nogil:
     """What is held in either direction, and what waits in the other one, in the order of their packets. It stays
-    held while no one knows where the other side's frames begin."""
+    held behind a hole of the other side, and while no one knows where that one's frames begin."""
     cdef size_t[2] used
     cdef Half* h
     cdef Half* peer
@@ -210,11 +210,12 @@ cdef int read_in_turn(Reading* r, Conn* c) noexcept nogil:
         if peer.state == SEARCHING and peer.input.n and peer.input.held == 0 and peer.layer.kind == LAYER_NONE:
             break
         first = first_waiting(peer) if peer.started and peer.input.held == 0 else NULL
-        if (first != NULL and first.at <= peer.offset and first.mark.turn < held_turn(h)
-                and not waits_for_peer(r, c, peer, first.ack)):
+        if first == NULL or first.mark.turn > held_turn(h) or waits_for_peer(r, c, peer, first.ack):
+            status = read_held(r, c, h, &used[k])
+        elif first.at <= peer.offset:
             status = drain_before(r, c, peer, held_turn(h))
         else:
-            status = read_held(r, c, h, &used[k])
+            break
     for k in range(2):
         if used[k]:
             drop_used(&c.half[k], used[k])
@@ -278,6 +279,10 @@ cdef int finish_both(Reading* r, Conn* c) noexcept nogil:
         h = &c.half[0]
         later = &c.half[1]
         if h.input.held or later.input.held:
+            if h.input.held:
+                h = later
+            if h.waiting.n and h.input.held == 0 and skip_to(r, c, h, first_waiting(h).at) < 0:
+                return NO_MEMORY
             continue
         if h.waiting.n == 0 and later.waiting.n == 0:
             return 0

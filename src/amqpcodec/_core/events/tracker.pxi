@@ -295,9 +295,15 @@ cdef int emit_alone(Tracking* g, Tracker* t, int event, int32_t channel, int cer
 
 # ---- ends ----
 
+cdef inline bint may_be_answered(const Tracking* g, const Tracker* t, int asker) noexcept nogil:
+    """Whether a side ends what it asked before all that the other one sent until then is read: answers may be there."""
+    return g.unordered and g.side == asker and t.phase != PHASE_OVER
+
+
 cdef int end_deliveries(Tracking* g, Tracker* t, TrackedChannel* ch, const char* reason) noexcept nogil:
     """Those that were to be settled, and were not for all that is known, go back to their queue."""
     cdef Questions* o = &ch.deliveries
+    cdef bint unread = may_be_answered(g, t, 1)
     cdef Question* q
     cdef size_t i
     cdef int status = 0
@@ -305,7 +311,7 @@ cdef int end_deliveries(Tracking* g, Tracker* t, TrackedChannel* ch, const char*
         q = question_slot(o, i).question
         if q == NULL or status < 0:
             continue
-        if question_head(q).settles == SETTLES_MANUAL and q.number > ch.doubtful_deliveries:
+        if question_head(q).settles == SETTLES_MANUAL and q.number > ch.doubtful_deliveries and not unread:
             status = answer_question(g, t, q, EVENT_REQUEUED, OUTCOME_NONE, IS_EXACT, reason)
     forget_questions(g, TRACKED_DELIVERIES, o)
     return status
@@ -313,12 +319,13 @@ cdef int end_deliveries(Tracking* g, Tracker* t, TrackedChannel* ch, const char*
 
 cdef int end_publishes(Tracking* g, Tracker* t, TrackedChannel* ch, const char* reason) noexcept nogil:
     cdef Questions* o = &ch.publishes
+    cdef bint unread = may_be_answered(g, t, 0)
     cdef Question* q
     cdef size_t i
     cdef int status = 0
     for i in range(o.first, o.n):
         q = question_slot(o, i).question
-        if q != NULL and status == 0 and ch.confirms == CONFIRMS and q.number > ch.doubtful_publishes:
+        if q != NULL and status == 0 and ch.confirms == CONFIRMS and q.number > ch.doubtful_publishes and not unread:
             status = answer_question(g, t, q, EVENT_UNCONFIRMED, OUTCOME_NONE,
                                      IS_INFERRED if ch.infers else IS_EXACT, reason)
     forget_questions(g, TRACKED_PUBLISHES, o)
