@@ -454,7 +454,7 @@ cdef int answer_number(Tracking* g, Tracker* t, int kind, Questions* o, size_t i
 
 
 cdef int emit_lone_answer(Tracking* g, Tracker* t, uint16_t channel, int event, uint64_t tag,
-                        int outcome) noexcept nogil:
+                          int outcome) noexcept nogil:
     """An answer whose question is not there."""
     cdef Event e
     g.counts.unmatched += 1

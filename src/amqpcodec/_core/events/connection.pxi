@@ -257,7 +257,7 @@ cdef int track_late_answer(Tracking* g, Tracker* t, const TrackedFrame* f) noexc
     if not g.unordered or not ON_ACK <= on <= ON_REJECT:
         return 0
     return emit_lone_answer(g, t, f.channel, EVENT_CONFIRMED if g.side == 1 else EVENT_SETTLED,
-                          argument_number(g, ARG_DELIVERY_TAG), answer_outcome(g, on))
+                            argument_number(g, ARG_DELIVERY_TAG), answer_outcome(g, on))
 
 
 cdef int track_channel_method(Tracking* g, Tracker* t, const TrackedFrame* f) noexcept nogil:
