@@ -30,6 +30,7 @@ from tests.support.event_talk import (
     timed,
 )
 from tests.support.recording import ACK, FIN, RST, packets
+from tests.support.route_talk import give_back, send
 from tests.support.shop_talk import killed, without, working
 
 Ask = Callable[..., list[dict[str, Any]]]
@@ -123,16 +124,9 @@ def test_a_channel_that_the_broker_closed(ask: Ask, code: int, text: str) -> Non
 
 
 def test_messages_that_were_nacked_returned_and_rejected(ask: Ask) -> None:
-    returned = amqp.Basic.Return(
-        reply_code=312, reply_text="NO_ROUTE", exchange="x", routing_key="k"
-    )
     said = session(
         select(),
-        *(publish(1, exchange="x"), publish(2)),
-        (
-            TO_CLIENT,
-            amqp.encode_message(1, returned, amqp.Basic.Properties(message_id="p1"), b"body 1"),
-        ),
+        *(send("x", "k", name="p1", mandatory=True), publish(2), give_back("x", "k", "p1")),
         server(amqp.Basic.Ack(delivery_tag=1)),
         server(amqp.Basic.Nack(delivery_tag=2)),
         *(consume("jobs"), deliver(1), client(amqp.Basic.Reject(delivery_tag=1, requeue=False))),
