@@ -33,7 +33,7 @@ def filler(at: float = -0.5, count: int = 100) -> list[Timed]:
 
 
 def record_all(talk: Iterable[Timed]) -> list[Record]:
-    """A connection's opening, login and channel, and what is said in the order of the times."""
+    """Packets of a connection: opening, login, channel, then frames in the order of their times."""
     opening = [(-9.0, *entry) for entry in [*login(), *open_channel(), *select(), *open_channel(9)]]
     says = [*opening, *sorted(talk, key=lambda entry: entry[0])]
     data = packets([(side, octets) for _, side, octets in says])
@@ -44,7 +44,7 @@ def record_all(talk: Iterable[Timed]) -> list[Record]:
     ]
 
 
-#: Packets before what is said: of TCP, the login and the channels.
+#: Packets before the first of these frames: of TCP, the login and the channels.
 OPENING = len(record_all([]))
 
 
