@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from amqpcodec import v0_9_1 as amqp
@@ -183,3 +185,38 @@ FINDING_TALKS: dict[str, list[Any]] = {
     "backlog": packets([*shop(12), *close()]),
     "poison message": _loop(),
 }
+
+#: How a connection's loss is called where the recording shows only that it was lost.
+LOST = {"lost without a close": ("lost with ", "heartbeat missed")}
+PLACES = ("connection_name", "virtual_host", "queue", "exchange", "reply_code")
+
+
+def _is_said(row: dict[str, Any], one: dict[str, Any]) -> bool:
+    """Whether a finding of the whole recording is that of a damaged one, or says more."""
+    more = LOST.get(row["finding"], ())
+    if one["finding"] != row["finding"] and not one["finding"].startswith(more or "-"):
+        return False
+    if any(None not in (row[name], one[name]) and row[name] != one[name] for name in PLACES):
+        return False
+    if one["finding"] != row["finding"] or row["text"] is None or one["text"] is None:
+        return True
+    # Times and counts grow with what is recorded.
+    return re.sub("[0-9]+", "", row["text"]) == re.sub("[0-9]+", "", one["text"])
+
+
+def false_findings(
+    damaged: Sequence[dict[str, Any]], complete: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Rows that diagnose is certain of for a damaged recording, and the whole one does not have.
+
+    Where either does not know a place, null stands for any.
+    """
+    false = []
+    for row in damaged:
+        if row["certainty"] != "exact" or row["finding"] == "recording incomplete":
+            continue
+        alike = [one for one in complete if _is_said(row, one)]
+        for number in ("count", "messages"):
+            if (row[number] or 0) > sum(one[number] or 0 for one in alike):
+                false.append(row)
+    return false

@@ -146,7 +146,7 @@ FROM (
          CASE WHEN is_queue = 0 THEN max(connection_name) END AS connection_name, virtual_host, queue, CAST(NULL AS STRING) AS exchange,
          CASE WHEN is_queue = 0 THEN max(reply_code) END AS reply_code,
          CASE WHEN is_queue = 1 THEN 'of ' || CAST(max(published) AS STRING) || ' messages, ' || CAST(max(delivered) AS STRING) || ' deliveries'
-              ELSE 'redelivered up to ' || CAST(max(redeliveries) AS STRING) || ' times' || coalesce(', such as ' || max(message_id), '') END AS text,
+              ELSE 'redelivered up to ' || CAST(max(redeliveries) AS STRING) || ' times in the recording' || coalesce(', such as ' || max(message_id), '') END AS text,
          CASE WHEN is_queue = 1 THEN max(backlog) ELSE count(*) END AS count, CASE WHEN is_queue = 1 THEN max(backlog) ELSE count(*) END AS messages,
          CASE WHEN is_queue = 0 THEN count(DISTINCT connection_name) END AS connections, min(first_event) AS first_event, max(last_event) AS last_event,
          CASE WHEN is_queue = 1 THEN greatest('inferred', max(certainty)) ELSE max(certainty) END AS certainty
