@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias, Unpack, final
 
 from .. import v0_9_1 as amqp
@@ -239,7 +240,9 @@ class Channel(Publishing):
             return None
         return Message(self, reply, no_ack)
 
-    async def _settle(self, message: Message, name: str, options: dict[str, bool]) -> bool:
+    async def _settle(
+        self, message: Message, call: Callable[..., None], options: dict[str, bool]
+    ) -> bool:
         """Send what `Message.ack` and its like ask for."""
         link = self._link
         link.check_loop()
@@ -254,10 +257,11 @@ class Channel(Publishing):
             return False
         tag = message._content.method.delivery_tag
         try:
-            getattr(session, name)(tag, **options)
+            call(session, tag, **options)
         except LocalProtocolError:
             raise AlreadySettled(f"delivery {tag} was settled before") from None
-        link.soon()
+        if not link.is_flushing:
+            link.soon()
         if link.is_paused:
             await link.drain()
         return True

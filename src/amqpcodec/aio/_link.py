@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, TypeAlias, cast
 
 from ..session import Connection, Event, RemoteProtocolError, Request
 from ..session import events as session_events
+from ..session.events import Delivered
 from ._errors import (
     AMQPError,
     AuthenticationFailed,
@@ -22,12 +23,22 @@ from ._errors import (
 )
 from ._states import States
 
-__all__ = ["CLOSED_HERE", "LEAVE", "Closeable", "Link", "State", "logger", "resolve", "take_error"]
+__all__ = [
+    "CLOSED_HERE",
+    "HIGH_WATER",
+    "LEAVE",
+    "Closeable",
+    "Link",
+    "State",
+    "logger",
+    "resolve",
+    "take_error",
+]
 
 logger = logging.getLogger("amqpcodec.aio")
 
 #: Bytes that wait to be sent, above which callers wait, too.
-_HIGH_WATER = 1 << 20
+HIGH_WATER = 1 << 20
 #: Seconds after which a transport that was closed, but whose bytes nobody takes, is aborted.
 _LINGER = 5.0
 #: Seconds that a timer may be late before an error says that the event loop was blocked.
@@ -42,7 +53,6 @@ Undo: TypeAlias = Callable[[Any], None]
 #: What takes an event of the session: a method of the Channel or Consumer that it is for, or of the
 #: Link.
 _HANDLERS: dict[type, tuple[str, str]] = {
-    session_events.Delivered: ("consumer", "_on_delivered"),
     session_events.ConsumerCancelled: ("consumer", "_on_cancelled"),
     session_events.Acked: ("channel", "_on_confirmed"),
     session_events.Nacked: ("channel", "_on_confirmed"),
@@ -89,6 +99,7 @@ class Link(asyncio.Protocol):
         locked_until: until when, by the loop's clock, the broker may not have noticed that the
             connection before this one is over, so that its exclusive queues are locked.
         full: who has enough, so that nothing is read while no call waits for its answer.
+        is_flushing: whether `flush` comes by itself when the loop comes round.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, session: Connection) -> None:
@@ -107,7 +118,7 @@ class Link(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._linger: asyncio.TimerHandle | None = None
-        self._is_flushing = False
+        self.is_flushing: bool = False
         self.is_paused: bool = False
         self._drained = asyncio.Event()
         self._drained.set()
@@ -231,15 +242,15 @@ class Link(asyncio.Protocol):
 
     def soon(self) -> None:
         """Send what waits when the loop comes round: many frames in one write."""
-        if not self._is_flushing:
-            self._is_flushing = True
+        if not self.is_flushing:
+            self.is_flushing = True
             self.loop.call_soon(self.flush)
-        elif self.session.bytes_to_send > _HIGH_WATER:
+        elif self.session.bytes_to_send > HIGH_WATER:
             self.flush()
 
     def flush(self) -> None:
         """Send what waits now."""
-        self._is_flushing = False
+        self.is_flushing = False
         transport = self._transport
         if transport is None:
             return
@@ -256,7 +267,7 @@ class Link(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Send the protocol header."""
         self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(high=_HIGH_WATER)
+        self._transport.set_write_buffer_limits(high=HIGH_WATER)
         self.flush()
 
     def data_received(self, data: bytes) -> None:
@@ -361,6 +372,11 @@ class Link(asyncio.Protocol):
         if events and isinstance(events[-1], session_events.ConnectionClosed):
             self._end = events[-1]  # channels, which end first, give it as their reason
         for event in events:
+            if type(event) is Delivered:  # the most of them, without a look-up
+                consumer = event.consumer.context
+                if consumer is not None:
+                    consumer._on_delivered(event)
+                continue
             owner, method = _HANDLERS.get(type(event), ("", ""))
             context = getattr(event, owner).context if owner else self
             if method and context is not None:  # else the user had the session open it

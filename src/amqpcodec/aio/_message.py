@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, Generic, Protocol, Self, TypedDict, TypeVar, cast, final, overload
 
 from .. import v0_9_1 as amqp
+from ..session import Channel as SessionChannel
 from ._errors import AlreadySettled
 
 __all__ = ["Message", "MessageProperties", "Processing", "PublishOptions", "Settler"]
@@ -19,10 +20,13 @@ ValueT = TypeVar("ValueT")
 class Settler(Protocol):
     """What a message asks of its channel."""
 
-    async def _settle(self, message: Message, name: str, options: dict[str, bool]) -> bool:
+    async def _settle(
+        self, message: Message, call: Callable[..., None], options: dict[str, bool]
+    ) -> bool:
         """Send an ack, nack or reject; False where the channel is over.
 
-        options: what is not the session's default. None are cheaper to pass on than one.
+        call: that of the session's channel.
+        options: what is not its default. None are cheaper to pass on than one.
         """
         ...
 
@@ -157,18 +161,22 @@ class Message:
         Raises:
             AlreadySettled: it was settled before, or needs no acknowledgement.
         """
-        return self._channel._settle(self, "ack", {"multiple": True} if multiple else {})
+        return self._channel._settle(
+            self, SessionChannel.ack, {"multiple": True} if multiple else {}
+        )
 
     def nack(self, *, multiple: bool = False, requeue: bool = True) -> Coroutine[Any, Any, bool]:
         """Give it back, or with requeue False drop or dead-letter it. See `ack`.
 
         Since RabbitMQ 4.3 a nack does not count as a failed delivery on quorum queues.
         """
-        return self._channel._settle(self, "nack", {"multiple": multiple, "requeue": requeue})
+        return self._channel._settle(
+            self, SessionChannel.nack, {"multiple": multiple, "requeue": requeue}
+        )
 
     def reject(self, *, requeue: bool = False) -> Coroutine[Any, Any, bool]:
         """Refuse it as one that cannot be handled: dead-letter or drop it. See `ack`."""
-        return self._channel._settle(self, "reject", {"requeue": requeue})
+        return self._channel._settle(self, SessionChannel.reject, {"requeue": requeue})
 
     def process(self, *, requeue: bool = False) -> Processing:
         """Settle it at the end of an ``async with``.
