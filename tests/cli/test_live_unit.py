@@ -191,7 +191,7 @@ def test_on_a_terminal():
     import termios
 
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
     process = started("dissect", "-", stdin=subprocess.PIPE, stdout=theirs, stderr=theirs)
     os.close(theirs)
     expected = counts()

@@ -13,9 +13,12 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
 from tests.cli.conftest import TALK, message, started
+from tests.paths import REPO
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 
+#: Of Celery and RabbitMQ.
+RECORDING = REPO / "demo" / "kombu_celery.pcap.gz"
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -54,8 +57,10 @@ def test_table_fits_the_terminal(good):
     assert lines[0].split()[:2] == ["n", "time"]
     assert lines[1] == "-- 2023-11-14 UTC --"
     assert lines[2].startswith(" 1  22:13:20.125  ")
-    assert len(lines) == 14
-    assert any(line.endswith("…") for line in lines)
+    (publish,) = (at for at, line in enumerate(lines) if '"routing_key":"eu.de"' in line)
+    assert lines[publish - 1].split()[-1] == "basic.publish"
+    assert lines[publish].startswith("    {")
+    assert "…" not in "".join(lines)
 
 
 def test_traffic_cannot_move_the_cursor(good, tmp_path):
@@ -131,9 +136,11 @@ def test_messages_fit_a_narrow_terminal(good):
     lines = [ESCAPE.sub("", line) for line in got.splitlines()]
     assert max(map(len, lines)) <= 80
     assert lines[0].split() == ["time", "conn", "from", "ch", "method", "size", "details"]
-    (publish,) = (line for line in lines if "eu.de" in line)
-    assert publish.split()[:6] == ["22:13:20.129", "0", "client", "1", "basic.publish", "5"]
-    assert "'orders' eu.de" in publish
+    (details,) = (at for at, line in enumerate(lines) if "eu.de" in line)
+    publish = lines[details - 1].split()
+    assert publish == ["22:13:20.129", "0", "client", "1", "basic.publish", "5"]
+    assert lines[details].startswith("    'orders' eu.de  content_type=text/plain")
+    assert lines[details].endswith("first")
 
 
 def test_columns_without_room_are_named(tmp_path):
@@ -146,7 +153,7 @@ def test_columns_without_room_are_named(tmp_path):
     lines = [ESCAPE.sub("", line).rstrip() for line in got.splitlines()]
     assert max(map(len, lines)) <= 90
     note = " ".join(lines)
-    assert note.startswith("no room for virtual_host, certainty")
+    assert note.startswith("no room for gaps, ")
     assert "a wider terminal or --fields shows them" in note
     head = next(line for line in lines if line.startswith("client ")).split()
     assert {"client", "connection_name", "first_event", "ended"} <= set(head)
@@ -171,5 +178,63 @@ def test_errors_are_whole_on_a_narrow_terminal(tmp_path):
     lines = [ESCAPE.sub("", line) for line in got.splitlines()]
     assert max(map(len, lines)) <= 70
     row = next(at for at, line in enumerate(lines) if "channel-closed" in line)
-    start = lines[row].index("PRECONDITION")
-    assert " ".join(line[start:].strip() for line in lines[row:]) == text
+    below = lines[row + 1 :]
+    assert all(line.startswith("    ") for line in below)
+    assert " ".join(line.strip() for line in below) == text
+
+
+def test_errors_show_who_where_and_why_at_80_columns(tmp_path):
+    from amqpcodec import v0_9_1 as amqp
+    from tests.support import recording as builder
+
+    queue = "orders.eu-central.payments"
+    why = f"NOT_FOUND - no queue '{queue}' in vhost '/'"
+    deliver = amqp.Basic.Deliver("ctag-1", 1, False, "", queue)
+    steps = [
+        *TALK[:4],
+        ("client", amqp.encode(1, amqp.Basic.Consume(queue=queue, consumer_tag="ctag-1"))),
+        ("server", amqp.encode(1, amqp.Basic.ConsumeOk("ctag-1"))),
+        ("server", amqp.encode_message(1, deliver, amqp.Basic.Properties(), b"x")),
+        ("client", amqp.encode(1, amqp.Basic.Reject(delivery_tag=1, requeue=False))),
+        ("server", amqp.encode(1, amqp.Channel.Close(404, why, 50, 10))),
+    ]
+    path = tmp_path / "trouble.pcap"
+    path.write_bytes(builder.pcap(builder.dialogue(steps)))
+    for arguments in (("errors",), ("errors", "--all")):
+        status, got = on_terminal(*arguments, path, columns=80)
+        assert status == 0
+        lines = [ESCAPE.sub("", line) for line in got.splitlines()]
+        assert max(map(len, lines)) <= 80
+        (rejected,) = (line for line in lines if "rejected" in line)
+        assert queue in rejected
+        (closed,) = (at for at, line in enumerate(lines) if "channel-closed" in line)
+        assert lines[closed + 1] == f"    {why}"
+
+
+@pytest.mark.parametrize(
+    ("command", "columns"),
+    [
+        ("connections", {"client", "connection_name", "first_event", "published", "ended"}),
+        ("queues", {"queue", "published", "delivered", "unacknowledged", "work_p99_ms"}),
+        ("latency", {"span", "queue", "count", "p50_ms", "p99_ms"}),
+        ("messages", {"began_at", "event", "queue", "ended", "outcome"}),
+        ("topology", {"kind", "exchange", "routing_key", "queue", "connection_name"}),
+        ("errors", {"count", "event", "outcome", "connection_name", "queue", "reason"}),
+    ],
+)
+def test_what_answers_a_question_has_room_at_80_columns(command, columns):
+    status, got = on_terminal(command, RECORDING, columns=80)
+    assert status == 0
+    lines = [ESCAPE.sub("", line) for line in got.splitlines()]
+    assert max(map(len, lines)) <= 80
+    head = next(set(line.split()) for line in lines if columns & set(line.split()))
+    assert columns <= head
+
+
+def test_events_have_room_at_80_columns():
+    status, got = on_terminal("dissect", "--level", "event", RECORDING, columns=80)
+    assert status == 0
+    lines = [ESCAPE.sub("", line) for line in got.splitlines()]
+    assert max(map(len, lines)) <= 80
+    assert any("guest@127.0.0.1  " in line and "tasks.q" in line for line in lines)
+    assert "00:56:02.646" in got

@@ -49,7 +49,7 @@ def diagnose(options: DiagnoseOptions) -> int:
 
     def findings(out: IO[str], clock: Clock) -> Writer:
         if options.rows.fields is not None:
-            return Table(out, clock, wrap=True)
+            return Table(out, clock, lines=0)
         return Findings(out, clock, files)
 
     return write_answer(options, question.query, list(question.columns), findings, nothing=NOTHING)
@@ -90,7 +90,7 @@ class Findings:
     def _print(self, line: str, style: str = "", indent: int = 0) -> None:
         """A line, never cut in a pipe, and in a terminal as far to the right where it goes on."""
         if self.console.is_terminal:
-            self.console.print(Padding(Text(line, style), (0, 0, 0, indent)))
+            self.console.print(Padding(Text(line, style), (0, 0, 0, indent), expand=False))
         else:
             self.console.print(Text(" " * indent + line, style), soft_wrap=True)
 

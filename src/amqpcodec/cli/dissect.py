@@ -18,12 +18,15 @@ from .output import Output, check_output, output_format
 from .progress import Progress
 from .selection import Selection
 from .sources import Reading
-from .summary import DEFAULT
+from .summary import DEFAULT, OPTIONAL
 from .table import Table, narrow_terminal
 from .times import Clock, Window
 from .traces import are_traces, dissect_traces
 
 __all__ = ["dissect"]
+
+#: That details take on a narrow terminal, at most.
+LINES = 3
 
 
 def dissect(options: DissectOptions) -> int:
@@ -50,7 +53,9 @@ def dissect(options: DissectOptions) -> int:
     ordering = Ordering(keys, shown.limit)
 
     def table(out: IO[str]) -> Table:
-        return Table(out, clock)
+        lines = LINES if narrow_terminal(out) else 1
+        optional = OPTIONAL.get(options.level, ()) if summary else ()
+        return Table(out, clock, lines=lines, optional=optional)
 
     with (
         Cancelled() as stop,

@@ -52,9 +52,9 @@ VIEWS = {
             *("ended_by", "reply_code", "reason", "certainty", "heartbeat_s", "details"),
         ),
         optional=(
-            *("virtual_host", "certainty", "heartbeat_s", "user", "details", "channels", "gaps"),
-            *("unconfirmed", "reply_code", "last_event", "published", "first_event", "delivered"),
-            *("requeued", "ended_by", "client"),
+            *("virtual_host", "certainty", "heartbeat_s", "details", "channels", "user", "gaps"),
+            *("last_event", "unconfirmed", "reply_code", "delivered", "published", "requeued"),
+            *("ended_by", "first_event", "client"),
         ),
         nothing="no connection was seen",
         styles=ENDS,
@@ -68,7 +68,8 @@ VIEWS = {
         ),
         optional=(
             *("virtual_host", "connection_name", "consumer_tag", "certainty", "wait_p50_ms"),
-            *("work_p50_ms", "rejected", "requeued", "redelivered", "wait_p99_ms", "published"),
+            *("work_p50_ms", "rejected", "requeued", "acknowledged", "redelivered"),
+            *("wait_p99_ms", "published", "delivered"),
         ),
         nothing="no queue was declared, consumed from or sent to",
     ),
@@ -90,8 +91,8 @@ VIEWS = {
             *("count", "unknown", "p50_ms", "p90_ms", "p99_ms", "max_ms", "certainty"),
         ),
         optional=(
-            *("virtual_host", "certainty", "unknown", "p90_ms", "max_ms", "consumer_tag"),
-            *("connection_name", "count"),
+            *("virtual_host", "certainty", "p90_ms", "max_ms", "consumer_tag"),
+            *("connection_name", "exchange", "unknown", "count"),
         ),
         nothing="nothing was settled, confirmed or answered",
     ),
@@ -102,8 +103,8 @@ VIEWS = {
             *("last_event", "example"),
         ),
         optional=(
-            *("certainty", "connections", "last_event", "request", "exchange", "reason"),
-            *("first_event", "initiator", "queue", "reply_code", "outcome"),
+            *("certainty", "connections", "last_event", "request", "exchange", "initiator"),
+            *("reply_code", "first_event", "reason", "outcome", "example"),
         ),
         nothing="no close with an error, loss, nack, return, reject or damage was recorded",
         styles=OUTCOMES,
@@ -116,7 +117,8 @@ VIEWS = {
         ),
         optional=(
             *("certainty", "routing_key", "channel", "request", "exchange", "client"),
-            *("message_id", "delivery_tag", "initiator", "connection_name", "queue", "outcome"),
+            *("message_id", "delivery_tag", "initiator", "reply_code", "connection_name", "queue"),
+            "outcome",
         ),
         nothing="no close with an error, loss, nack, return, reject or damage was recorded",
         styles=OUTCOMES,
@@ -131,7 +133,8 @@ VIEWS = {
         optional=(
             *("virtual_host", "certainty", "consumer_tag", "client", "delivery_tag"),
             *("correlation_id", "redelivered", "body_size", "reply_code", "reply_text"),
-            *("exchange", "elapsed_us", "connection_name", "message_id", "outcome"),
+            *("exchange", "elapsed_us", "connection_name", "routing_key", "message_id"),
+            "outcome",
         ),
         nothing="no message was published or delivered",
         styles=OUTCOMES,
@@ -152,8 +155,8 @@ VIEWS = {
             *("certainty", "details"),
         ),
         optional=(
-            *("virtual_host", "certainty", "times", "settles", "connection_name", "reason"),
-            *("first_begun", "details", "last_ended", "consumer_tag", "routing_key"),
+            *("virtual_host", "certainty", "times", "settles", "reason", "first_begun"),
+            *("details", "last_ended", "consumer_tag", "connection_name", "routing_key"),
         ),
         nothing="nothing was declared, bound or consumed",
         styles={"kind": "bold"},
@@ -169,7 +172,7 @@ class QuestionTable(Table):
         super().__init__(
             out,
             clock,
-            wrap=True,
+            lines=0,
             styles=view.styles,
             limits={"details": 60},
             optional=view.optional,
@@ -205,8 +208,15 @@ class QuestionTable(Table):
 
 
 def _named(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The default exchange by a name, and in a ranking what is not known."""
+    """The default exchange by a name, in a ranking what is not known, and no reason twice."""
     names = batch.schema.names
+    if {"reason", "example"} <= set(names):  # the text of a close begins with its name
+        reason = batch.column("reason")
+        pairs = zip(reason.to_pylist(), batch.column("example").to_pylist(), strict=True)
+        said = pa.array([bool(why and text and text.startswith(why)) for why, text in pairs])
+        at = names.index("reason")
+        shown = pc.if_else(said, None, reason)
+        batch = batch.set_column(at, batch.schema.field("reason"), shown)
     if "exchange" in names:
         exchange = batch.column("exchange")
         named = pc.if_else(pc.equal(exchange, ""), "(default)", exchange)
@@ -228,7 +238,7 @@ def ask(name: str, options: QueryOptions, text: str | None = None, nothing: str 
 
     def table(out: IO[str], clock: Clock) -> Writer:
         if options.rows.fields is not None:
-            return Table(out, clock, wrap=True, styles=view.styles)
+            return Table(out, clock, lines=0, styles=view.styles)
         return QuestionTable(out, clock, view)
 
     return write_answer(

@@ -17,7 +17,7 @@ def sql(options: SqlOptions) -> int:
     """Read the events of every file once, run the query, and write its rows."""
 
     def table(out: IO[str], clock: Clock) -> Table:
-        return Table(out, clock, wrap=True)
+        return Table(out, clock, lines=0)
 
     return write_answer(
         options, options.query, engine.columns_of(options.query), table, apart=False

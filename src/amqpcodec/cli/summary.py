@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from .cells import cells, clean
 from .performatives import payload_texts, performative_text
 
-__all__ = ["COMPUTED_COLUMNS", "DEFAULT", "computed_column", "needs"]
+__all__ = ["COMPUTED_COLUMNS", "DEFAULT", "OPTIONAL", "computed_column", "needs"]
 
 #: level -> the columns of the table where none are asked for.
 DEFAULT = {
@@ -29,6 +29,8 @@ DEFAULT = {
         *("elapsed_us", "reason"),
     ],
 }
+#: level -> of these, columns that a terminal too narrow for all does not show, in this order.
+OPTIONAL = {"event": ("elapsed_us", "message_id", "ch")}
 #: level -> columns that are made of others, with their types. n: number of the row among all that
 #: were read. connection_name: as events have it.
 COMPUTED_COLUMNS = {

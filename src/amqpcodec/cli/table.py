@@ -1,7 +1,7 @@
 """Arrow batches to a table that a person can read, a line a row, as they come.
 
 The widths are those that the first batch asks for, fitted to the terminal; in a pipe nothing is
-shortened.
+shortened. On a narrow terminal a long text of the last column has lines of its own below its row.
 """
 
 from __future__ import annotations
@@ -31,6 +31,16 @@ FIRM = (
 )
 #: A terminal of fewer columns has times in milliseconds, and routing beside the other details.
 NARROW = 110
+#: So much of a name is enough there where another column would have no room; of a queue's, more.
+NARROW_NAME = 16
+NARROW_QUEUE = 24
+#: Last columns of long texts, which are written below their rows where they have less room than so;
+#: shorter texts have a column as others have.
+LONG_TEXTS = ("details", "example", "reason", "reply_text", "text")
+LONG_TEXT_ROOM = 40
+SHORT_TEXT = 16
+#: How far these lines stand to the right.
+INDENT = 4
 #: How wide columns are where rows come one by one.
 LIVE = {
     **{"n": 5, "conn": 4, "from": 6, "ch": 3, "kind": 18, "method": 18, "size": 7, "event": 8},
@@ -61,26 +71,29 @@ class Table:
         self,
         out: IO[str],
         clock: Clock,
-        wrap: bool = False,
+        lines: int = 1,
         styles: dict[str, str] | None = None,
         limits: dict[str, int] | None = None,
         optional: Sequence[str] = (),
     ) -> None:
-        """wrap: on a terminal, the last column goes on below. styles: of values and of columns.
+        """lines: that the last column takes on a terminal, at most; 0: as many as its text needs.
 
-        limits: how wide columns may be, where not as wide as others. optional: columns that a
-        terminal too narrow for all does not show, in this order; a line below names them.
+        styles: of values and of columns. limits: how wide columns may be, where not as wide as
+        others. optional: columns that a terminal too narrow for all does not show, in this order;
+        a line above the head names them.
         """
         self.console = Console(file=out, highlight=False, markup=False, emoji=False)
         self.fits = self.console.is_terminal
         self.clock = clock
-        self.wrap = wrap
+        self.lines = lines
         self.styles = {**STYLES, **(styles or {})}
         self.limits = limits or {}
         self.optional = optional
         self.hidden: list[str] = []
         self.widths: list[int] = []
         self.right: list[bool] = []
+        self.room = 0  # for the last column
+        self.below = False  # where it does not fit, it stands below its row
         self.day = ""
         self.live = False  # rows come one by one: the first says little about the others
 
@@ -150,13 +163,30 @@ class Table:
         ]
         self.right = [_is_number(batch, name) for name in columns]
         if self.fits:
-            firm = [at for at, name in enumerate(names) if name in FIRM]
-            widths = fitted(widths, self.console.width, firm)
+            widths = self._fitted(names, widths)
         self.widths = widths
         if self.hidden:
             hidden = ", ".join(self.hidden)
             self.note(f"no room for {hidden}: a wider terminal or --fields shows them")
         self._line(names, names, head=True)
+
+    def _fitted(self, names: Sequence[str], widths: list[int]) -> list[int]:
+        """Widths for the terminal, and whether the last column may stand below its rows."""
+        firm = [at for at, name in enumerate(names) if name in FIRM]
+        width = self.console.width
+        self.room = width - sum(widths[:-1]) - len(SEPARATOR) * (len(widths) - 1)
+        self.below = (
+            self.lines != 1
+            and names[-1] in LONG_TEXTS
+            and len(names) > 1
+            and widths[-1] > SHORT_TEXT
+            and self.room < min(widths[-1], LONG_TEXT_ROOM)
+        )
+        if not self.below:
+            return fitted(widths, width, firm)
+        *widths, _ = fitted([*widths[:-1], 0], width, firm)
+        self.room = max(0, width - sum(widths) - len(SEPARATOR) * len(widths))
+        return [*widths, self.room]
 
     def _leave_out(self, columns: dict[str, list[str]]) -> None:
         """Find out which columns there is no room for."""
@@ -164,31 +194,54 @@ class Table:
             name: min(max(map(cell_len, [name, *texts])), self.limits.get(name, WIDEST))
             for name, texts in columns.items()
         }
+        if self.console.width < NARROW:
+            wide = {
+                name: width
+                if name in FIRM or name in LONG_TEXTS
+                else min(width, NARROW_QUEUE if name == "queue" else NARROW_NAME)
+                for name, width in wide.items()
+            }
         # Columns that say nothing go first.
-        empty = [name for name in self.optional if name in columns and not any(columns[name])]
+        empty = [name for name in self.optional if set(columns.get(name, ())) <= {"", "0"}]
         for name in [*empty, *(name for name in self.optional if name not in empty)]:
-            visible_widths = [width for key, width in wide.items() if key not in self.hidden]
-            if self.wrap:  # the last one goes on below
-                visible_widths[-1] = min(visible_widths[-1], self.console.width // 4)
-            if (
-                sum(visible_widths) + len(SEPARATOR) * (len(visible_widths) - 1)
-                <= self.console.width
-            ):
+            if self._total(wide) <= self.console.width:
                 break
             if name in wide:
                 self.hidden.append(name)
 
+    def _total(self, wide: dict[str, int]) -> int:
+        """How wide the columns are together that are not hidden."""
+        widths = {name: width for name, width in wide.items() if name not in self.hidden}
+        last = list(widths)[-1]
+        if self.lines != 1 and last in LONG_TEXTS and widths[last] > SHORT_TEXT:
+            del widths[last]  # it stands below
+        elif self.lines != 1:
+            widths[last] = min(widths[last], self.console.width // 4)
+        return sum(widths.values()) + len(SEPARATOR) * (len(widths) - 1)
+
     def _line(self, names: Sequence[str], row: Sequence[str], head: bool = False) -> None:
         *row, last = map(clean, names) if head else row
-        rows = self._folded(last) if self.wrap and self.fits else [last]
+        if self.below and cell_len(last) > self.room:
+            self._print(names, [*row, ""], head)
+            for line in self._folded(last, self.console.width - INDENT):
+                self.console.print(Text(" " * INDENT + line, self._style(names[-1], last)))
+            return
+        folds = self.fits and self.lines != 1 and not self.below
+        rows = self._folded(last, self.widths[-1]) if folds else [last]
         self._print(names, [*row, rows[0]], head)
         for more in rows[1:]:
             self._print(names, [*("" for _ in row), more], head)
 
-    def _folded(self, text: str) -> list[str]:
-        """A text in pieces as wide as the last column."""
-        lines = Text(text).wrap(self.console, self.widths[-1])
-        return [line.plain.rstrip() for line in lines] or [""]
+    def _folded(self, text: str, width: int) -> list[str]:
+        """A text in lines of a width; the last one that there may be says whether it goes on."""
+        if self.lines:
+            text = text[: width * (self.lines + 1)]
+        lines = Text(text).wrap(self.console, width)
+        folded = [line.plain.rstrip() for line in lines] or [""]
+        if self.lines and len(folded) > self.lines:
+            folded = folded[: self.lines]
+            folded[-1] = set_cell_size(folded[-1], min(cell_len(folded[-1]), width - 1)) + "…"
+        return folded
 
     def _print(self, names: Sequence[str], row: Sequence[str], head: bool) -> None:
         written = [
@@ -200,14 +253,18 @@ class Table:
             return
         line = Text(no_wrap=True)
         for name, text, cell in zip(names, row, written, strict=True):
-            style = "bold underline" if head else self.styles.get(text, self.styles.get(name, ""))
-            if name == "details" and text.startswith("!"):
-                style = self.styles["error"]
+            style = "bold underline" if head else self._style(name, text)
             line.append(cell, style)
             line.append(SEPARATOR)
         line.rstrip()
         line.truncate(self.console.width)
         self.console.print(line, soft_wrap=True)
+
+    def _style(self, name: str, text: str) -> str:
+        """How a value of a column is written."""
+        if name == "details" and text.startswith("!"):
+            return self.styles["error"]
+        return self.styles.get(text, self.styles.get(name, ""))
 
     def _cell(self, text: str, width: int, right: bool) -> str:
         """A text as wide as its column; in a pipe, at least so wide."""
