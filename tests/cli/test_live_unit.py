@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -163,7 +165,9 @@ def test_interrupt_while_nothing_comes():
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert err == b"amqpcodec: interrupted: 0 rows read, none with an error, 0 shown\n"
+    nothing, end = err.decode().splitlines()
+    assert nothing == "amqpcodec: -: no frame of AMQP (no packet was recorded)"
+    assert end == "amqpcodec: interrupted: 0 rows read, none with an error, 0 shown"
 
 
 def test_a_file_of_what_was_read_before_the_interrupt(tmp_path):
@@ -272,6 +276,149 @@ def test_interface(recorder, name):
     words = arguments_file.read_text()
     assert "-i any" in words
     assert "tcp port 5672 or tcp port 5673" in words
+
+
+#: A tcpdump that sends the first packets at once, and the others later. $1: both files; $2: a file
+#: of signals that it got.
+HOLDS_BACK = """#!/bin/sh
+trap 'echo INT >> {signals}' INT
+{before}
+/bin/cat {first}
+while [ ! -e {go} ]; do sleep 0.05; done
+{after}
+while :; do sleep 0.05; done
+"""
+
+
+def holding_back(tmp_path, monkeypatch, before: str = ":", after: str = ":"):
+    """A process that records with such a tcpdump, and the file at which it goes on."""
+    head, sent = pieces()
+    files = {name: tmp_path / name for name in ("first", "later", "go", "signals")}
+    files["first"].write_bytes(head + b"".join(sent[:4]))
+    files["later"].write_bytes(b"".join(sent[4:]))
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "tcpdump"
+    before, after = (text.format(**files) for text in (before, after))
+    program.write_text(HOLDS_BACK.format(**files, before=before, after=after))
+    program.chmod(0o755)
+    (folder / "sleep").symlink_to("/bin/sleep")
+    monkeypatch.setenv("PATH", str(folder))
+    process = started(
+        "dissect", "--interface", "lo", "--format", "json",
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    rows = sum(counts()[:2])  # the opening of TCP has none
+    lines, _ = Reader(process.stdout.fileno()).lines(rows, PATIENCE)
+    assert len(lines) == rows
+    return process, files, rows
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (":", "sleep 0.4; /bin/cat {later}"),  # the kernel hands on what it has now and then
+        ("trap '/bin/cat {later}; exit 0' TERM", ":"),  # the program writes the rest at its end
+    ],
+)
+def test_interrupt_reads_what_the_recorder_holds_back(tmp_path, monkeypatch, before, after):
+    process, files, rows = holding_back(tmp_path, monkeypatch, before, after)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    files["go"].touch()
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert rows + len(out.splitlines()) == 12
+    assert b"interrupted: 12 rows read, none with an error, 12 shown" in err
+    assert not files["signals"].exists()
+
+
+def test_a_second_interrupt_ends_it_at_once(tmp_path, monkeypatch):
+    process, *_ = holding_back(tmp_path, monkeypatch, before="trap '' TERM")
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert time.monotonic() - begun < 4  # where it does not end, the recorder has 5 s
+
+
+@pytest.mark.parametrize("question", ["dissect", "messages"])
+def test_interrupt_of_a_pipe_reads_to_its_end(question):
+    """As in `tcpdump -w - | amqpcodec ...`: the terminal interrupts both."""
+    process = started(
+        question, "-", "--format", "json",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    head, sent = pieces()
+    process.stdin.write(head + b"".join(sent[:4]))
+    process.stdin.flush()
+    drained(process)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.stdin.write(b"".join(sent[4:]))
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert len(out.splitlines()) == {"dissect": 12, "messages": 2}[question]
+    assert b"with an error" in err
+
+
+def test_interrupt_reads_what_a_followed_file_still_gets(tmp_path):
+    head, sent = pieces()
+    path = tmp_path / "growing.pcap"
+    path.write_bytes(head + b"".join(sent[:4]))
+    process = started(
+        "dissect", "--follow", path, "--format", "json",
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    rows = sum(counts()[:2])  # the opening of TCP has none
+    lines, _ = Reader(process.stdout.fileno()).lines(rows, PATIENCE)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    with path.open("ab", 0) as file:
+        file.write(b"".join(sent[4:]))
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert len(lines) + len(out.splitlines()) == 12
+
+
+@pytest.mark.parametrize("program", ["tcpdump", "dumpcap"])
+def test_interrupt_of_a_real_recorder_loses_nothing(tmp_path, monkeypatch, program):
+    """Packets that came right before Ctrl-C are on their way from the kernel."""
+    found = shutil.which(program)
+    if found is None or not sys.platform.startswith("linux") or os.geteuid() != 0:
+        pytest.skip(f"needs {program}, Linux and its loopback, and the privilege to record")
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / program).symlink_to(found)
+    monkeypatch.setenv("PATH", str(folder))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        process = started(
+            "dissect", "--interface", "lo", "--ports", port, "--format", "json",
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        lines = Reader(process.stdout.fileno())
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and process.poll() is None:  # until it records
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                client.sendall(TALK[0][1])
+            server.accept()[0].close()
+            if lines.lines(1, 2.0)[0]:
+                break
+        if process.poll() is not None:
+            pytest.skip(f"{program} may not record here: {process.stderr.read().decode()}")
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            peer = server.accept()[0]
+            for who, bytes_sent in TALK:
+                (client if who == "client" else peer).sendall(bytes_sent)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+            peer.close()
+    assert process.returncode == 130
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [row["frame_type"] for row in rows][-1] == "heartbeat"
+    assert len([row for row in rows if row["frame_type"] != "protocol-header"]) == 11, err
 
 
 def test_an_interface_records_port_5672_alone(recorder):

@@ -179,7 +179,7 @@ def _events(
                 window.begin(batch.column("timestamp"))
                 span.add(batch.column("timestamp"))
             yield batch
-            if reading.stop.pressed:
+            if reading.stop.pressed and not reading.live:  # a live one has an end of its own
                 return
 
 

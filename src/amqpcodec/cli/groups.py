@@ -71,10 +71,18 @@ class Group:
             self.files = [file for file in self.files if str(file) != bad]
         return None
 
-    def warn(self, reader: capture.Reader, note: str = "", *, complete: bool = True) -> None:
+    def warn(
+        self,
+        reader: capture.Reader,
+        note: str = "",
+        *,
+        complete: bool = True,
+        interrupted: bool = False,
+    ) -> None:
         """What is unusual about the files that were read.
 
-        note: what else is said of them all. complete: they were read to their ends.
+        note: what else is said of them all. complete: they were read to their ends. interrupted: by
+        Ctrl-C, perhaps in the middle of a packet.
         """
         files = reader.file_stats()
         if hint := _tls_hint(files):
@@ -82,7 +90,7 @@ class Group:
         for stats in files:
             if unread := unread_links_warning(stats["unread_link_types"]):
                 print_error(f"{stats['file'] or self}: {unread}")
-        damaged = [stats for stats in files if stats["damaged"]]
+        damaged = [stats for stats in files if stats["damaged"] and not interrupted]
         if complete and files and not any(stats["frames"] for stats in files):
             print_error(f"{self}: no frame of AMQP{_instead(reader)}")
             self.status = max(self.status, BAD_DATA)

@@ -1,7 +1,8 @@
 """Recordings that are being made: a pipe, a file that grows, an interface; and Ctrl-C.
 
-What is read is handed on as it comes. An interrupt is an end of input for the reader, so that all
-that was read is shown; a second one ends the program at once.
+What is read is handed on as it comes. After an interrupt we wait a moment for what the capture
+program still holds back. Then the input ends for the reader, so that all that was read is shown. A
+second interrupt ends the program at once.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable
 from types import FrameType, TracebackType
 from typing import IO, Any
@@ -29,8 +31,11 @@ WAIT_SECONDS = 0.25
 #: Bytes at the beginning and end of what was read that are compared: a file may be written anew
 #: between two looks. A recording has the time of its first packet there.
 COMPARED_BYTES = 64
-#: How long a recorder may take to end once it has closed its output, in seconds.
+#: How long a recorder may take to end that has closed its output or was asked to end, in seconds.
 EXIT_SECONDS = 5.0
+#: How long more is read after an interrupt, in seconds: capture programs and the kernel hand
+#: packets on some time after they came.
+DRAIN_SECONDS = 1.0
 #: The smallest header of a recording: so much is needed to tell what it is.
 MIN_HEADER_BYTES = 24
 
@@ -113,6 +118,8 @@ class Pipe:
         self.begun = False
         #: Called while nothing is there to be read, and between two reads.
         self.on_wait: Callable[[], None] | None = None
+        #: When reading ends, once it was interrupted: time.monotonic().
+        self.deadline: float | None = None
 
     def read(self, size: int = -1) -> bytes:
         """What is there, at least one byte of it; nothing at the end."""
@@ -126,16 +133,28 @@ class Pipe:
         return chunk
 
     def _some(self, size: int) -> bytes:
-        while self.stop.wait(self.fd, None if self.on_wait is None else WAIT_SECONDS):
-            if self.on_wait is not None:
-                self.on_wait()
-                if not select.select([self.fd], [], [], 0)[0]:
-                    continue
+        while self._is_readable():
             if chunk := os.read(self.fd, size if size > 0 else 1 << 18):
                 return chunk
             if self.ended():
                 break
         return b""
+
+    def _is_readable(self) -> bool:
+        """Wait until there is something to read; False: nothing more is read."""
+        while self.stop.wait(self.fd, None if self.on_wait is None else WAIT_SECONDS):
+            if self.on_wait is not None:
+                self.on_wait()
+            if self.on_wait is None or select.select([self.fd], [], [], 0)[0]:
+                return True
+        if self.deadline is None:
+            self.deadline = time.monotonic() + DRAIN_SECONDS
+        return self._waits_until(self.deadline)
+
+    def _waits_until(self, deadline: float) -> bool:
+        """Whether there is something to read before a time."""
+        seconds = deadline - time.monotonic()
+        return seconds > 0 and bool(select.select([self.fd], [], [], seconds)[0])
 
     def ended(self) -> bool:
         """Whether nothing will follow what was read."""
@@ -167,9 +186,9 @@ class Follow(Pipe):
         return data
 
     def ended(self) -> bool:
-        """Whether nothing follows; it may grow until Ctrl-C."""
+        """Whether nothing follows; it may grow until Ctrl-C, and for a moment after it."""
         if not self.stop.wait(None, POLL_SECONDS):
-            return True
+            time.sleep(POLL_SECONDS)
         return self._is_truncated() or self._is_renamed()
 
     def _is_truncated(self) -> bool:
@@ -223,6 +242,18 @@ class Interface(Pipe):
         assert self.child.stdout is not None
         super().__init__(self.child.stdout.fileno(), interface, stop)
         self.has_closed = False  # its output
+        self.is_asked_to_end = False
+
+    def _is_readable(self) -> bool:
+        """As of a pipe; after an interrupt the program ends, and writes what it has."""
+        if not self.is_asked_to_end:
+            if super()._is_readable():
+                return True
+            self.is_asked_to_end = True
+            self.child.terminate()
+            self.deadline = time.monotonic() + EXIT_SECONDS
+        assert self.deadline is not None
+        return self._waits_until(self.deadline)
 
     def ended(self) -> bool:
         """Whether nothing will follow what was read."""
@@ -234,9 +265,9 @@ class Interface(Pipe):
         if self.has_closed:  # it is about to end, and says why
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.child.communicate(timeout=EXIT_SECONDS)
-        ours = self.child.poll() is None
-        if ours:
-            self.child.terminate()
+        ours = self.is_asked_to_end or self.child.poll() is None
+        if self.child.poll() is None:
+            self.child.kill() if self.is_asked_to_end else self.child.terminate()
         _, stderr = self.child.communicate()
         if not ours and self.child.returncode:
             words = stderr.decode("utf-8", "replace").strip().splitlines() or ["it gave no reason"]

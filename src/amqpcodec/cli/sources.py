@@ -264,6 +264,8 @@ class Reading:
         self._current = None
         if not self.stop.pressed:
             group.warn(reader, self.counts.of_file if self.counts.read else "")
+        elif self.live:  # Ctrl-C is its usual end
+            group.warn(reader, interrupted=True)
 
     def stop_early(self, reason: str) -> None:
         """Say that nothing more is read, and what is unusual about the files as far as they were.
