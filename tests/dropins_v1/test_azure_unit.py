@@ -7,6 +7,7 @@ import struct
 import sys
 import types
 import warnings
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -387,6 +388,95 @@ def test_depth(package: str, code: int) -> None:
             octets = b"\0\x53\x77" + octets_v1.nested(depth, code)
             with pytest.raises((RecursionError, ValueError)):
                 side._decode.decode_payload(memoryview(octets))
+
+
+def read_payload(side: Side, payload: bytes) -> tuple[Any, ...]:
+    """What decode_payload gives, without its value: a deep one is compared elsewhere."""
+    return outcome(lambda: side._decode.decode_payload(memoryview(payload)) and None)
+
+
+#: A constructor that is unknown, one that is missing, one without its bytes.
+UNREADABLE = [b"\x01", b"", b"\x53"]
+
+
+@pytest.mark.parametrize("tail", UNREADABLE)
+@pytest.mark.parametrize("claim", [b"", b"\xd0\0\0\0\0\0\0\xff\0"])
+def test_an_error_at_the_recursion_limit_is_the_clients(
+    package: str, claim: bytes, tail: bytes
+) -> None:
+    """Python's own frames leave the drop-in as many levels as the client, also for an error.
+
+    claim: a list with more items than there are bytes, whose error the drop-in raises itself.
+    """
+    limit, too_deep = sys.getrecursionlimit(), 0
+    with installed(package) as (plain, side):
+        for depth in range(limit - 250, limit + 5):
+            payload = b"\0\x53\x77" + claim + b"\0" * depth + tail
+            expected = read_payload(plain, payload)
+            if expected[1] == "builtins.RecursionError":
+                too_deep += 1
+            else:
+                assert read_payload(side, payload) == expected, depth
+    # azure-servicebus has a limit of its own.
+    assert too_deep >= 5 or expected[1] == "builtins.ValueError"
+
+
+def levels(value: Any) -> int:
+    """How many lists are in one another."""
+    count = 0
+    while isinstance(value, list):
+        value, count = value[0], count + 1
+    return count
+
+
+@pytest.fixture
+def high_recursion_limit() -> Iterator[None]:
+    """Python's recursion limit far above the levels of C code that a stack has room for."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(50_000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.usefixtures("high_recursion_limit")
+@pytest.mark.parametrize("depth", [3_999, 4_000, 4_001, 6_000])
+def test_a_client_with_a_high_recursion_limit_reads_as_deep(package: str, depth: int) -> None:
+    payload = b"\0\x53\x77" + octets_v1.nested(depth, 0xD0)
+
+    def depth_read(side: Side) -> int:
+        return levels(side._decode.decode_payload(memoryview(payload)).value)
+
+    with installed(package) as (plain, side):
+        expected = outcome(lambda: depth_read(plain))
+        assert outcome(lambda: depth_read(side)) == expected
+    # azure-servicebus has a limit of its own.
+    assert expected[1] in (("int", depth), "builtins.ValueError")
+
+
+@pytest.mark.usefixtures("high_recursion_limit")
+@pytest.mark.parametrize("depth", [3_999, 4_000, 4_001, 6_000])
+def test_a_client_with_a_high_recursion_limit_writes_as_deep(package: str, depth: int) -> None:
+    deep: Any = 5
+    for _ in range(depth):
+        deep = [deep]
+    with installed(package) as (plain, side):
+        expected, result = (
+            outcome(
+                lambda s=one: s._encode.encode_payload(bytearray(b"a"), s.message.Message(value=deep))
+            )
+            for one in (plain, side)
+        )
+        assert result == expected
+        expected_frame, frame = (
+            outcome(
+                lambda s=one: s._encode.encode_frame(
+                    s.performatives.BeginFrame(*[None] * 7, {"k": deep})
+                )
+            )
+            for one in (plain, side)
+        )
+        assert frame == expected_frame
+    assert expected[0] == expected_frame[0] == "value"
 
 
 def test_a_list_in_itself(package: str) -> None:

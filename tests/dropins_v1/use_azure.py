@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from tests.dropins import wild
-from tests.dropins.case import Case, UnboundedError
+from tests.dropins.case import Case, TooDeepError, UnboundedError
 from tests.dropins.stock import Side
 from tests.support import client_bytes_v1 as octets_v1
 
@@ -59,7 +59,7 @@ def reading(what: str, data: bytes) -> Case:
         try:
             return getattr(side._decode, what)(memoryview(data))
         except RecursionError:
-            raise UnboundedError from None
+            raise TooDeepError from None
 
     return Case(what, data, run)
 

@@ -47,20 +47,28 @@ cdef class AzureCodec(Fallbacks):
 
     cdef object read_buffer(self, str name, object buffer, object data):
         cdef Py_buffer view
-        cdef object made
+        cdef object made, refusal = None
         self.calls += 1
         if self.decode.unchanged() and azure_view(buffer, &view):
             try:
                 made = self.read(&view, data)
             finally:
                 PyBuffer_Release(&view)
-            if made is not None:
+            if not isinstance(made, Exception):
                 return made
-        return self.own(name)(buffer)
+            refusal = made
+        try:
+            return self.own(name)(buffer)
+        except RecursionError:
+            # The client's own code runs within this call, so it has a frame less than without it.
+            if refusal is None or isinstance(refusal, RecursionError):
+                raise
+            raise refusal from None
 
     cdef object read(self, Py_buffer* view, object data):
-        """A frame (of data) or a message. None: the client's own code may see to it. Where counts
-        claim more than the bytes can hold the error is raised here: the client makes room first."""
+        """A frame (of data) or a message. An exception that is returned: the client's own code
+        decides, and most likely raises the same. Where counts claim more than the bytes can hold
+        the error is raised here: the client makes room first."""
         cdef AzureReader r
         r.p = <const uint8_t*>view.buf
         r.end = r.p + view.len
@@ -70,8 +78,6 @@ cdef class AzureCodec(Fallbacks):
             if data is not None:
                 return azure_read_frame(self.reading, &r, data)
             return azure_read_message(self.reading, &r)
-        except RecursionError:
-            raise
         except Exception as error:
             if r.claimed > <uint64_t>view.len:
                 raise
@@ -80,7 +86,7 @@ cdef class AzureCodec(Fallbacks):
                 self.reason = "unusual bytes"
             else:
                 self.failed(error)
-        return None
+            return error
 
     def decode_empty_frame(self, header):
         """As _decode.decode_empty_frame: (0, bytes) of a protocol header, (1, b"EMPTY")."""
@@ -123,8 +129,6 @@ cdef class AzureCodec(Fallbacks):
                                                                <Py_ssize_t>buffer_size(&b))
             except FALL_BACK as why:
                 self.remember(why)
-            except RecursionError:
-                raise
             except Exception as error:
                 self.failed(error)
             finally:
@@ -159,8 +163,6 @@ cdef class AzureCodec(Fallbacks):
                 return output
             except FALL_BACK as why:
                 self.remember(why)
-            except RecursionError:
-                raise
             except Exception as error:
                 self.failed(error)
             finally:
