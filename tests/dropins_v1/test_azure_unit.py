@@ -462,7 +462,9 @@ def test_a_client_with_a_high_recursion_limit_writes_as_deep(package: str, depth
     with installed(package) as (plain, side):
         expected, result = (
             outcome(
-                lambda s=one: s._encode.encode_payload(bytearray(b"a"), s.message.Message(value=deep))
+                lambda s=one: s._encode.encode_payload(
+                    bytearray(b"a"), s.message.Message(value=deep)
+                )
             )
             for one in (plain, side)
         )

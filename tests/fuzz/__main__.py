@@ -35,7 +35,7 @@ from tests.fuzz.target import Target
 from tests.fuzz.targets import NAMES, PLAIN, find
 
 FINDINGS = CACHE / "findings"
-#: One input, in seconds and MB: what is linear in some kilobytes is far below.
+#: One input, in seconds (by default) and MB: what is linear in some kilobytes is far below.
 TIMEOUT, MEMORY = 20, 3000
 #: One allocation, in MB: clients make room for what bytes only claim.
 LARGEST = 500
@@ -113,7 +113,9 @@ def watch(result: Result, quiet: int, stop: Path, finished: threading.Event) -> 
             print(f"{result.line()[:-10]}  so far", file=sys.stderr)
 
 
-def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool, quiet: int) -> Result:
+def fuzz(
+    name: str, seconds: int, runs: int, seed: int, pools: bool, quiet: int, timeout: int = TIMEOUT
+) -> Result:
     """Run one target; its inputs are kept between runs in the cache."""
     work = CACHE / "inputs" / name
     target = find(name)
@@ -121,8 +123,8 @@ def fuzz(name: str, seconds: int, runs: int, seed: int, pools: bool, quiet: int)
     FINDINGS.mkdir(parents=True, exist_ok=True)
     options = [
         f"-max_len={target.largest}",
-        f"-timeout={TIMEOUT}",
-        f"-report_slow_units={TIMEOUT}",  # a busy machine is no finding
+        f"-timeout={timeout}",
+        f"-report_slow_units={timeout}",  # a busy machine is no finding
         f"-rss_limit_mb={MEMORY}",
         f"-artifact_prefix={FINDINGS / name}-",
         f"-seed={seed}",
@@ -251,6 +253,9 @@ def main() -> int:
     )
     parser.add_argument("--runs", type=int, default=0, help="executions of each, at most")
     parser.add_argument("--seed", type=int, default=0, help="0: another one each time")
+    parser.add_argument(
+        "--timeout", type=int, default=TIMEOUT, help="seconds for one input: more on a busy machine"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="targets at once")
     parser.add_argument(
         "--pools", action="store_true", help="small objects without red zones: twice as fast"
@@ -291,6 +296,7 @@ def main() -> int:
                 options.seed,
                 options.pools,
                 options.quiet,
+                options.timeout,
             )
             for name in names
         ]
