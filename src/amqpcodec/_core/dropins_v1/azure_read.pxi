@@ -15,30 +15,20 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
+    #include "wire/python.h"
     /* Levels of values are counted apart from Python's frames: what is called at the deepest one, an
      * exception's class too, finds as many frames left as in the client, whose levels are frames.
      * Python's limit allows as many levels; from CPython 3.12 on its limit of C code does, too. At
      * most AZURE_LEVELS, whatever a user sets: a stack holds no more. */
     #define AZURE_LEVELS 4000
-    #ifdef _MSC_VER
-    static __declspec(thread) int azure_levels;
-    #else
-    static __thread int azure_levels;
-    #endif
-    #if PY_VERSION_HEX >= 0x030C0000
-    #define azure_enter() Py_EnterRecursiveCall(" in an AMQP value")
-    #define azure_exit() Py_LeaveRecursiveCall()
-    #else
-    #define azure_enter() 0
-    #define azure_exit() ((void)0)
-    #endif
+    static PYTHON_THREAD_LOCAL int azure_levels;
     static void azure_leave(void) {
         azure_levels--;
-        azure_exit();
+        PYTHON_LEAVE_LEVEL();
     }
     static int azure_deeper(void) {
         int most = Py_GetRecursionLimit();
-        if (azure_enter()) return -1;
+        if (PYTHON_ENTER_LEVEL(" in an AMQP value")) return -1;
         if (++azure_levels <= (most < AZURE_LEVELS ? most : AZURE_LEVELS)) return 0;
         azure_leave();
         PyErr_SetString(PyExc_RecursionError, "AMQP values are nested too deep");

@@ -45,6 +45,16 @@
 #define PYTHON_THREAD_LOCAL _Thread_local
 #endif
 
+/* A level of C code that calls itself. 3.12 brought a limit of its own for those; in 3.11 they would be
+ * taken from the frames that Python code may have. -1 with a RecursionError where there is no more. */
+#if PY_VERSION_HEX >= 0x030C0000
+#define PYTHON_ENTER_LEVEL(where) Py_EnterRecursiveCall(where)
+#define PYTHON_LEAVE_LEVEL() Py_LeaveRecursiveCall()
+#else
+#define PYTHON_ENTER_LEVEL(where) 0
+#define PYTHON_LEAVE_LEVEL() ((void)0)
+#endif
+
 /* The value of an exact int of about a machine word; 0 where it is larger. 3.12 brought a way to read a
  * small int in place; 3.11 has a function for it. No exception is set. */
 static inline int python_word(PyObject *o, long long *out) {
