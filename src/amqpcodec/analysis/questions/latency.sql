@@ -1,31 +1,46 @@
 -- columns: connection, connection_name, virtual_host, event, event_id, certainty, exchange, routing_key, queue, consumer_tag, redelivered, message_id, correlation_id, content, elapsed_us, time_us
 -- A row a queue (a consumer, where its queue is unknown) and an exchange: how long messages waited and took, and how long confirms, gets and replies did.
-WITH spans AS (
+WITH named AS (
+  SELECT event, virtual_host, exchange, routing_key, queue, connection_name, consumer_tag, time_us, coalesce(message_id, CAST(content AS STRING)) AS message
+  FROM events
+  WHERE (event = 'published' OR event = 'delivered' AND NOT redelivered) AND coalesce(message_id, CAST(content AS STRING)) IS NOT NULL
+), publications AS (
+  SELECT exchange, routing_key, message, max(time_us) AS published_us
+  FROM named
+  WHERE event = 'published'
+  GROUP BY exchange, routing_key, message
+  HAVING count(*) = 1
+), pairs AS (
+  SELECT d.virtual_host, d.queue, d.connection_name, d.consumer_tag, d.time_us - p.published_us AS elapsed_us
+  FROM (
+    SELECT exchange, routing_key, message, virtual_host, queue, max(connection_name) AS connection_name, max(consumer_tag) AS consumer_tag, max(time_us) AS time_us
+    FROM named
+    WHERE event = 'delivered'
+    GROUP BY exchange, routing_key, message, virtual_host, queue
+    HAVING count(*) = 1
+  ) d JOIN publications p ON p.message = d.message AND p.exchange IS NOT DISTINCT FROM d.exchange AND p.routing_key IS NOT DISTINCT FROM d.routing_key
+  WHERE d.time_us >= p.published_us
+), spans AS (
   SELECT CASE event WHEN 'settled' THEN 'delivered to settled' WHEN 'confirmed' THEN 'published to confirmed' WHEN 'delivered' THEN 'get to get-ok' ELSE 'get to get-empty' END AS span,
          virtual_host, CASE WHEN event <> 'confirmed' THEN queue END AS queue, CASE event WHEN 'confirmed' THEN exchange END AS exchange,
          CASE WHEN event = 'settled' AND queue IS NULL THEN connection_name END AS connection_name,
          CASE WHEN event = 'settled' AND queue IS NULL THEN consumer_tag END AS consumer_tag,
-         certainty, elapsed_us
+         certainty, elapsed_us, CASE WHEN elapsed_us IS NULL THEN 1 ELSE 0 END AS unknown
   FROM events
   WHERE event IN ('settled', 'confirmed', 'get-empty') OR event = 'delivered' AND consumer_tag IS NULL AND elapsed_us IS NOT NULL
   UNION ALL
   SELECT 'published to delivered', virtual_host, queue, CAST(NULL AS STRING), CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END,
-         CASE WHEN published = 1 AND deliveries = 1 THEN 'inferred' ELSE 'unknown' END,
-         CASE WHEN published = 1 AND deliveries = 1 AND time_us >= published_us THEN time_us - published_us END
-  FROM (
-    SELECT event, virtual_host, queue, connection_name, consumer_tag, time_us,
-           sum(CASE WHEN event = 'published' THEN 1 ELSE 0 END) OVER (PARTITION BY exchange, routing_key, message) AS published,
-           max(CASE WHEN event = 'published' THEN time_us END) OVER (PARTITION BY exchange, routing_key, message) AS published_us,
-           sum(CASE WHEN event = 'delivered' THEN 1 ELSE 0 END) OVER (PARTITION BY exchange, routing_key, message, virtual_host, queue) AS deliveries
-    FROM (
-      SELECT event, virtual_host, exchange, routing_key, queue, connection_name, consumer_tag, time_us, coalesce(message_id, CAST(content AS STRING)) AS message
-      FROM events
-      WHERE (event = 'published' OR event = 'delivered' AND NOT redelivered) AND coalesce(message_id, CAST(content AS STRING)) IS NOT NULL
-    ) AS named
-  ) AS paired
+         CAST(NULL AS STRING), CAST(NULL AS BIGINT), count(*)
+  FROM named
   WHERE event = 'delivered'
+  GROUP BY virtual_host, queue, CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END
   UNION ALL
-  SELECT 'request to reply', virtual_host, queue, exchange, CAST(NULL AS STRING), CAST(NULL AS STRING), 'inferred', CASE WHEN replied_us >= time_us THEN replied_us - time_us END
+  SELECT 'published to delivered', virtual_host, queue, CAST(NULL AS STRING), CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END,
+         'inferred', elapsed_us, -1  -- which the deliveries above do not know any more
+  FROM pairs
+  UNION ALL
+  SELECT 'request to reply', virtual_host, queue, exchange, CAST(NULL AS STRING), CAST(NULL AS STRING), 'inferred',
+         CASE WHEN replied_us >= time_us THEN replied_us - time_us END, CASE WHEN replied_us >= time_us THEN 0 ELSE 1 END
   FROM (
     SELECT virtual_host, queue, exchange, time_us,
            row_number() OVER (PARTITION BY virtual_host, correlation_id ORDER BY time_us NULLS LAST, connection, event_id) AS turn,
@@ -37,7 +52,7 @@ WITH spans AS (
   ) AS talks
   WHERE turn = 1 AND turns = 2 AND reply_exchange = ''
 )
-SELECT span, virtual_host, queue, exchange, connection_name, consumer_tag, count(elapsed_us) AS count, count(*) - count(elapsed_us) AS unknown,
+SELECT span, virtual_host, queue, exchange, connection_name, consumer_tag, count(elapsed_us) AS count, CAST(sum(unknown) AS BIGINT) AS unknown,
        CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY elapsed_us) AS DOUBLE) / 1000 AS p50_ms,
        CAST(percentile_disc(0.9) WITHIN GROUP (ORDER BY elapsed_us) AS DOUBLE) / 1000 AS p90_ms,
        CAST(percentile_disc(0.99) WITHIN GROUP (ORDER BY elapsed_us) AS DOUBLE) / 1000 AS p99_ms,

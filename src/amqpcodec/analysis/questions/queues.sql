@@ -43,23 +43,29 @@ WITH counts AS (
 ), totals AS (
   SELECT counts.*, delivered = 0 OR with_ends > 0 AS ends_known, CAST(sum(unrouted) OVER () AS BIGINT) AS all_unrouted, CAST(sum(guessed) OVER () AS BIGINT) AS all_guessed, CAST(sum(gaps) OVER () AS BIGINT) AS all_gaps, CAST(sum(doubts) OVER () AS BIGINT) AS all_doubts
   FROM counts
+), named AS (
+  SELECT event, virtual_host, exchange, routing_key, queue, time_us, coalesce(message_id, CAST(content AS STRING)) AS message
+  FROM events
+  WHERE (event = 'published' OR event = 'delivered' AND NOT redelivered) AND coalesce(message_id, CAST(content AS STRING)) IS NOT NULL
 ), waits AS (
-  SELECT virtual_host, queue,
-         CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY time_us - published_us) AS DOUBLE) / 1000 AS wait_p50_ms,
-         CAST(percentile_disc(0.99) WITHIN GROUP (ORDER BY time_us - published_us) AS DOUBLE) / 1000 AS wait_p99_ms
+  SELECT d.virtual_host, d.queue,
+         CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY d.time_us - p.published_us) AS DOUBLE) / 1000 AS wait_p50_ms,
+         CAST(percentile_disc(0.99) WITHIN GROUP (ORDER BY d.time_us - p.published_us) AS DOUBLE) / 1000 AS wait_p99_ms
   FROM (
-    SELECT event, virtual_host, queue, time_us,
-           sum(CASE WHEN event = 'published' THEN 1 ELSE 0 END) OVER (PARTITION BY exchange, routing_key, message) AS published,
-           max(CASE WHEN event = 'published' THEN time_us END) OVER (PARTITION BY exchange, routing_key, message) AS published_us,
-           sum(CASE WHEN event = 'delivered' THEN 1 ELSE 0 END) OVER (PARTITION BY exchange, routing_key, message, virtual_host, queue) AS deliveries
-    FROM (
-      SELECT event, virtual_host, exchange, routing_key, queue, time_us, coalesce(message_id, CAST(content AS STRING)) AS message
-      FROM events
-      WHERE (event = 'published' OR event = 'delivered' AND NOT redelivered) AND coalesce(message_id, CAST(content AS STRING)) IS NOT NULL
-    ) AS named
-  ) AS paired
-  WHERE event = 'delivered' AND published = 1 AND deliveries = 1 AND time_us >= published_us AND queue IS NOT NULL
-  GROUP BY virtual_host, queue
+    SELECT exchange, routing_key, message, virtual_host, queue, max(time_us) AS time_us
+    FROM named
+    WHERE event = 'delivered' AND queue IS NOT NULL
+    GROUP BY exchange, routing_key, message, virtual_host, queue
+    HAVING count(*) = 1
+  ) d JOIN (
+    SELECT exchange, routing_key, message, max(time_us) AS published_us
+    FROM named
+    WHERE event = 'published'
+    GROUP BY exchange, routing_key, message
+    HAVING count(*) = 1
+  ) p ON p.message = d.message AND p.exchange IS NOT DISTINCT FROM d.exchange AND p.routing_key IS NOT DISTINCT FROM d.routing_key
+  WHERE d.time_us >= p.published_us
+  GROUP BY d.virtual_host, d.queue
 )
 SELECT t.virtual_host, t.queue, t.connection_name, t.consumer_tag,
        CASE WHEN t.queue IS NOT NULL AND t.all_unrouted = 0 AND (t.all_guessed = 0 OR t.all_gaps = 0) THEN t.published + t.routed END AS published,
