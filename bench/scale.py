@@ -17,6 +17,7 @@ import multiprocessing
 import os
 import re
 import resource
+import shutil
 import statistics
 import struct
 import subprocess
@@ -422,14 +423,41 @@ def command_seconds(words: list[str], rounds: int) -> float:
     return statistics.median(seconds)
 
 
-def command_by_stats(name: str, path: Path, rounds: int) -> float:
-    """CPU time of a command that answers a question, by that of ``amqpcodec stats``."""
-    command = [sys.executable, "-m", "amqpcodec"]
+def question_seconds(name: str, path: Path, rounds: int) -> float:
+    """CPU seconds of one of our commands."""
     for module in ("duckdb", "rich"):
         if importlib.util.find_spec(module) is None:
             raise Absent(f"{module} is not installed")
-    spent = [command_seconds([*command, word, str(path)], rounds) for word in (name, "stats")]
-    return spent[0] / spent[1]
+    return command_seconds([sys.executable, "-c", MEASURED, name, str(path)], rounds)
+
+
+def command_by_stats(name: str, path: Path, rounds: int) -> float:
+    """CPU time of a command that answers a question, by that of ``amqpcodec stats``."""
+    return question_seconds(name, path, rounds) / question_seconds("stats", path, rounds)
+
+
+#: What a script reads with tshark to answer a question: these of all frames, and what it adds.
+TSHARK_FIELDS = ["frame.time_epoch", "tcp.stream", "amqp.channel", "amqp.method.class"] + [
+    f"amqp.method{name}" for name in (".method", ".arguments.delivery_tag", ".arguments.multiple")
+]
+TSHARK_MORE = {
+    "unacked": ["consumer_tag", "queue", "redelivered"],
+    "latency": ["consumer_tag", "exchange", "routing_key", "redelivered"],
+    "queues": ["consumer_tag", "queue", "exchange", "routing_key", "redelivered"],
+    "top": ["exchange", "routing_key"],
+}
+
+
+def tshark_by_command(name: str, path: Path, rounds: int) -> float:
+    """CPU time of tshark, which only prints what the question needs, by that of the command."""
+    if shutil.which("tshark") is None:
+        raise Absent("tshark is not installed (Debian: tshark)")
+    fields = TSHARK_FIELDS + [f"amqp.method.arguments.{one}" for one in TSHARK_MORE[name]]
+    if name in ("latency", "queues"):
+        fields = [*fields, "amqp.method.properties.message_id"]
+    command = ["tshark", "-r", str(path), "-Y", "amqp", "-T", "fields"]
+    command += [word for field in fields for word in ("-e", field)]
+    return command_seconds(command, 1) / question_seconds(name, path, rounds)
 
 
 def streamed(path: Path, rounds: int) -> float:
@@ -492,7 +520,11 @@ ROWS = (
     Row("streaming, files of 1 MB a second", 20, 50, True, streamed),
     *(
         Row(f"{name} / stats", 3, 1.5, False, functools.partial(command_by_stats, name))
-        for name in ("unacked", "latency", "queues", "top")
+        for name in TSHARK_MORE
+    ),
+    *(
+        Row(f"tshark / {name}", 20, 50, True, functools.partial(tshark_by_command, name))
+        for name in TSHARK_MORE
     ),
 )
 
