@@ -21,6 +21,7 @@ from amqpcodec.capture._link import (
     continuation,
     group_by_rotation,
 )
+from amqpcodec.capture._notices import counted_noun
 from amqpcodec.capture._order import CaptureFile
 from tests.paths import REPO
 from tests.support import mangle
@@ -159,6 +160,34 @@ def test_other_days_are_read_alone(tmp_path: Path):
     reader = capture.Reader([paths[1], paths[0]])
     with pytest.warns(capture.CaptureWarning, match="read alone"):
         assert sum(map(len, reader)) == sum(len(table(path)) for path in paths)
+
+
+def test_a_recording_of_its_own_needs_no_warning(tmp_path: Path):
+    day = 86_400 * 10**9
+    paths = write(tmp_path, records(PARTS), records([other(p) for p in PARTS], day))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reader = capture.Reader(paths)
+        assert sum(map(len, reader)) == sum(len(table(path)) for path in paths)
+    assert list(reader.not_in_rotation) == [str(paths[1])]
+    assert reader.shared_connections == frozenset()
+
+
+def test_taps_of_complete_connections_begin_nowhere_in_the_middle(tmp_path: Path):
+    """Each row comes twice: that is said, and no number of directions that is 0."""
+    paths = write(tmp_path, records(PARTS), records(PARTS, 1_000))
+    reader = capture.Reader(paths)
+    with pytest.warns(capture.CaptureWarning, match="is read alone") as caught:
+        assert sum(map(len, reader)) == 2 * len(table(paths[0]))
+    assert "in the middle" not in str(caught[0].message)
+    assert reader.shared_connections == {str(paths[1])}
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 files"), (1, "1 file"), (2, "2 files"), (1000, "1,000 files")]
+)
+def test_numbers_in_words(number: int, text: str):
+    assert counted_noun(number, "file") == text
 
 
 def test_large_files_are_looked_at_from_both_ends(tmp_path: Path):

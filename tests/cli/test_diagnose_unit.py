@@ -159,7 +159,7 @@ def test_text_of_the_wire_moves_no_cursor(run: Run, tmp_path: Path) -> None:
 def test_rows_are_chosen(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "talk.pcap", killed())
     assert (
-        "--where and --limit leave none of 1 rows"
+        "--where and --limit leave none of 1 row"
         in run("diagnose", path, "--where", "severity > 1").err
     )
     table = run("diagnose", path, "--fields", "finding,messages").lines

@@ -116,8 +116,7 @@ def test_packets_tell_which_belong_together(run, rotation, tmp_path: Path):
     other = REPO / "demo" / "kombu_celery.pcap.gz"
     result = run("dissect", *new, other, "--format", "json")
     assert (result.status, len(result.lines)) == (0, 12 + 1000)
-    assert result.err.count("read alone, ") == 1
-    assert "directions begin" not in result.err
+    assert "read alone" not in result.err  # it is a recording of its own, and whole
 
 
 def test_what_begins_in_the_middle_is_counted(run, rotation):

@@ -53,7 +53,8 @@ def test_a_rotation_beside_others(tmp_path: Path, caplog: Any) -> None:
     warnings = [record.getMessage() for record in caplog.records]
     assert len(warnings) == 1
     assert "is read alone" in warnings[0]
-    assert "directions begin in the middle" in warnings[0]
+    assert "of the same connections" in warnings[0]
+    assert "in the middle" not in warnings[0]  # each connection begins in both
     assert {Path(path).name for path in reader.not_in_rotation} == {
         warnings[0].split()[0].rpartition("/")[2]
     }

@@ -19,6 +19,7 @@ from .._capture import CaptureEnds
 from ._errors import no_capture
 from ._files import Pieces, Source, open_source, source_name
 from ._limits import Unpacking
+from ._notices import counted_noun
 from ._order import CaptureFile, in_order
 from ._ports import ServerPorts
 
@@ -88,11 +89,13 @@ class Rotation:
 class Groups(NamedTuple):
     """The result of find_rotations().
 
-    reasons: of files that do not go on with those before them, why.
+    reasons: of files that do not go on with those before them, why. shared: of these, the files
+    with connections that others have, too.
     """
 
     groups: list[list[CaptureFile]]
     reasons: dict[str, str]
+    shared: frozenset[str]
 
 
 def endpoints_of(source: Source, ports: ServerPorts, unpacking: Unpacking) -> Endpoints:
@@ -224,6 +227,7 @@ def group_by_rotation(all_endpoints: Iterable[Endpoints]) -> Groups:
     by_file = {id(ends.file): ends for ends in all_endpoints}
     links: list[Rotation] = []
     reasons: dict[str, str] = {}
+    shared: set[str] = set()
     last: list[CaptureFile] = []  # without a packet: nothing tells where they belong
     for file in in_order(ends.file for ends in by_file.values()):
         ends = by_file[id(file)]
@@ -235,6 +239,8 @@ def group_by_rotation(all_endpoints: Iterable[Endpoints]) -> Groups:
         if not before:
             if links:
                 reasons[file.name] = separation_reason(links, ends)
+                if shares_connections(links, ends):
+                    shared.add(file.name)
             before = [Rotation()]
             links.append(before[0])
         _joined(links, before, reasons).append(ends)
@@ -244,7 +250,7 @@ def group_by_rotation(all_endpoints: Iterable[Endpoints]) -> Groups:
             groups[-1].extend(last)
         else:
             groups.append(last)
-    return Groups(groups, reasons)
+    return Groups(groups, reasons, frozenset(shared & reasons.keys()))
 
 
 def _joined(links: list[Rotation], before: Sequence[Rotation], reasons: dict[str, str]) -> Rotation:
@@ -320,8 +326,9 @@ def separate_file_warning(name: str, midstream: int, why: str = "", more: int = 
     midstream: how many directions of connections begin in the middle in them.
     """
     because = f" ({why})" if why else ""
-    others = f", and {more} more {'files' if more > 1 else 'file'}" if more else ""
-    return f"{name} is read alone{because}{others}: {midstream_text(midstream)}"
+    others = f", and {counted_noun(more, 'more file')}" if more else ""
+    begun = f": {midstream_text(midstream)}" if midstream else ""
+    return f"{name} is read alone{because}{others}{begun}"
 
 
 def copies_text(copies: dict[str, str]) -> str:
@@ -333,7 +340,13 @@ def copies_text(copies: dict[str, str]) -> str:
 
 def midstream_text(midstream: int) -> str:
     """How many directions begin so."""
-    return f"{midstream:,} direction{'s begin' if midstream != 1 else ' begins'} in the middle"
+    begin = "begins" if midstream == 1 else "begin"
+    return f"{counted_noun(midstream, 'direction')} {begin} in the middle"
+
+
+def shares_connections(links: Iterable[Rotation], file: Endpoints) -> bool:
+    """Whether a file has connections of those before it."""
+    return any(candidate.tail.keys() & file.head.keys() for candidate in links)
 
 
 def separation_reason(links: Sequence[Rotation], file: Endpoints) -> str:

@@ -1,4 +1,4 @@
-"""Texts about packets that the reader skipped: for warnings, logs and stderr."""
+"""Numbers in words, and packets that the reader skipped: for warnings, logs and stderr."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import Any
 
 from ._ports import ServerPorts
 
-__all__ = ["no_frames_warning", "other_ports", "other_protocols", "unread_links_warning"]
+__all__ = [
+    "counted_noun",
+    "no_frames_warning",
+    "other_ports",
+    "other_protocols",
+    "unread_links_warning",
+]
+
+
+def counted_noun(number: int, noun: str) -> str:
+    """Such as "1 packet" and "1,000 packets"."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def unread_links_warning(links: Mapping[str, int]) -> str:
@@ -19,8 +30,9 @@ def unread_links_warning(links: Mapping[str, int]) -> str:
     if not packets:
         return ""
     types = ", ".join(f"{name}: {n:,}" for name, n in sorted(links.items()))
-    were = "packet was" if packets == 1 else "packets were"
-    return f"{packets:,} {were} skipped: their link types are not read ({types})"
+    if packets == 1:
+        return f"1 packet was skipped: its link type is not read ({types})"
+    return f"{packets:,} packets were skipped: their link types are not read ({types})"
 
 
 def other_protocols(counted: Mapping[str, Any]) -> list[str]:
@@ -29,7 +41,7 @@ def other_protocols(counted: Mapping[str, Any]) -> list[str]:
     counted: as stats() has it.
     """
     names: Mapping[str, int] = counted["other_protocol_names"]
-    return [f"{n:,} connection{'s' * (n != 1)} of {name}" for name, n in names.items()]
+    return [f"{counted_noun(n, 'connection')} of {name}" for name, n in names.items()]
 
 
 def other_ports(counted: Mapping[str, Any]) -> str:
@@ -50,10 +62,10 @@ def no_frames_warning(counted: Mapping[str, Any], ports: ServerPorts) -> str:
     if not counted["packets"]:
         return "no frame of AMQP: no packet was recorded"
     numbers = ", ".join(map(str, sorted(set(ports.numbers)))) or "none"
-    reasons = [f"{n:,} packets: {reason}" for reason, n in counted["skipped"].items()]
+    reasons = [f"{counted_noun(n, 'packet')}: {reason}" for reason, n in counted["skipped"].items()]
     reasons += other_protocols(counted)
     if sealed := counted["tls_connections"] - counted["tls_decrypted"]:
-        reasons.append(f"{sealed:,} connections over TLS, which keylog= opens")
+        reasons.append(f"{counted_noun(sealed, 'connection')} over TLS, which keylog= opens")
     if others := other_ports(counted):
         reasons.append(f"a protocol header was sent to {others}")
     details = f" ({', '.join(reasons)})" if reasons else ""

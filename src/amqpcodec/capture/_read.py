@@ -167,6 +167,7 @@ class Reader:
         first = core()  # what is wrong with the arguments is told now
         self._schema = _capture.capture_schema(protocol_core, fields, level, field_tables)
         self._reasons: dict[str, str] = {}
+        self._shared: frozenset[str] = frozenset()
         self._copies: dict[str, str] = {}
         self._watched: Watch | None = None
         self._progress = None if on_progress is None else Progress(on_progress, sources)
@@ -198,7 +199,7 @@ class Reader:
 
     def _groups(self, sources: list[Source], ports: ServerPorts) -> list[list[CaptureFile]]:
         groups, self._copies = find_rotations(sources, ports, self.limits)
-        self._reasons = groups.reasons
+        self._reasons, self._shared = groups.reasons, groups.shared
         if self._progress is not None:
             self._progress.expect(file.source for group in groups.groups for file in group)
         return groups.groups
@@ -237,6 +238,12 @@ class Reader:
         """With files="auto": the files that continue none of those before them, and why."""
         _ = self._chains
         return dict(self._reasons)
+
+    @property
+    def shared_connections(self) -> frozenset[str]:
+        """Files of not_in_rotation that have connections of others: their rows may come twice."""
+        _ = self._chains
+        return self._shared
 
     @property
     def copies(self) -> dict[str, str]:
@@ -360,23 +367,30 @@ class Reader:
             place = as_int(index), as_int(offset)
             yield from self._read(self._one(), place, False)
             return
-        connections = midstream = 0
+        connections = 0
+        begun: list[tuple[str, int]] = []  # first file of a chain; directions in the middle
         before = self._unread_links()
         for chain in self._chains:
             chain.core.first_index = connections
             yield from self._read(chain, None, end)
             connections += chain.core.counts()["connections"]
-            midstream += chain.core.counts()["midstream"]
+            begun.append((chain.files[0].name, chain.core.counts()["midstream"]))
         self._warn_of_unread(before, end)
-        alone = len(self._chains) > 1 and midstream > 0
         if self._has_warned:
             return
         if self._copies:
             self._has_warned = True
             warnings.warn(copies_text(self._copies), CaptureWarning, stacklevel=3)
-        if self._reasons or alone:
+        # A recording of its own needs no words: nothing of it is missing, and nothing comes twice.
+        reasons = {
+            name: reason
+            for name, reason in self._reasons.items()
+            if name in self._shared or any(count for first, count in begun if first == name)
+        }
+        midstream = sum(count for first, count in begun if first in reasons or not reasons)
+        if reasons or (len(self._chains) > 1 and midstream and not self._reasons):
             self._has_warned = True
-            warnings.warn(_read_separately(self._reasons, midstream), CaptureWarning, stacklevel=3)
+            warnings.warn(_read_separately(reasons, midstream), CaptureWarning, stacklevel=3)
 
     def _unread_links(self) -> dict[str, int]:
         """Packets of link types that are not read, by the type's name, of all that was read."""

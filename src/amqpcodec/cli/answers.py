@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..analysis._consumers import NEEDED as FOR_CONSUMERS
+from ..capture._notices import counted_noun
 from .errors import USAGE, UsageError, print_error
 from .groups import Group
 from .live import Cancelled, is_live
@@ -162,7 +163,7 @@ class Span:
 def _why_nothing(answer: pa.Table, span: Span, nothing: str) -> str:
     """Why no row is shown. nothing: what it means that the answer has none."""
     if answer.num_rows:
-        return f"--where and --limit leave none of {answer.num_rows:,} rows"
+        return f"--where and --limit leave none of {counted_noun(answer.num_rows, 'row')}"
     if span.is_part:
         return f"nothing is in this part of the recording, which is {span}"
     return f"in what could be read: {nothing}" if span.is_incomplete else nothing

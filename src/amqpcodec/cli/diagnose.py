@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ..analysis._questions import load
+from ..capture._notices import counted_noun
 from .answers import write_answer
 from .cells import cells, clean
 from .options import DiagnoseOptions
@@ -109,12 +110,16 @@ def sentences(row: dict[str, Any], first: str, last: str) -> list[str]:
     head = row["finding"] + ": " * bool(places) + ", ".join(places)
     said = [str(row["reply_code"])] if row["reply_code"] is not None else []
     said += [clean(row["text"])] if row["text"] else []
-    numbers = [_counted(row["count"], "time")]
-    if row["messages"] is not None:
+    if row["messages"] is None:
+        numbers = [counted_noun(row["count"], "time")]
+    else:
         # What was inferred of a damaged connection may not be all that it held.
         least = "at least " * (row["certainty"] == "inferred" and row["finding"] != "backlog")
-        numbers = [_counted(row["connections"], "connection")] * bool(row["connections"])
-        numbers += [least + _counted(row["messages"], "message")] * bool(row["messages"])
+        numbers = []
+        if row["connections"]:
+            numbers.append(counted_noun(row["connections"], "connection"))
+        if row["messages"]:
+            numbers.append(least + counted_noun(row["messages"], "message"))
     when = first if first == last else f"{first} to {last}"
     certainty = "" if row["certainty"] == "exact" else f"; {row['certainty']}"
     return [head, *([" ".join(said)] if said else []), f"{', '.join(numbers)}, {when}{certainty}"]
@@ -123,7 +128,3 @@ def sentences(row: dict[str, Any], first: str, last: str) -> list[str]:
 def command(finding: str) -> str:
     """The command, without its files, that shows the rows behind a finding."""
     return COMMANDS.get(finding, "errors")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"

@@ -9,6 +9,7 @@ from typing import IO
 import pyarrow as pa
 
 from .. import capture
+from ..capture._notices import counted_noun
 from .errors import USAGE, print_error
 from .groups import Group
 from .live import Cancelled
@@ -92,7 +93,8 @@ def dissect(options: DissectOptions) -> int:
             and shown.limit != 0
             and not stop.pressed
         ):
-            print_error(f"none of {reading.rows:,} rows is shown: --where or the time leaves none")
+            rows_read = counted_noun(reading.rows, "row")
+            print_error(f"none of {rows_read} is shown: --where or the time leaves none")
         if output.target is None and reading.status != USAGE:
             # No rows at all: what is written has its columns, for those who read it.
             schema = pa.schema(capture.schema(options.level, selection.fields, source.protocol))

@@ -13,7 +13,7 @@ from typing import IO, Any
 from .. import capture
 from ..capture._limits import Limits, Unpacking, respell_limits
 from ..capture._link import Arrangement, midstream_text
-from ..capture._notices import other_ports, other_protocols, unread_links_warning
+from ..capture._notices import counted_noun, other_ports, other_protocols, unread_links_warning
 from .errors import BAD_DATA, OK, USAGE, print_error
 from .options import SourceOptions
 from .uris import Uri, readable
@@ -103,6 +103,8 @@ class Group:
         for stats in files:
             name, begun = stats["file"], midstream_text(stats["midstream"])
             if name in alone:
+                if not (stats["midstream"] or name in reader.shared_connections):
+                    continue  # a recording of its own
                 hint = "--files rotation reads all files as one recording"
                 middle = f": {begun}; {hint}" if stats["midstream"] else ""
                 print_error(f"{name}: read alone, {alone[name]}{middle}")
@@ -130,14 +132,16 @@ def _unsure(files: Iterable[Mapping[str, Any]]) -> str:
     A message that came back has no question that is known, also in a whole recording: answers are
     counted where something was not recorded.
     """
-    counts: Counter[str] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for stats in files:
         if stats["gaps"] or stats["midstream"]:
-            counts["answers without their question"] += stats.get("unmatched_answers", 0)
-        counts["answers before their question"] += stats.get("negative_durations", 0)
-        counts["counts that a confirm contradicted"] += stats.get("contradicted_counts", 0)
-        counts["things forgotten (--max-tracked)"] += sum(stats.get("forgotten", {}).values())
-    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+            counts["answer", "without a question"] += stats.get("unmatched_answers", 0)
+        counts["answer", "before its question"] += stats.get("negative_durations", 0)
+        counts["count", "that a confirm contradicted"] += stats.get("contradicted_counts", 0)
+        counts["thing", "forgotten (--max-tracked)"] += sum(stats.get("forgotten", {}).values())
+    return ", ".join(
+        f"{counted_noun(count, noun)} {what}" for (noun, what), count in counts.items() if count
+    )
 
 
 def typed_limit(name: str, value: str) -> str:
@@ -152,14 +156,15 @@ def _tls_hint(files: Iterable[Mapping[str, Any]]) -> str:
         return ""
     reasons: Counter[str] = sum((Counter(stats["tls_reasons"]) for stats in files), Counter())
     reason = f" ({reasons.most_common(1)[0][0]})" if reasons else ""
-    connections = "1 connection is" if over == 1 else f"{over:,} connections are"
-    return f"{connections} over TLS and not read{reason}; --keylog FILE has the secrets of TLS"
+    are = "is" if over == 1 else "are"
+    unread = f"{counted_noun(over, 'connection')} {are} over TLS and not read{reason}"
+    return f"{unread}; --keylog FILE has the secrets of TLS"
 
 
 def _instead(reader: capture.Reader) -> str:
     """What was found where nothing was AMQP, and what to do."""
     counted = reader.stats()
-    findings = [f"{n:,} packets: {why}" for why, n in counted["skipped"].items()]
+    findings = [f"{counted_noun(n, 'packet')}: {why}" for why, n in counted["skipped"].items()]
     if not counted["packets"]:
         findings.append("no packet was recorded")
     findings += other_protocols(counted)
@@ -201,5 +206,5 @@ def one_by_one(groups: Iterable[Group]) -> Iterator[Group]:
         middles = [group.midstream for group in begun if group.midstream]
         if middles:
             notice = midstream_text(sum(middles))
-            of = f"{len(middles):,} of {len(begun):,} files"
+            of = f"{len(middles):,} of {counted_noun(len(begun), 'file')}"
             print_error(f"--files separate: {notice} of {of}: what was sent before is not there")

@@ -7,6 +7,7 @@ import time
 import pyarrow as pa
 
 from ..analysis._interval import ASKS, ENDS, FORGOTTEN, interval
+from ..capture._notices import counted_noun
 from .queries import Query, engine
 
 __all__ = ["MAX_ROWS", "Recent"]
@@ -91,9 +92,10 @@ class Recent:
     @property
     def extent(self) -> str:
         """How many events are held, and of which time if not of all."""
+        events = counted_noun(self.rows, "event")
         if self.since is None or self.newest is None:
-            return f"{self.rows:,} events"
-        return f"{self.rows:,} events of the last {(self.newest - self.since) // 1_000_000:,} s"
+            return events
+        return f"{events} of the last {(self.newest - self.since) // 1_000_000:,} s"
 
     def answer(self, until: int | None) -> pa.Table:
         """The rows of the query, as if the recording ended at a time.

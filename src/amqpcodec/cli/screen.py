@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from ..capture._notices import counted_noun
 from .output import Writer
 from .queries import Chosen
 from .recent import Recent
@@ -86,8 +87,8 @@ class Screen:
         parts = [
             f"{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}",
             self.reading.place,
-            f"{counted.get('packets', 0):,} packets",
-            f"{frames:,} frames",
+            counted_noun(counted.get("packets", 0), "packet"),
+            counted_noun(frames, "frame"),
             self.recent.extent,
             "Ctrl-C ends it",
         ]

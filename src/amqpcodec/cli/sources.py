@@ -62,7 +62,7 @@ class Counts:
     def of_file(self) -> str:
         """Without the rows that are shown: of an analysis they follow when all files were read."""
         wrong = f"{self.errors} with an error" if self.errors else "none with an error"
-        return f"{self.read} rows read, {wrong}"
+        return f"{self.read} row{'s' * (self.read != 1)} read, {wrong}"
 
 
 class Reading:

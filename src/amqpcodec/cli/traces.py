@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from .. import capture, traces
 from ..capture._limits import Unpacking
+from ..capture._notices import counted_noun
 from ..traces._read import respell_limits_of_errors
 from .errors import BAD_DATA, OK, USAGE, UsageError, print_error
 from .groups import limits, typed_limit
@@ -84,7 +85,7 @@ def dissect_traces(options: DissectOptions) -> int:
                 print_error(f"{file}: {error.strerror or error}")
                 status = USAGE
             if errors:
-                print_error(f"{file}: {errors} records with an error")
+                print_error(f"{file}: {counted_noun(errors, 'record')} with an error")
                 status = max(status, BAD_DATA)
         for rows in ordering.remaining_rows():
             output.write(rows.select(names))

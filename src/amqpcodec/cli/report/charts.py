@@ -357,7 +357,7 @@ def _grouped(connections: list[dict[str, Any]]) -> list[dict[str, Any]]:
             shown.append({
                 **rows[0],
                 "connection_name": rows[0]["connection_name"] if alike else "others",
-                "client": f"{len(rows):,} connections",
+                "client": f"{len(rows):,} connection{'s' * (len(rows) != 1)}",
                 "first_event": min((row["first_event"] for row in times), default=None),
                 "last_event": max((row["last_event"] for row in times), default=None),
             })  # fmt: skip

@@ -11,6 +11,7 @@ from ...capture.planning import (
     LIMITS,
     Arrangement,
     Endpoints,
+    Groups,
     ServerPorts,
     Storage,
     Unpacking,
@@ -70,20 +71,30 @@ def chains(
         for file, ends in zip(files, endpoints, strict=True)
         if isinstance(ends, Endpoints)
     }
-    groups, reasons = group_by_rotation(ends for _, ends in by_file.values())
-    _tell(reasons, {ends.file.name: ends for _, ends in by_file.values()})
-    linked = [[by_file[id(member)][0] for member in group] for group in groups if len(group) > 1]
+    found = group_by_rotation(ends for _, ends in by_file.values())
+    _tell(found, {ends.file.name: ends for _, ends in by_file.values()})
+    linked = [
+        [by_file[id(member)][0] for member in group] for group in found.groups if len(group) > 1
+    ]
     linked_paths = {file.path for group in linked for file in group}
     return [*linked, *([file] for file in files if file.path not in linked_paths)]
 
 
-def _tell(reasons: dict[str, str], ends: dict[str, Endpoints]) -> None:
-    """Warn of files that go on with no other one, with what that may have cut."""
+def _tell(found: Groups, ends: dict[str, Endpoints]) -> None:
+    """Warn of files that go on with no other one, with what that may have cut.
+
+    A recording of its own, of which nothing is missing and nothing comes twice, needs no words.
+    """
+    begun = {
+        name: sum(not begins for _first, _after, begins in ends[name].head.values())
+        for name in found.reasons
+    }
+    reasons = {
+        name: why for name, why in found.reasons.items() if name in found.shared or begun[name]
+    }
     if not reasons:
         return
-    midstream = sum(
-        not begins for name in reasons for _first, _after, begins in ends[name].head.values()
-    )
+    midstream = sum(begun[name] for name in reasons)
     name, reason = next(iter(reasons.items()))
     _log.warning(
         "%s; option files: rotation reads all as one rotation, separate each by itself",
