@@ -166,3 +166,60 @@ def test_standard_input(run, good, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(good.read_bytes())))
     result = run("dissect", "-", "--format", "json")
     assert (result.status, len(result.lines)) == (0, 12)
+
+
+def on_port_5673(
+    tmp_path: Path, first: int, *, again: bool = False, lost: int | None = None
+) -> Path:
+    """The talk on another port from a packet on; again: and a second one that is complete."""
+    sides = [(int(who == "server"), octets) for who, octets in TALK]
+    sent = builder.packets(sides, port=5673)[first:]
+    if lost is not None:
+        del sent[lost]
+    if again:
+        sent += builder.packets(sides, port=5673, client=40001)
+    path = tmp_path / "other.pcap"
+    path.write_bytes(builder.pcap(sent))
+    return path
+
+
+@pytest.mark.parametrize(("first", "lost"), [(6, None), (0, 2)])
+def test_a_port_without_a_protocol_header_is_named(run, tmp_path, first: int, lost: int | None):
+    """It began before the recording, or the packet with the header was lost."""
+    path = on_port_5673(tmp_path, first, lost=lost)
+    result = run("errors", path)
+    assert result.status == 1
+    assert result.err.endswith("; frames of AMQP were sent to port 5673: --ports 5673)\n")
+    assert run("messages", "--ports", "5673", path, "--format", "json").out.count("\n") == 2
+
+
+def test_connections_before_the_first_header_of_a_port_are_reported(run, tmp_path):
+    path = on_port_5673(tmp_path, 5, again=True)
+    notice = "not read: connections on port 5673 that began before the recording"
+    assert notice in run("errors", path).err
+    assert "--ports 5672,5673 reads them" in run("messages", path).err
+    assert "not read" not in run("messages", "--ports", "5672,5673", path).err
+
+
+def test_a_complete_connection_on_another_port_needs_no_words(run, tmp_path):
+    result = run("messages", on_port_5673(tmp_path, 0))
+    assert (result.status, result.err) == (0, "")
+
+
+def test_other_protocols_on_other_ports_are_no_amqp(run, tmp_path):
+    page = b"HTTP/1.1 200 OK\r\n\r\n" + bytes(range(256)) * 40
+    sent = builder.packets([(0, b"GET / HTTP/1.1\r\n\r\n"), *[(1, page)] * 20], port=8080)
+    path = tmp_path / "web.pcap"
+    path.write_bytes(builder.pcap(sent))
+    assert "frames of AMQP" not in run("errors", path).err
+
+
+def test_options_before_the_file(run, tmp_path):
+    path = on_port_5673(tmp_path, 0)
+    result = run("--ports", "5673", path)
+    assert (result.status, result.out) == (0, "")
+    assert "nothing was found" in result.err
+    wrong = run("--ports", "5673", "errors", path)
+    assert wrong.status == 2
+    assert f"options follow the command: amqpcodec errors --ports 5673 {path}" in wrong.err
+    assert "did you mean '--ports'?" in run("--prots", "5673", path).err

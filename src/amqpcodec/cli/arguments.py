@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -40,6 +40,9 @@ T = TypeVar("T", bound=Options)
 #: The environment variable with the value of --ports where that is not given, and its own default.
 PORTS_VARIABLE = "AMQPCODEC_PORTS"
 AUTO_PORTS = "auto"
+
+#: Options that stand where others follow a command.
+OWN_OPTIONS = ("-h", "--help", "--version")
 
 #: What --help says of --where. {}: an expression that its command takes.
 WHERE_HELP = """\
@@ -163,13 +166,13 @@ def parse_arguments(arguments: Sequence[str]) -> Command:
         complete(command_parser)
     words = _joined(list(arguments))
     names = _commands(command_parser).choices
-    if words and words[0] not in names and _is_file(words[0]):
+    if words and words[0].startswith("-") and words[0] not in ("-", *OWN_OPTIONS):
+        words = _with_command(words, command_parser, names)
+    elif words and words[0] not in names and _is_file(words[0]):
         words.insert(0, "diagnose")
     elif words and words[0] not in names and not words[0].startswith("-"):
         hint = did_you_mean(words[0], names) or f"; choose one of {', '.join(names)}"
         command_parser.error(f"there is no command {words[0]!r}{hint}")
-    if words and words[0].partition("=")[0] == "--interface":
-        command_parser.error(f"diagnose has no live mode: use amqpcodec errors {shlex.join(words)}")
     namespace, unknown = command_parser.parse_known_args(words)
     command_parser = names[words[0]]
     if unknown and "query" in namespace and not any(word.startswith("-") for word in unknown):
@@ -190,6 +193,23 @@ def parse_arguments(arguments: Sequence[str]) -> Command:
             command_parser.error(str(problem))
     entry: Entry[Any] = namespace.command
     return Command(entry.run, options_of(entry.kind, namespace))
+
+
+def _with_command(
+    words: list[str], own: argparse.ArgumentParser, names: Collection[str]
+) -> list[str]:
+    """Words that begin with an option, of the command diagnose where a file follows.
+
+    An error where they name another command: its options follow it.
+    """
+    if words[0].partition("=")[0] == "--interface":
+        own.error(f"diagnose has no live mode: use amqpcodec errors {shlex.join(words)}")
+    command = next((word for word in words if word in names), None)
+    if command is not None:
+        others = list(words)
+        others.remove(command)
+        own.error(f"options follow the command: amqpcodec {command} {shlex.join(others)}")
+    return ["diagnose", *words] if any(map(_is_file, words)) else words
 
 
 def _is_file(word: str) -> bool:

@@ -14,12 +14,15 @@ from .. import capture
 from ..capture._limits import Limits, Unpacking, respell_limits
 from ..capture._link import Arrangement, midstream_text
 from ..capture._notices import counted_noun, other_ports, other_protocols, unread_links_warning
+from ..capture._ports import DEFAULT_PORTS
 from .errors import BAD_DATA, OK, USAGE, print_error
 from .options import SourceOptions
 from .uris import Uri, readable
 
 __all__ = ["Group", "group_files", "limits", "one_by_one", "typed_limit"]
 
+#: Packets that open a connection of TCP.
+OPENING_PACKETS = 3
 #: What stands for standard input.
 STDIN = "-"
 
@@ -78,12 +81,17 @@ class Group:
         *,
         complete: bool = True,
         interrupted: bool = False,
+        find_ports: Callable[[Group], list[int]] | None = None,
     ) -> None:
         """What is unusual about the files that were read.
 
         note: what else is said of them all. complete: they were read to their ends. interrupted: by
-        Ctrl-C, perhaps in the middle of a packet.
+        Ctrl-C, perhaps in the middle of a packet. find_ports: with AMQP that was not read.
         """
+        headless: list[int] = []
+        counted = reader.stats()
+        if complete and find_ports is not None and _may_hide_amqp(counted):
+            headless = find_ports(self)
         files = reader.file_stats()
         if hint := _tls_hint(files):
             print_error(f"{self}: {hint}")
@@ -92,8 +100,15 @@ class Group:
                 print_error(f"{stats['file'] or self}: {unread}")
         damaged = [stats for stats in files if stats["damaged"] and not interrupted]
         if complete and files and not any(stats["frames"] for stats in files):
-            print_error(f"{self}: no frame of AMQP{_instead(reader)}")
+            print_error(f"{self}: no frame of AMQP{_instead(counted, headless)}")
             self.status = max(self.status, BAD_DATA)
+        elif headless:
+            names = ",".join(map(str, headless))
+            detected = ",".join(map(str, sorted({*DEFAULT_PORTS, *headless})))
+            print_error(
+                f"{self}: not read: connections on port {names} that began before the recording,"
+                f" or whose protocol header was lost; --ports {detected} reads them"
+            )
         for number, stats in enumerate(damaged, 1):
             more = f" ({note})" if note and number == len(damaged) else ""
             damage = respell_limits(stats["damaged"], typed_limit)
@@ -161,9 +176,22 @@ def _tls_hint(files: Iterable[Mapping[str, Any]]) -> str:
     return f"{unread}; --keylog FILE has the secrets of TLS"
 
 
-def _instead(reader: capture.Reader) -> str:
-    """What was found where nothing was AMQP, and what to do."""
-    counted = reader.stats()
+def _may_hide_amqp(counted: Mapping[str, Any]) -> bool:
+    """Whether packets were skipped that may be of connections with AMQP.
+
+    Of a connection whose protocol header is there, its opening is skipped.
+    """
+    skipped = counted["skipped"].get("other ports", 0)
+    if not counted["frames"]:
+        return bool(skipped)
+    return bool(skipped > OPENING_PACKETS * sum(counted["detected_ports"].values()) > 0)
+
+
+def _instead(counted: Mapping[str, Any], headless: Iterable[int]) -> str:
+    """What was found where nothing was AMQP, and what to do.
+
+    headless: ports with AMQP whose protocol headers are not there.
+    """
     findings = [f"{counted_noun(n, 'packet')}: {why}" for why, n in counted["skipped"].items()]
     if not counted["packets"]:
         findings.append("no packet was recorded")
@@ -171,6 +199,8 @@ def _instead(reader: capture.Reader) -> str:
     hint = ""
     if ports := other_ports(counted):
         hint = f"; a protocol header was sent to {ports}: --ports {ports}"
+    elif ports := ",".join(map(str, headless)):
+        hint = f"; frames of AMQP were sent to port {ports}: --ports {ports}"
     elif "other ports" in counted["skipped"]:
         hint = "; --ports names others"
     return f" ({', '.join(findings)}{hint})" if findings else ""

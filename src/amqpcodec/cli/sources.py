@@ -24,6 +24,7 @@ from .options import SourceOptions
 from .ordering import Ordering
 from .progress import Progress
 from .traces import UNTOLD, are_traces, events_of_traces
+from .unread import unread_ports
 
 __all__ = ["Counts", "ReadError", "Reading"]
 
@@ -263,9 +264,16 @@ class Reading:
             raise UsageError(str(error)) from None
         self._current = None
         if not self.stop.pressed:
-            group.warn(reader, self.counts.of_file if self.counts.read else "")
+            note = self.counts.of_file if self.counts.read else ""
+            group.warn(reader, note, find_ports=None if self.live else self._unread_ports)
         elif self.live:  # Ctrl-C is its usual end
             group.warn(reader, interrupted=True)
+
+    def _unread_ports(self, group: Group) -> list[int]:
+        """Ports with AMQP that was not read, as its protocol headers are not in the recording."""
+        options = self.source
+        ports = server_ports(options.ports, keylog=options.keylog is not None)
+        return unread_ports(group.sources, ports.numbers, group.arrangement, **limits(options))
 
     def stop_early(self, reason: str) -> None:
         """Say that nothing more is read, and what is unusual about the files as far as they were.
