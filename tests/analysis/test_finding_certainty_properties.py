@@ -59,7 +59,8 @@ COUNTED: dict[str, Callable[[Row], bool]] = {
     "request without an answer": lambda row: (
         row["event"] == "waiting" and row["answers"] is None and row["request"] is not None
     ),
-    "recording incomplete": lambda row: row["event"] in ("gap", "protocol-error"),
+    "recording incomplete": lambda row: row["event"] == "gap",
+    "malformed frames": lambda row: row["event"] == "protocol-error",
     "backlog": lambda row: row["event"] in ("published", "settled", "requeued"),
     "poison message": lambda row: row["event"] in ("delivered", "requeued"),
 }

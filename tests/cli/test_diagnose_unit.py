@@ -63,6 +63,9 @@ def test_the_command_shows_rows_about_the_finding(run: Run, tmp_path: Path, find
     if finding == "recording incomplete":
         assert any("gap" in line for line in shown.lines)
         return
+    if finding == "malformed frames":
+        assert all("  ! basic.publish" in line for line in shown.lines[1:])
+        return
     rows = [json.loads(line) for line in run(*shlex.split(command)[1:], "--format", "json").lines]
     row = json.loads(run("diagnose", path, "--format", "json", "--limit", "1").lines[0])
     assert row["finding"] == finding
@@ -126,6 +129,16 @@ def test_a_damaged_recording_has_status_1(run: Run, tmp_path: Path) -> None:
     result = run("diagnose", write(tmp_path / "talk.pcap", without(talk, len(talk) // 2)))
     assert result.status == 1
     assert result.lines[0].startswith("4  recording incomplete: ")
+
+
+def test_malformed_frames_are_no_damage_of_the_recording(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "talk.pcap", FINDING_TALKS["malformed frames"])
+    head, text, when, *_ = run("diagnose", path).lines
+    assert head.startswith("2  malformed frames: ")
+    assert text == "   what the client sent cannot be read or stands in the wrong place"
+    assert when.startswith("   1 time, ")
+    assert "inferred" not in when
+    assert "recording incomplete" not in run("diagnose", path).out
 
 
 def test_many_findings_are_a_dozen_and_a_count(run: Run, tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ from tests.support.route_talk import START, bind, declare, give_back, queue, sen
 from tests.support.shop_talk import killed, shop, without, working
 
 BEAT: Say = (TO_CLIENT, amqp.encode(0, amqp.Heartbeat()))
+#: Argument bytes of basic.publish end inside of a shortstr.
+MALFORMED: Say = (TO_SERVER, bytes.fromhex("01 0001 00000006 003c 0028 c8 61 ce"))
 OPENED = [*login(), *open_channel()]
 
 
@@ -181,6 +183,7 @@ FINDING_TALKS: dict[str, list[Any]] = {
     "request without an answer": _ends_after(
         [*OPENED, client(amqp.Queue.Declare(queue="jobs"))], 30
     ),
+    "malformed frames": packets([*OPENED, MALFORMED, *close()]),
     "recording incomplete": without(working(), len(working()) // 2),
     "backlog": packets([*shop(12), *close()]),
     "poison message": _loop(),

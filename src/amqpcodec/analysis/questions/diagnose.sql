@@ -52,9 +52,10 @@ WITH each AS (
               WHEN event = 'consumer-cancelled' AND initiator = 'server' THEN 'consumer cancelled by the broker'
               WHEN event = 'waiting' AND answers IS NOT NULL AND settles = 'manual' THEN 'deliveries not settled'
               WHEN event = 'waiting' AND answers IS NULL AND request IS NOT NULL THEN 'request without an answer'
-              WHEN event IN ('gap', 'protocol-error') THEN 'recording incomplete' END AS finding,
+              WHEN event = 'protocol-error' THEN 'malformed frames'
+              WHEN event = 'gap' THEN 'recording incomplete' END AS finding,
          connection, connection_name, virtual_host, queue, exchange, reply_code,
-         CASE WHEN event = 'unroutable' THEN 'no queue gets them - such as ' || coalesce(routing_key, '') WHEN event <> 'waiting' THEN coalesce(reason || ' - ' || reply_text, reply_text, reason) WHEN answers IS NULL THEN request END AS text, certainty, elapsed_us, timestamp
+         CASE WHEN event = 'unroutable' THEN 'no queue gets them - such as ' || coalesce(routing_key, '') WHEN event = 'protocol-error' THEN coalesce(reason, 'what ' || coalesce('the ' || initiator || ' sent', 'was sent') || ' cannot be read or stands in the wrong place') WHEN event <> 'waiting' THEN coalesce(reason || ' - ' || reply_text, reply_text, reason) WHEN answers IS NULL THEN request END AS text, certainty, elapsed_us, timestamp
   FROM events
 ), places AS (
   SELECT finding, connection_name, virtual_host,
@@ -74,7 +75,8 @@ WITH each AS (
   FROM places
 ), compared AS (
   SELECT ranked.*, max(CASE WHEN place_rank = floor((ranks + 1) / 2) THEN half_us END) OVER (PARTITION BY finding) AS middle_us,
-         max(CASE WHEN finding = 'slow work' THEN half_us END) OVER (PARTITION BY connection_name, virtual_host, queue) AS work_us
+         max(CASE WHEN finding = 'slow work' THEN half_us END) OVER (PARTITION BY connection_name, virtual_host, queue) AS work_us,
+         max(CASE WHEN finding = 'recording incomplete' THEN 1 ELSE 0 END) OVER (PARTITION BY connection_name, virtual_host) AS is_incomplete
   FROM ranked
 ), loops AS (
   SELECT virtual_host, queue, message_id, content, grouping(content) AS is_queue, max(CASE WHEN event IN ('published', 'delivered', 'requeued', 'settled') THEN reply_code END) AS reply_code,
@@ -135,7 +137,7 @@ FROM (
               WHEN finding = 'request without an answer' THEN text || ' waits for ' || CAST(CAST(floor(longest_us / 1000000) AS BIGINT) AS STRING) || ' s'
               ELSE text END AS text,
          count, CAST(NULL AS BIGINT) AS messages, connections, first_event, last_event,
-         certainty
+         CASE WHEN finding = 'malformed frames' AND is_incomplete = 1 THEN greatest('inferred', certainty) ELSE certainty END AS certainty
   FROM compared
   WHERE CASE finding WHEN 'slow work' THEN count >= 10 AND (half_us > 500000 AND half_us > 20 * middle_us OR half_us > 5000000 AND ranks < 3)
                      WHEN 'deliveries not settled' THEN longest_us > 60000000 AND longest_us > 20 * coalesce(work_us, 0)
