@@ -23,22 +23,12 @@ from ._errors import (
 )
 from ._states import States
 
-__all__ = [
-    "CLOSED_HERE",
-    "HIGH_WATER",
-    "LEAVE",
-    "Closeable",
-    "Link",
-    "State",
-    "logger",
-    "resolve",
-    "take_error",
-]
+__all__ = ["CLOSED_HERE", "LEAVE", "Closeable", "Link", "State", "logger", "resolve", "take_error"]
 
 logger = logging.getLogger("amqpcodec.aio")
 
 #: Bytes that wait to be sent, above which callers wait, too.
-HIGH_WATER = 1 << 20
+_HIGH_WATER = 1 << 20
 #: Seconds after which a transport that was closed, but whose bytes nobody takes, is aborted.
 _LINGER = 5.0
 #: Seconds that a timer may be late before an error says that the event loop was blocked.
@@ -245,7 +235,7 @@ class Link(asyncio.Protocol):
         if not self.is_flushing:
             self.is_flushing = True
             self.loop.call_soon(self.flush)
-        elif self.session.bytes_to_send > HIGH_WATER:
+        elif self.session.bytes_to_send > _HIGH_WATER:
             self.flush()
 
     def flush(self) -> None:
@@ -267,7 +257,7 @@ class Link(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Send the protocol header."""
         self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(high=HIGH_WATER)
+        self._transport.set_write_buffer_limits(high=_HIGH_WATER)
         self.flush()
 
     def data_received(self, data: bytes) -> None:

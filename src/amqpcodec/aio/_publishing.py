@@ -20,7 +20,7 @@ from ._errors import (
     Returned,
     WindowFull,
 )
-from ._link import HIGH_WATER, Closeable, Link, logger, resolve, take_error
+from ._link import Closeable, Link, logger, resolve, take_error
 from ._message import MessageProperties
 
 __all__ = ["Publishing"]
@@ -190,7 +190,7 @@ class Publishing(Closeable):
             self._set_timer(deadline)
         if is_only:
             link.flush()  # one after the other: each is sent at once
-        elif not link.is_flushing or self._size > HIGH_WATER:
+        else:
             link.soon()
         return future
 
