@@ -75,6 +75,21 @@ def test_messages_and_how_long_they_took(ask: Ask) -> None:
     ]
 
 
+def test_what_the_server_settles_is_no_work_of_the_consumer(ask: Ask) -> None:
+    """Nobody says whether the consumer took it: its disposition is missing, or never was."""
+    talk = packets([*WORK, outcome(TO_CLIENT, 3, role=False), *close()])
+    names = ("delivered", "acknowledged", "rejected", "released", "requeued", "waiting")
+    (row,) = ask("queues", talk)
+    assert columns([row], *names) == [(4, 1, 1, 1, 0, 0)]
+    assert (row["unacknowledged"], row.get("backlog"), row["work_p99_ms"]) == (0, None, 6.0)
+    assert ask("unacked", talk) == []
+    assert columns(ask("messages", talk)[-1:], "message_id", "ended", "outcome") == [
+        ("p3", "settled", None)
+    ]
+    spans = [row for row in ask("latency", talk) if row["span"] == "delivered to settled"]
+    assert columns(spans, "count", "unknown") == [(3, 0)]
+
+
 def test_what_waits(ask: Ask) -> None:
     rows = ask("unacked", packets(WORK))
     assert columns(rows, "queue", "message_id", "consumer_tag", "certainty") == [

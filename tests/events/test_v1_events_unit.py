@@ -26,6 +26,7 @@ from tests.support.event_talk_v1 import (
     receives,
     sends,
     server,
+    settled_at_once,
     transfer,
 )
 from tests.support.recording import packets
@@ -176,9 +177,53 @@ def test_settled_without_an_outcome(read: Read) -> None:
 
 
 def test_a_server_that_settles_first(read: Read) -> None:
-    said = [deliver(0), outcome(TO_CLIENT, 0, role=False)]
-    rows = some(read(packets([*LINKS, *said])), "settled")
-    assert short(rows, "initiator", "certainty") == [("server", "inferred")]
+    """What the receiver thinks of it, no one says, whatever state the server puts there."""
+    frames = [deliver(0), outcome(TO_CLIENT, 0, role=False), outcome(TO_SERVER, 0)]
+    rows = some(read(packets([*LINKS, *frames])), "settled")
+    assert short(rows, "initiator", "certainty", "outcome") == [("server", "inferred", None)]
+
+
+def test_an_outcome_that_was_lost_is_not_that_of_the_server(read: Read) -> None:
+    """The client's disposition is missing; the server's repeats its state, as some do, or not."""
+    rejected = outcome(TO_SERVER, 0, state=amqp.Rejected(), settled=False)
+    talk = packets([*LINKS, deliver(0), rejected, outcome(TO_CLIENT, 0, role=False)])
+    assert short(some(read(talk), "settled"), "outcome") == [("rejected",)]
+    rows = some(read([*talk[:-2], talk[-1]]), "settled")
+    assert short(rows, "message_id", "outcome") == [("d0", None)]
+
+
+@pytest.mark.parametrize("late", [0, 1])
+def test_a_settlement_of_the_sender_that_was_lost(late: int, read: Read) -> None:
+    """Of what the other side never answered no one knows then what became of it."""
+    frames = [*LINKS, publish(0), deliver(0), outcome(TO_SERVER, 0, role=False)]
+    frames += [
+        outcome(TO_CLIENT, 0, role=False),
+        client(amqp.Heartbeat()),
+        server(amqp.Heartbeat()),
+    ]
+    talk = lost([*frames, publish(1), deliver(1)], TO_SERVER)
+    at = 2 + len(LINKS) + 2 + late
+    rows = read([*talk[:at], *talk[at + 1 :]])
+    ends = some(rows, "requeued", "unconfirmed", "settled")
+    assert sorted(short(ends, "event", "message_id")) == [
+        ("requeued", "d1"),
+        *([("settled", "d0")] if late == 0 else []),
+        ("unconfirmed", "p1"),
+    ]
+
+
+def test_a_range_over_what_may_be_answered(read: Read) -> None:
+    """After a lost disposition, what lies inside of a range may have had another outcome."""
+    frames = [*LINKS, *(deliver(n) for n in range(4)), outcome(TO_SERVER, 1, state=amqp.Rejected())]
+    frames += [client(amqp.Heartbeat()), deliver(4), deliver(5), outcome(TO_SERVER, 0, 5)]
+    talk = packets(frames)
+    at = 2 + len(LINKS) + 4
+    rows = some(read([*talk[:at], *talk[at + 1 :]]), "settled")
+    assert short(rows, "message_id", "outcome") == [
+        ("d0", "accepted"),
+        ("d4", "accepted"),
+        ("d5", "accepted"),
+    ]
 
 
 def test_a_publisher_that_waits_no_longer(read: Read) -> None:
@@ -223,6 +268,28 @@ def test_a_delivery_that_is_broken_off_is_none(read: Read) -> None:
     ):
         rows = read(packets([*LINKS, client(transfer(0, 0, more=True), 0, b"part"), stop]))
         assert some(rows, "published", "unconfirmed") == []
+
+
+@pytest.mark.parametrize("side", [TO_SERVER, TO_CLIENT])
+def test_a_delivery_that_may_be_broken_off(side: int, read: Read) -> None:
+    """What would have ended it is missing: its receiver alone can say that it had it."""
+    send, handle = ((publish, 0), (deliver, 51))[side]
+    speak = server if side else client
+    parts = in_parts(side, 1, handle, [20, 60])
+    talk = [*LINKS, send(0), *parts[:2], speak(transfer(None, handle, aborted=True)), send(2)]
+    at = 2 + len(LINKS) + 3
+    ends = ("confirmed", "settled", "unconfirmed", "requeued", "waiting")
+    for last in ([], [outcome(1 - side, 0, 2**31 - 1)], close()):
+        frames = packets([*talk, *last])
+        rows = some(read([*frames[:at], *frames[at + 1 :]]), *ends)
+        assert {row["delivery_tag"] for row in rows} <= {0, 2}
+    frames = packets([*talk, outcome(1 - side, 1), outcome(1 - side, 0, 2)])
+    rows = some(read([*frames[:at], *frames[at + 1 :]]), *ends[:2])
+    assert short(rows, "delivery_tag", "outcome") == [
+        (1, "accepted"),
+        (0, "accepted"),
+        (2, "accepted"),
+    ]
 
 
 def test_the_body_is_that_of_all_data_sections(read: Read) -> None:
@@ -412,9 +479,41 @@ def test_a_recording_that_begins_in_the_middle(read: Read) -> None:
 
 
 def test_sides_that_number_a_session_alike(read: Read) -> None:
-    said = [server(transfer(n, 1), 0, message(f"d{n}")) for n in range(4)]
-    rows = read(packets([*LINKS, *said, outcome(TO_SERVER, 2)])[2 + len(LINKS) :])
-    assert short(some(rows, "settled"), "message_id", "certainty") == [("d2", "inferred")]
+    """Of a session whose begin was not recorded: many frames of both sides, all with one number."""
+    frames = [frame for n in range(20) for frame in settled_at_once(n)]
+    rows = read(packets([*LINKS, *frames])[2 + len(LINKS) :])
+    known = [row for row in some(rows, "settled") if row["certainty"] == "inferred"]
+    assert short(known, "message_id") == [(f"d{number}",) for number in range(15, 20)]
+    others = [row for row in some(rows, "settled") if row["certainty"] == "unknown"]
+    assert short(others, "answers", "delivery_tag") == [(None, number) for number in range(15)]
+
+
+@pytest.mark.parametrize("frame", [amqp.Flow(None, 1, 1, 1), amqp.End()])
+def test_sessions_of_which_no_begin_was_recorded(frame: Any, read: Read) -> None:
+    """Which of them the other side calls 0, no one knows."""
+    frames = [frame for n in range(20) for frame in settled_at_once(n)]
+    for other in (client(frame, 1), server(frame, 1)):
+        rows = read(packets([*LINKS, *frames[:5], other, *frames[5:]])[2 + len(LINKS) :])
+        assert {row["certainty"] for row in some(rows, "settled")} == {"unknown"}
+        assert len(some(rows, "settled")) == 20
+
+
+def test_a_server_that_gives_sessions_other_numbers(read: Read) -> None:
+    """Where one begin shows it, the same number is no reason to take two for one."""
+    frames = [frame for n in range(20) for frame in settled_at_once(n)]
+    rows = read(packets([*LINKS, *begin(9), *frames])[2 + len(LINKS) :])
+    assert {row["certainty"] for row in some(rows, "settled")} == {"unknown"}
+
+
+def test_rabbitmq_gives_sessions_the_number_of_the_client(read: Read) -> None:
+    """Its open was recorded, and a begin was lost."""
+    windows = {"next_outgoing_id": 0, "incoming_window": 9, "outgoing_window": 9}
+    answer = server(amqp.Begin(0, **windows), 0)
+    talk = packets([*login(), client(amqp.Begin(**windows)), answer, *settled_at_once(0)])
+    at = 2 + len(login()) + 1
+    for lost_packets in ([at], [at - 1, at]):
+        rows = read([one for i, one in enumerate(talk) if i not in lost_packets])
+        assert short(some(rows, "settled"), "message_id", "certainty") == [("d0", "inferred")]
 
 
 def test_a_lost_attach_leaves_the_queue_unknown(read: Read) -> None:

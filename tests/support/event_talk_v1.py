@@ -143,6 +143,12 @@ def outcome(
     return client(said, channel)
 
 
+def settled_at_once(number: int) -> list[Say]:
+    """A delivery and its outcome in a session that both sides give the number 0."""
+    frame = amqp.encode(0, transfer(number, 1), message(f"d{number}"))
+    return [(TO_CLIENT, frame), outcome(TO_SERVER, number)]
+
+
 def close(error: Any = None) -> list[Say]:
     return [client(amqp.Close(error=error)), server(amqp.Close(), 0)]
 

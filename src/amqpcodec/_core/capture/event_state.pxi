@@ -233,10 +233,12 @@ cdef int io_session(StateIO* io, Tracking* g, Tracker* t, TrackedChannel* ch) no
     s.opener = io_flag(io, s.opener)
     s.begun = <uint8_t>io_ranged(io, s.begun, 0, 3)
     s.ended = <uint8_t>io_ranged(io, s.ended, 0, 3)
+    s.assumed = io_flag(io, s.assumed)
     s.time = io_number(io, s.time)
     for k in range(2):
         s.anchored[k] = io_flag(io, s.anchored[k])
         s.seen_from[k] = io_count(io, s.seen_from[k])
+        s.unheard[k] = io_count(io, s.unheard[k])
     n = io_size(io, <size_t>s.n, TRACKED_LIMIT)
     for i in range(n):
         if io.bad:
@@ -544,7 +546,12 @@ cdef int io_tracker(StateIO* io, Tracking* g, Tracker* t) noexcept nogil:
     t.v1 = io_flag(io, t.v1)
     t.blocked = io_flag(io, t.blocked)
     t.broker = <uint8_t>io_ranged(io, t.broker, 0, N_BROKERS - 1)
+    if t.v1:
+        t.numbers.only = <int32_t>io_ranged(io, t.numbers.only, SEVERAL_SESSIONS, 0xFFFF)
+        t.numbers.differ = io_flag(io, t.numbers.differ)
     for k in range(2):
+        if t.v1:
+            t.numbers.frames[k] = <uint8_t>io_ranged(io, t.numbers.frames[k], 0, NUMBER_PROOF)
         t.idle[k] = io_number(io, t.idle[k])
         io_hearing(io, &t.hearing[k])
     io_text(io, &t.name, NAME_LIMIT)

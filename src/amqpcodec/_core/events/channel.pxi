@@ -444,7 +444,7 @@ cdef int answer_number(Tracking* g, Tracker* t, int kind, Questions* o, size_t i
                        int certainty) noexcept nogil:
     cdef Question* q = remove_question(o, i)
     cdef int status
-    if event == EVENT_CONFIRMED and certainty == IS_INFERRED:
+    if event == EVENT_CONFIRMED and certainty == IS_INFERRED and question_head(q).delivery_tag == NO_NUMBER:
         question_head(q).delivery_tag = <int64_t>q.number       # which its publish does not say
     if event == EVENT_SETTLED:
         question_head(q).settles = SETTLES_MANUAL

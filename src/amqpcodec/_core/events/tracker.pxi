@@ -23,6 +23,17 @@ cdef enum:
     BROKER_OTHER
     N_BROKERS
 
+cdef enum:
+    NUMBER_PROOF = 16       # frames of each side with one number, and no other, that make it the number of one session
+    NO_SESSION = -1
+    SEVERAL_SESSIONS = -2
+
+# How the sides of a connection of 1.0 number sessions, for those whose begin was not seen.
+cdef struct SessionNumbers:
+    int32_t only            # the one number that frames of sessions had so far, or one of the two above
+    uint8_t[2] frames       # of a side with it, NUMBER_PROOF at most
+    bint differ             # a begin gave a session two numbers
+
 # When a side was heard, for heartbeats.
 cdef struct Hearing:
     int64_t last            # µs of the newest frame
@@ -42,6 +53,7 @@ cdef struct Tracker:
     bint v1                 # it speaks 1.0
     bint blocked            # the server said that it does not read what is published
     uint8_t broker
+    SessionNumbers numbers
     Hearing[2] hearing
     ChannelFolder numbered[CHANNEL_FOLDERS]     # channels by number
     ChannelFolder* served       # sessions of 1.0 by the server's number: as many folders, or NULL
@@ -61,6 +73,7 @@ cdef Tracker* new_tracker(Tracking* g) noexcept nogil:
     cdef Tracker* t = <Tracker*>calloc(1, sizeof(Tracker))
     if t != NULL:
         t.heartbeat = -1
+        t.numbers.only = NO_SESSION
         t.began = t.idle[0] = t.idle[1] = t.hearing[0].last = t.hearing[1].last = NO_NUMBER
         t.hearing[0].beat = t.hearing[1].beat = NO_NUMBER
         t.hearing[0].spacing = t.hearing[1].spacing = NO_NUMBER
@@ -295,21 +308,23 @@ cdef int emit_alone(Tracking* g, Tracker* t, int event, int32_t channel, int cer
 
 # ---- ends ----
 
-cdef inline bint may_be_answered(const Tracking* g, const Tracker* t, int asker) noexcept nogil:
-    """Whether a side ends what it asked before all that the other one sent until then is read: answers may be there."""
-    return g.unordered and g.side == asker and t.phase != PHASE_OVER
+cdef inline bint may_be_answered(const Tracking* g, const Tracker* t, const TrackedChannel* ch,
+                                 int asker) noexcept nogil:
+    """Whether a side ends what it asked before all that the other one sent until then is read: answers may be there.
+    In 1.0 its asker settles, too."""
+    return g.unordered and (g.side == asker or ch.session != NULL) and t.phase != PHASE_OVER
 
 
 cdef int end_deliveries(Tracking* g, Tracker* t, TrackedChannel* ch, const char* reason) noexcept nogil:
     """Those that were to be settled, and were not for all that is known, go back to their queue."""
     cdef Questions* o = &ch.deliveries
-    cdef bint unread = may_be_answered(g, t, 1)
+    cdef bint unread = may_be_answered(g, t, ch, 1)
     cdef Question* q
     cdef size_t i
     cdef int status = 0
     for i in range(o.first, o.n):
         q = question_slot(o, i).question
-        if q == NULL or status < 0:
+        if q == NULL or status < 0 or q.on == ON_DELIVER:
             continue
         if question_head(q).settles == SETTLES_MANUAL and q.number > ch.doubtful_deliveries and not unread:
             status = answer_question(g, t, q, EVENT_REQUEUED, OUTCOME_NONE, IS_EXACT, reason)
@@ -319,13 +334,15 @@ cdef int end_deliveries(Tracking* g, Tracker* t, TrackedChannel* ch, const char*
 
 cdef int end_publishes(Tracking* g, Tracker* t, TrackedChannel* ch, const char* reason) noexcept nogil:
     cdef Questions* o = &ch.publishes
-    cdef bint unread = may_be_answered(g, t, 0)
+    cdef bint unread = may_be_answered(g, t, ch, 0)
     cdef Question* q
     cdef size_t i
     cdef int status = 0
     for i in range(o.first, o.n):
         q = question_slot(o, i).question
-        if q != NULL and status == 0 and ch.confirms == CONFIRMS and q.number > ch.doubtful_publishes and not unread:
+        if q == NULL or status < 0 or q.on == ON_DELIVER:
+            continue
+        if ch.confirms == CONFIRMS and q.number > ch.doubtful_publishes and not unread:
             status = answer_question(g, t, q, EVENT_UNCONFIRMED, OUTCOME_NONE,
                                      IS_INFERRED if ch.infers else IS_EXACT, reason)
     forget_questions(g, TRACKED_PUBLISHES, o)
@@ -546,7 +563,7 @@ cdef int track_tcp_end(Tracking* g, Tracker* t, bint reset, bint complete) noexc
 cdef int emit_waiting(Tracking* g, Tracker* t, Question* q, int32_t channel, int certainty) noexcept nogil:
     """What has no answer where the reading ends. Of a request there is no event, so there is none that it answers."""
     cdef Event e
-    cdef bint is_event = q.on == 0 or q.on == ON_PUBLISH
+    cdef bint is_event = q.on == 0 or q.on == ON_PUBLISH or q.on == ON_DELIVER
     load_event(question_bytes(q), &e)
     e.head.answers = e.head.event_id if is_event else NO_NUMBER
     e.head.event = EVENT_WAITING
@@ -568,7 +585,7 @@ cdef int emit_waiting_of(Tracking* g, Tracker* t, TrackedChannel* ch, Questions*
     cdef size_t i
     for i in range(o.first, o.n):
         q = question_slot(o, i).question
-        if q == NULL or q.number <= doubtful:
+        if q == NULL or q.number <= doubtful or q.on == ON_DELIVER:
             continue
         head = question_head(q)
         if (head.event == EVENT_PUBLISHED or head.settles == SETTLES_MANUAL) and \

@@ -37,15 +37,17 @@ cdef uint64_t begin_delivery(Tracking* g, TrackedChannel* ch, const V1Value* v) 
     return number
 
 
-cdef int follow_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, uint64_t number, bint over) noexcept nogil:
+cdef int follow_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, const Delivery* y, bint over) noexcept nogil:
     """The event that was emitted last waits for its outcome. over: nothing will come of it."""
     cdef int kind = TRACKED_PUBLISHES if g.side == 0 else TRACKED_DELIVERIES
     cdef Questions* o = &ch.publishes if g.side == 0 else &ch.deliveries
     cdef const char* reason = b"connection-lost" if t.phase == PHASE_OVER else b"channel-closed"
     cdef uint64_t newest = o.newest
-    if keep_question(g, kind, o, number) < 0:
+    if keep_question(g, kind, o, y.number) < 0:
         return NO_MEMORY
-    o.newest = max(newest, number)
+    if not y.complete and o.n_open and question_slot(o, o.n - 1).number == y.number:
+        question_slot(o, o.n - 1).question.on = ON_DELIVER
+    o.newest = max(newest, y.number)
     sink_question(o)
     if not over:
         return 0
@@ -136,7 +138,9 @@ cdef int emit_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, const Delive
         return NO_MEMORY
     if y.number == 0 or y.settled:
         return 0
-    return follow_delivery(g, t, ch, y.number, over)
+    if ch.closing and ch.gaps >> g.side & 1 and t.phase < PHASE_CLOSING:
+        return 0                # it may be another session, which took the number
+    return follow_delivery(g, t, ch, y, over)
 
 
 cdef inline bint is_token_node(const EventText* queue) noexcept nogil:
@@ -208,34 +212,37 @@ cdef int emit_unmatched(Tracking* g, Tracker* t, const TrackedChannel* ch, int e
 cdef int answer_range(Tracking* g, Tracker* t, TrackedChannel* ch, const TrackedPerformative* f, int kind,
                       int outcome) noexcept nogil:
     """The outcome of deliveries from first to last, of each by itself. kind: of those that the other side sent, or of
-    its own that the sender settles."""
+    its own that the sender settles: which outcome they had, its receiver alone knows."""
     cdef Questions* o = &ch.publishes if kind == TRACKED_PUBLISHES else &ch.deliveries
     cdef uint64_t* doubtful = &ch.doubtful_publishes if kind == TRACKED_PUBLISHES else &ch.doubtful_deliveries
     cdef int sender = 0 if kind == TRACKED_PUBLISHES else 1
     cdef int event = EVENT_CONFIRMED if kind == TRACKED_PUBLISHES else EVENT_SETTLED
+    cdef bint of_sender = sender == g.side
     cdef uint64_t first = widen_number(o, <uint32_t>f.v[DISPOSITION_FIRST].u)
     cdef uint64_t last = first, number
     cdef size_t i
-    cdef bint matched = False
+    cdef bint matched = False, unheard
     cdef int certainty
     if has_v1(&f.v[DISPOSITION_LAST]):
         last = max(first, widen_number(o, <uint32_t>f.v[DISPOSITION_LAST].u))
     i = next_open(o, find_question(o, first))
     while i < o.n and question_slot(o, i).number <= last:
         number = question_slot(o, i).number
-        matched = True
-        certainty = IS_EXACT
-        if sender == g.side or (first != last and number <= doubtful[0] and doubtful[0] != <uint64_t>-1):
-            certainty = IS_INFERRED
-        if sender == g.side and sender == 0:
-            drop_question(g, kind, remove_question(o, i))       # the publisher waits no longer
-        elif answer_number(g, t, kind, o, i, event, outcome, certainty) < 0:
+        unheard = not of_sender and first != last and (number <= ch.session.unheard[sender]
+                                                       or question_slot(o, i).question.on == ON_DELIVER)
+        certainty = IS_INFERRED if of_sender or unheard else IS_EXACT
+        if (of_sender and sender == 0) or ch.session.assumed or (unheard and first < number < last):
+            # The publisher waits no longer; or it may be another's, or its outcome be among what was lost.
+            drop_question(g, kind, remove_question(o, i))
+        elif answer_number(g, t, kind, o, i, event, OUTCOME_NONE if of_sender else outcome, certainty) < 0:
             return NO_MEMORY
+        matched = not ch.session.assumed
         i = next_open(o, i + 1)
     trim_questions(o)
-    if matched or sender == g.side:
+    if matched or of_sender:
         return 0
-    if ch.session.anchored[sender] and first >= ch.session.seen_from[sender] and last <= o.newest:
+    if ch.session.anchored[sender] and first >= ch.session.seen_from[sender] and last <= o.newest \
+            and not ch.session.assumed:
         return 0                # it was said before
     if last > o.newest and doubtful[0] < last:
         doubtful[0] = last      # they may come yet, and have their outcome then

@@ -39,8 +39,10 @@ cdef struct V1Session:
     uint8_t begun           # bits of the sides whose begin was seen
     uint8_t ended
     int64_t time            # of the begin that asked for it, or NO_NUMBER
+    bint assumed            # its numbers are one session's because they are alike, of which there is no proof yet
     bint[2] anchored        # the deliveries of a side: numbers from `seen_from` on were all seen
     uint64_t[2] seen_from
+    uint64_t[2] unheard     # up to this number of a side's: what their receiver said may have been lost
     V1Link* first
     V1Link* last
     V1Link** bucket         # n_buckets for each key
@@ -200,7 +202,11 @@ cdef void doubt_session(Tracking* g, TrackedChannel* ch, int side) noexcept nogi
     cdef V1Link* x = s.first
     cdef Consumer* consumer = ch.consumers.first
     s.anchored[side] = False
-    if ch.gaps == 3:        # it may be another session
+    s.unheard[1 - side] = max(s.unheard[1 - side], ch.publishes.newest if side == 1 else ch.deliveries.newest)
+    # Either side may have settled what either one sent.
+    ch.doubtful_publishes = max(ch.doubtful_publishes, ch.publishes.newest)
+    ch.doubtful_deliveries = max(ch.doubtful_deliveries, ch.deliveries.newest)
+    if ch.gaps == 3 or ch.closing:      # it may be another session
         ch.unordered = True
         forget_links(g, s)
         return

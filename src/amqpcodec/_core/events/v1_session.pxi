@@ -54,28 +54,53 @@ cdef int add_session(Tracking* g, Tracker* t, int side, uint16_t number, bint wh
 
 cdef inline void join_session(TrackedChannel* ch) noexcept nogil:
     """Both numbers are known from here on."""
-    ch.doubtful_publishes = ch.publishes.newest
-    ch.doubtful_deliveries = ch.deliveries.newest
+    ch.session.assumed = False
+    ch.session.unheard[0] = ch.doubtful_publishes = ch.publishes.newest
+    ch.session.unheard[1] = ch.doubtful_deliveries = ch.deliveries.newest
 
 
 cdef inline bint is_named_by(const TrackedChannel* ch, int side) noexcept nogil:
     return (ch.number if side == 0 else ch.session.channel) >= 0
 
 
+cdef inline void see_number(Tracker* t, int side, uint16_t number) noexcept nogil:
+    """A frame of a session has it."""
+    cdef SessionNumbers* n = &t.numbers
+    if n.only == NO_SESSION:
+        n.only = number
+    elif AMQP_UNLIKELY(n.only != number):
+        n.only = SEVERAL_SESSIONS
+    elif n.frames[side] < NUMBER_PROOF:
+        n.frames[side] += 1
+
+
+cdef inline bint may_be_alike(const Tracker* t) noexcept nogil:
+    """Whether nothing speaks against it that both sides give a session the same number. RabbitMQ does."""
+    return not t.numbers.differ and (t.broker == BROKER_RABBITMQ or t.numbers.only >= 0)
+
+
+cdef inline bint is_proved_alike(const Tracker* t) noexcept nogil:
+    return may_be_alike(t) and (t.broker == BROKER_RABBITMQ or (
+        t.numbers.frames[0] == NUMBER_PROOF and t.numbers.frames[1] == NUMBER_PROOF))
+
+
 cdef int session_of(Tracking* g, Tracker* t, uint16_t number, TrackedChannel** out) noexcept nogil:
-    """The session of a frame, from here on if its begin was not seen. Sides usually call one the same."""
+    """The session of a frame, from here on if its begin was not seen."""
     cdef int side = g.side
     cdef TrackedChannel* ch = find_session(t, side, number)
+    see_number(t, side, number)
     if ch == NULL:
         ch = find_session(t, 1 - side, number)
-        if ch == NULL or is_named_by(ch, side):
+        if ch == NULL or is_named_by(ch, side) or not may_be_alike(t):
             if add_session(g, t, side, number, False, &ch) < 0:
                 return NO_MEMORY
         else:
             ch.unordered = True
-            join_session(ch)
+            ch.session.assumed = True
             if name_session(t, ch, side, number) < 0:
                 return NO_MEMORY
+    if ch != NULL and AMQP_UNLIKELY(ch.session.assumed) and is_proved_alike(t):
+        join_session(ch)
     if ch != NULL:
         ch.unordered |= g.unordered
     out[0] = ch
@@ -99,6 +124,7 @@ cdef int replace_session(Tracking* g, Tracker* t, TrackedChannel* ch, int side) 
 cdef int ask_session(Tracking* g, Tracker* t, uint16_t number) noexcept nogil:
     """begin without a remote channel."""
     cdef TrackedChannel* ch = find_session(t, g.side, number)
+    see_number(t, g.side, number)
     if ch != NULL:
         if ch.session.begun == 2 >> g.side and ch.session.ended == 0 and (g.unordered or ch.unordered):
             ch.session.begun = 3        # its answer came first
@@ -119,9 +145,12 @@ cdef int answer_session(Tracking* g, Tracker* t, uint16_t number, uint16_t remot
     cdef TrackedChannel* ch = find_session(t, 1 - side, remote)
     cdef TrackedChannel* old = find_session(t, side, number)
     cdef Event e
+    see_number(t, side, number)
+    t.numbers.differ |= number != remote
     if old != NULL and old != ch and replace_session(g, t, old, side) < 0:
         return NO_MEMORY
-    if ch != NULL and (ch.session.begun >> side & 1 or (is_named_by(ch, side) and old != ch)):
+    if ch != NULL and (ch.session.begun >> side & 1 or (is_named_by(ch, side) and old != ch)
+                       or (ch.session.ended & ~ch.session.begun) >> (1 - side) & 1):
         if replace_session(g, t, ch, 1 - side) < 0:
             return NO_MEMORY
         ch = NULL
@@ -129,10 +158,10 @@ cdef int answer_session(Tracking* g, Tracker* t, uint16_t number, uint16_t remot
         return NO_MEMORY
     if ch == NULL:
         return 0
-    if not is_named_by(ch, side):
+    if not is_named_by(ch, side) and name_session(t, ch, side, number) < 0:
+        return NO_MEMORY
+    if not ch.session.begun >> side & 1:
         join_session(ch)
-        if name_session(t, ch, side, number) < 0:
-            return NO_MEMORY
     ch.unordered |= g.unordered
     ch.session.begun |= <uint8_t>(1 << side)
     if not ch.session.begun >> (1 - side) & 1:
@@ -392,4 +421,6 @@ cdef int track_v1_session(Tracking* g, Tracker* t, const TrackedPerformative* f)
         return attach_link(g, t, f)
     if f.code == DESC_DETACH:
         return detach_link(g, t, f)
+    if f.code == DESC_FLOW:
+        see_number(t, g.side, f.channel)
     return end_session(g, t, f) if f.code == DESC_END else 0

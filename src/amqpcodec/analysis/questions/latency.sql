@@ -1,4 +1,4 @@
--- columns: connection, connection_name, virtual_host, event, event_id, certainty, exchange, routing_key, queue, consumer_tag, redelivered, message_id, correlation_id, content, elapsed_us, time_us
+-- columns: connection, connection_name, virtual_host, event, event_id, initiator, certainty, exchange, routing_key, queue, consumer_tag, redelivered, message_id, correlation_id, content, elapsed_us, time_us
 -- A row a queue (a consumer, where its queue is unknown) and an exchange: how long messages waited and took, and how long confirms, gets and replies did.
 WITH named AS (
   SELECT event, virtual_host, exchange, routing_key, queue, connection_name, consumer_tag, time_us, coalesce(message_id, CAST(content AS STRING)) AS message
@@ -27,7 +27,7 @@ WITH named AS (
          CASE WHEN event = 'settled' AND queue IS NULL THEN consumer_tag END AS consumer_tag,
          certainty, elapsed_us, CASE WHEN elapsed_us IS NULL THEN 1 ELSE 0 END AS unknown
   FROM events
-  WHERE event IN ('settled', 'confirmed', 'get-empty') OR event = 'delivered' AND consumer_tag IS NULL AND elapsed_us IS NOT NULL
+  WHERE event IN ('confirmed', 'get-empty') OR event = 'settled' AND initiator <> 'server' OR event = 'delivered' AND consumer_tag IS NULL AND elapsed_us IS NOT NULL
   UNION ALL
   SELECT 'published to delivered', virtual_host, queue, CAST(NULL AS STRING), CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END,
          CAST(NULL AS STRING), CAST(NULL AS BIGINT), count(*)

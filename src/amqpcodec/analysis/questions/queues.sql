@@ -1,4 +1,4 @@
--- columns: connection_name, virtual_host, event, outcome, answers, certainty, exchange, routing_key, queue, route, consumer_tag, settles, redelivered, request, message_id, content, message_count, elapsed_us, time_us
+-- columns: connection_name, virtual_host, event, outcome, answers, initiator, certainty, exchange, routing_key, queue, route, consumer_tag, settles, redelivered, request, message_id, content, message_count, elapsed_us, time_us
 -- A row a queue, or a consumer whose queue is unknown: what came in and went out, what is left, how long messages waited and took.
 WITH counts AS (
   SELECT virtual_host, queue, CASE WHEN queue IS NULL THEN connection_name END AS connection_name, CASE WHEN queue IS NULL THEN consumer_tag END AS consumer_tag,
@@ -12,6 +12,7 @@ WITH counts AS (
          count(*) FILTER (WHERE event = 'settled' AND outcome = 'accepted' AND answers IS NOT NULL) AS accepted,
          count(*) FILTER (WHERE event = 'settled' AND outcome = 'rejected' AND answers IS NOT NULL) AS rejected,
          count(*) FILTER (WHERE event = 'settled' AND outcome IN ('released', 'modified') AND answers IS NOT NULL) AS released,
+         count(*) FILTER (WHERE event = 'settled' AND outcome IS NULL AND answers IS NOT NULL) AS without_outcome,
          count(*) FILTER (WHERE event = 'requeued') AS requeued,
          count(*) FILTER (WHERE event = 'waiting' AND settles = 'manual' AND answers IS NOT NULL) AS waiting,
          count(*) FILTER (WHERE event = 'consumer-started') AS consumers_started,
@@ -23,8 +24,8 @@ WITH counts AS (
          min(CASE WHEN event = 'declared' AND message_count = 0 AND certainty = 'exact' THEN time_us END) AS empty_us,
          min(CASE WHEN event IN ('published', 'delivered', 'bound') THEN time_us END) AS used_us,
          max(CASE WHEN event = 'delivered' THEN certainty END) AS certainty,
-         CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY CASE WHEN event = 'settled' THEN elapsed_us END) AS DOUBLE) / 1000 AS work_p50_ms,
-         CAST(percentile_disc(0.99) WITHIN GROUP (ORDER BY CASE WHEN event = 'settled' THEN elapsed_us END) AS DOUBLE) / 1000 AS work_p99_ms,
+         CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY CASE WHEN event = 'settled' AND initiator <> 'server' THEN elapsed_us END) AS DOUBLE) / 1000 AS work_p50_ms,
+         CAST(percentile_disc(0.99) WITHIN GROUP (ORDER BY CASE WHEN event = 'settled' AND initiator <> 'server' THEN elapsed_us END) AS DOUBLE) / 1000 AS work_p99_ms,
          count(*) FILTER (WHERE event = 'published' AND route IS NULL) AS unrouted,
          count(*) FILTER (WHERE event = 'published' AND route IS NOT NULL AND certainty = 'inferred') AS guessed,
          count(*) FILTER (WHERE event IN ('gap', 'protocol-error') OR event = 'connection-opened' AND certainty <> 'exact'
@@ -73,7 +74,7 @@ SELECT t.virtual_host, t.queue, t.connection_name, t.consumer_tag,
        CASE WHEN t.ends_known THEN t.accepted + t.automatic END AS acknowledged, CASE WHEN t.ends_known THEN t.rejected END AS rejected,
        CASE WHEN t.ends_known THEN t.released END AS released, CASE WHEN t.ends_known THEN t.requeued END AS requeued,
        CASE WHEN t.ends_known THEN t.waiting END AS waiting,
-       CASE WHEN t.all_gaps = 0 AND t.delivered = t.automatic + t.accepted + t.rejected + t.released + t.requeued + t.waiting THEN t.waiting END AS unacknowledged,
+       CASE WHEN t.all_gaps = 0 AND t.delivered = t.automatic + t.accepted + t.rejected + t.released + t.without_outcome + t.requeued + t.waiting THEN t.waiting END AS unacknowledged,
        CASE WHEN t.all_gaps = 0 AND t.all_doubts = 0 AND t.all_unrouted = 0 AND t.deleted = 0 AND t.purged_unknown = 0
              AND t.delivered = t.automatic + t.accepted + t.rejected + t.released + t.requeued + t.waiting
              AND t.declared_us = t.empty_us AND (t.used_us IS NULL OR t.declared_us <= t.used_us)
