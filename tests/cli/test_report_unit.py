@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import time
@@ -15,7 +16,9 @@ pytest.importorskip("rich")
 pytest.importorskip("bokeh")
 
 from amqpcodec import v0_9_1 as amqp
+from amqpcodec.cli.report import collect
 from amqpcodec.cli.report.series import OTHERS, Series
+from tests.cli.conftest import TALK
 from tests.cli.test_questions_unit import SHOP
 from tests.support import recording as builder
 from tests.support.amqp091_messages import sent
@@ -51,6 +54,49 @@ def test_what_is_unknown_is_no_0(tmp_path, run):
     for talk, number in ((working(), "2"), (working()[:4] + working()[5:], "unknown")):
         run("report", write(tmp_path / "talk.pcap", talk), "-o", out)
         assert f"<b>{number}</b><span>unacknowledged</span>" in out.read_text()
+
+
+def test_numbers_that_are_unknown_are_said_to_be(tmp_path, run):
+    out = tmp_path / "page.html"
+    assert run("report", write(tmp_path / "talk.pcap", working()), "-o", out).status == 0
+    assert "<td>unknown</td>" not in out.read_text()
+    damaged = working()[:4] + working()[5:]
+    run("report", write(tmp_path / "damaged.pcap", damaged), "-o", out)
+    text = out.read_text()
+    (queues,) = re.findall("<h2>Queues</h2>(.*?)</section>", text, re.S)
+    head, row = (re.findall("<t[hd].*?>(.*?)</t[hd]>", line) for line in queues.split("<tr>")[1:3])
+    assert dict(zip(head, row, strict=True))["unacknowledged"] == "unknown"
+    assert dict(zip(head, row, strict=True))["backlog"] == "unknown"
+
+
+def test_a_queue_of_which_a_number_is_unknown_is_drawn(monkeypatch):
+    from amqpcodec.cli.report import charts
+    from amqpcodec.cli.report.collect import Contents
+
+    contents = Contents()
+    contents.rows["queues"] = [
+        {"queue": "a", "published": None, "delivered": 4},
+        {"queue": "b", "published": 3, "delivered": 3},
+    ]
+    drawn = charts._queues(contents)
+    (source,) = {glyph.data_source for glyph in drawn.renderers}
+    assert source.data["delivered"] == [3, 4]
+    assert source.data["published"][0] == 3
+    assert math.isnan(source.data["published"][1])
+
+
+def test_gaps_of_all_connections_are_counted(tmp_path, run, monkeypatch):
+    """Also of those that the page has no room for."""
+    monkeypatch.setattr(collect, "MAX_ROWS", 1)
+    sides = [(int(who == "server"), octets) for who, octets in TALK]
+    talk = []
+    for port in (40001, 40002, 40003):
+        sent = builder.packets(sides, client=port)
+        talk += sent[:4] + sent[5:]
+    out = tmp_path / "page.html"
+    run("report", write(tmp_path / "talk.pcap", talk), "-o", out)
+    assert "<b>3</b><span>gaps</span>" in out.read_text()
+    assert "Connections, without 2 more" in out.read_text()
 
 
 @pytest.fixture

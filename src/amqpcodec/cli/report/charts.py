@@ -208,7 +208,7 @@ def _bars(
     drawn = _figure(max(200, height), y_range=FactorRange(factors=labels[::-1]), **options)
     source = ColumnDataSource({"label": labels, **values, **more})
     drawn.xaxis.formatter = NumeralTickFormatter(format=NUMBER)
-    least = min(map(min, values.values()))
+    least = min(value for numbers in values.values() for value in numbers)
     origin = 10.0 ** math.floor(math.log10(least * 0.7)) if logarithmic else 0
     glyphs = []
     for at, name in enumerate(values):
@@ -228,7 +228,8 @@ def _queues(contents: Contents) -> figure | None:
     shown = sorted(rows, key=lambda row: -(row["delivered"] + (row["published"] or 0)))[:MAX_BARS]
     shown = [row for row in shown if row["delivered"] or row["published"]]
     values = {
-        name: numbers
+        # A number that is not known has no bar, and no 0 where the mouse is.
+        name: [math.nan if number is None else number for number in numbers]
         for name in ("published", "delivered")
         if any(numbers := [row[name] for row in shown])
     }

@@ -80,6 +80,7 @@ class Contents:
         rows: of each question, MAX_ROWS of them at most.
         counts: of each question, how many rows there are.
         unacknowledged: how many deliveries wait; None where some queue does not know.
+        gaps: how many there are, of all connections.
         messages: how many of each kind over time.
         sizes: bits of a size -> messages, of those published and delivered.
     """
@@ -89,6 +90,7 @@ class Contents:
         self.rows: dict[str, list[dict[str, Any]]] = {name: [] for name in QUESTIONS}
         self.counts = dict.fromkeys(QUESTIONS, 0)
         self.unacknowledged: int | None = 0
+        self.gaps = 0
         self.messages = Series()
         self.sizes: dict[str, dict[int, int]] = {"published": {}, "delivered": {}}
 
@@ -112,6 +114,8 @@ class Contents:
                 if name == "queues":
                     numbers = answer["unacknowledged"].to_pylist()
                     self.unacknowledged = None if None in numbers else sum(numbers)
+                if name == "connections":
+                    self.gaps = sum(answer["gaps"].to_pylist())
                 self.counts[name] = answer.num_rows
                 most = MAX_DRAWN if name == "incidents" else MAX_ROWS
                 self.rows[name] = answer.slice(0, most).to_pylist()

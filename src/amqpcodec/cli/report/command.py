@@ -24,6 +24,12 @@ DAMAGED = (
     "Something in these files is damaged, cut off or no AMQP, and is not on this page:"
     " <code>amqpcodec stats</code> says what."
 )
+#: Columns in which null is a number that the recording does not tell.
+NUMBERS = {
+    *("published", "delivered", "redelivered", "acknowledged", "rejected", "requeued"),
+    *("unacknowledged", "backlog"),
+}
+UNKNOWN = "unknown"
 #: The tables of the page: the question, its title, and which of its columns.
 TABLES = (
     (
@@ -133,7 +139,6 @@ def _cards(folds: list[tuple[Frames, Contents]]) -> list[tuple[str, str]]:
         return f"{sum(contents.counts[name] for _, contents in folds):,}"
 
     unacknowledged = [contents.unacknowledged for _, contents in folds]
-    gaps = [row["gaps"] for _, contents in folds for row in contents.rows["connections"]]
     return [
         ("frames", f"{sum(frames.count for frames, _ in folds):,}"),
         ("connections", rows("connections")),
@@ -144,10 +149,10 @@ def _cards(folds: list[tuple[Frames, Contents]]) -> list[tuple[str, str]]:
         ("returned", total("returned")),
         (
             "unacknowledged",
-            "unknown" if None in unacknowledged else f"{sum(filter(None, unacknowledged)):,}",
+            UNKNOWN if None in unacknowledged else f"{sum(filter(None, unacknowledged)):,}",
         ),
         ("went wrong", rows("incidents")),
-        ("gaps", f"{sum(gaps):,}"),
+        ("gaps", f"{sum(contents.gaps for _, contents in folds):,}"),
     ]
 
 
@@ -191,8 +196,15 @@ def _tables(contents: Contents, more: str) -> list[tuple[str, str]]:
         if rows:
             left_out = contents.counts[question] - len(rows)
             heading = f"{title}{more}" + (f", without {left_out:,} more" if left_out else "")
-            names = [name for name in columns if any(row[name] is not None for row in rows)]
-            listed = [[row[name] for name in names] for row in rows]
+            names = [
+                name
+                for name in columns
+                if name in NUMBERS or any(row[name] is not None for row in rows)
+            ]
+            listed = [
+                [UNKNOWN if row[name] is None and name in NUMBERS else row[name] for name in names]
+                for row in rows
+            ]
             tables.append((heading, table(names, listed)))
     return tables
 
