@@ -292,6 +292,23 @@ def test_a_delivery_that_may_be_broken_off(side: int, read: Read) -> None:
     ]
 
 
+@pytest.mark.parametrize("side", [TO_SERVER, TO_CLIENT])
+def test_a_delivery_whose_beginning_is_missing(side: int, read: Read) -> None:
+    """Its first transfer may have settled it, which the later ones need not repeat."""
+    handle = (0, 51)[side]
+    speak, channel = ((client, 0), (server, 7))[side]
+    data = message("m")
+    first = speak(transfer(0, handle, more=True, settled=True), channel, data[:9])
+    talk = packets([*LINKS, first, speak(transfer(0, handle), channel, data[9:]), *close()])
+    ends = ("unconfirmed", "requeued", "waiting")
+    assert some(read(talk), *ends) == []
+    at = 2 + len(LINKS)
+    rows = read([*talk[:at], *talk[at + 1 :]])
+    assert some(rows, *ends) == []
+    (row,) = some(rows, "published", "delivered")
+    assert ("settles" in row, row["certainty"]) == (False, "inferred")
+
+
 def test_the_body_is_that_of_all_data_sections(read: Read) -> None:
     one = amqp.Message(data=[b"a" * 40]).encode()
     two = amqp.Message(data=[b"a" * 15, b"a" * 25]).encode()

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.event_talk import TO_CLIENT, TO_SERVER, lost
 from tests.support.event_work_v1 import Outcome, Work, work_of
 from tests.support.recording import packets, records
 
@@ -45,7 +46,7 @@ def contradictions(rows: Sequence[dict[str, Any]], work: Work) -> list[tuple[Any
         sender = row["event"] in ("settled", "requeued")
         sent = work.numbers.get((sender, row["delivery_tag"]), [])
         stated = row["event"], row.get("outcome")
-        if len(sent) == 1 and not is_true(stated, work.outcomes.get(sent[0].name)):
+        if len(sent) == 1 and sent[0].name and not is_true(stated, work.outcomes.get(sent[0].name)):
             wrong.append((row["delivery_tag"], stated))
     return wrong
 
@@ -71,14 +72,28 @@ def test_a_packet_lost(seed: int, channels: str, read: Read) -> None:
 
 @CHANNELS
 @SEEDS
+@pytest.mark.parametrize("side", [TO_SERVER, TO_CLIENT])
+def test_a_packet_lost_before_the_end_of_tcp(
+    side: int, seed: int, channels: str, read: Read
+) -> None:
+    work = work_of(seed, channels)
+    talk = records(lost(work.says[:-2], side))
+    assert dict(statements(read(talk))) == work.outcomes
+    for i in range(seed % 3, len(talk), 3):
+        rows = read([*talk[:i], *talk[i + 1 :]])
+        assert contradictions(rows, work) == [], i
+
+
+@CHANNELS
+@SEEDS
 def test_packets_lost(seed: int, channels: str, read: Read) -> None:
     work = work_of(seed, channels)
     talk = records(packets(work.says))
     chance = random.Random(seed)
     for _ in range(100):
-        lost = {chance.randrange(len(talk)) for _ in range(chance.choice((2, 3, 8)))}
-        rows = read([one for i, one in enumerate(talk) if i not in lost])
-        assert contradictions(rows, work) == [], lost
+        gone = {chance.randrange(len(talk)) for _ in range(chance.choice((2, 3, 8)))}
+        rows = read([one for i, one in enumerate(talk) if i not in gone])
+        assert contradictions(rows, work) == [], gone
 
 
 @CHANNELS

@@ -66,7 +66,7 @@ cdef struct Question:
     uint64_t number         # delivery tag; of a publish, its number on the channel
     int64_t time
     uint64_t changes        # of a publish: those of its virtual host before it
-    uint8_t on              # of requests: the method; ON_PUBLISH: it may come back; ON_DELIVER: it may be broken off
+    uint8_t on              # of requests: the method; ON_PUBLISH: it may come back; ON_DELIVER: it may be over
     uint32_t n
 
 cdef struct QuestionSlot:

@@ -37,15 +37,22 @@ cdef uint64_t begin_delivery(Tracking* g, TrackedChannel* ch, const V1Value* v) 
     return number
 
 
-cdef int follow_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, const Delivery* y, bint over) noexcept nogil:
-    """The event that was emitted last waits for its outcome. over: nothing will come of it."""
+cdef inline bint begins_message(const Delivery* y) noexcept nogil:
+    """Whether its payload begins with a section that stands before the body."""
+    return y.n >= 3 and y.payload[0] == 0 and y.payload[1] == 0x53 and 0x70 <= y.payload[2] <= 0x74
+
+
+cdef int follow_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, const Delivery* y, bint unsure,
+                         bint over) noexcept nogil:
+    """The event that was emitted last waits for its outcome. unsure: it may be broken off, or settled already. over:
+    nothing will come of it."""
     cdef int kind = TRACKED_PUBLISHES if g.side == 0 else TRACKED_DELIVERIES
     cdef Questions* o = &ch.publishes if g.side == 0 else &ch.deliveries
     cdef const char* reason = b"connection-lost" if t.phase == PHASE_OVER else b"channel-closed"
     cdef uint64_t newest = o.newest
     if keep_question(g, kind, o, y.number) < 0:
         return NO_MEMORY
-    if not y.complete and o.n_open and question_slot(o, o.n - 1).number == y.number:
+    if unsure and o.n_open and question_slot(o, o.n - 1).number == y.number:
         question_slot(o, o.n - 1).question.on = ON_DELIVER
     o.newest = max(newest, y.number)
     sink_question(o)
@@ -93,6 +100,7 @@ cdef int emit_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, const Delive
     """over: its session or connection has ended."""
     cdef V1Link* x = find_link(ch.session, g.side, y.v[TRANSFER_HANDLE].u)
     cdef bint torn = x == NULL or x.torn
+    cdef bint continues = torn and not begins_message(y)     # what its first transfer said of it is missing then
     cdef bint of_message = not has_v1(&y.v[TRANSFER_MESSAGE_FORMAT]) or y.v[TRANSFER_MESSAGE_FORMAT].u == 0
     cdef EventText none
     cdef V1Address a
@@ -133,14 +141,14 @@ cdef int emit_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, const Delive
     if y.number:
         e.head.delivery_tag = <int64_t><uint32_t>y.number
     if g.side == 1:
-        e.head.settles = SETTLES_AUTOMATIC if y.settled else SETTLES_MANUAL
+        e.head.settles = SETTLES_AUTOMATIC if y.settled else SETTLES_UNKNOWN if continues else SETTLES_MANUAL
     if emit_of(g, t, ch, &e) < 0:
         return NO_MEMORY
     if y.number == 0 or y.settled:
         return 0
     if ch.closing and ch.gaps >> g.side & 1 and t.phase < PHASE_CLOSING:
         return 0                # it may be another session, which took the number
-    return follow_delivery(g, t, ch, y, over)
+    return follow_delivery(g, t, ch, y, continues or not y.complete, over)
 
 
 cdef inline bint is_token_node(const EventText* queue) noexcept nogil:
