@@ -314,6 +314,22 @@ def test_clocks(run, shop, monkeypatch):
     assert 0 < json.loads(relative.lines[0])["timestamp"] < 0.1
 
 
+def test_relative_times_lead_from_a_question_to_the_frames(query, shop, tmp_path):
+    """All commands count from the first packet of the recording."""
+    words = ("--relative", "--where", "event == delivered", "--fields")
+    begun = [row["began_at"] for row in query("messages", shop, *words, "began_at")]
+    words = ("--relative", "--where", "kind == basic.deliver", "--fields", "time")
+    times = [row["time"] for row in query("dissect", shop, *words)]
+    assert begun == times != []
+    (event, *_) = query("dissect", shop, "--level", "event", "--relative", "--fields", "time")
+    (opened, *_) = query("connections", shop, "--relative", "--fields", "first_event")
+    assert event["time"] == opened["first_event"] > 0
+    # Of what began a part of the recording, too.
+    later = f"+{times[0] * 1e3:.3f}ms"
+    rows = query("dissect", shop, "--since", later, *words[:-1], "time")
+    assert [row["time"] for row in rows] == times
+
+
 @pytest.mark.parametrize("time", ["yesterday", "25:00", "+5x"])
 def test_times_that_are_none(run, shop, time):
     result = run("errors", shop, "--since", time)

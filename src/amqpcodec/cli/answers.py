@@ -80,6 +80,8 @@ def write_answer(
         reading = Reading(
             options.source, bar, stop, interface=options.interface, follow=options.growing
         )
+        if in_part or options.clock == "relative":
+            reading.clock = clock
         several = apart and len(reading.all_groups) > 1
         # A wrong query, or a wrong name of a column, is an error before any file is read.
         empty = query.run(iter(()))

@@ -637,7 +637,7 @@ def add_clock(command: argparse.ArgumentParser) -> None:
     for mode, help_text in (
         ("utc", "times are UTC (the default)"),
         ("local", "times are of this machine's time zone"),
-        ("relative", "times are seconds since the first row"),
+        ("relative", "times are seconds since the first packet"),
     ):
         clock.add_argument(
             f"--{mode}", dest="clock", action="store_const", const=mode, help=help_text

@@ -71,6 +71,8 @@ def dissect(options: DissectOptions) -> int:
             follow=options.follow,
             workers=options.workers,
         )
+        if options.time.is_part or options.clock == "relative":
+            reading.clock = clock
 
         def rows(group: Group) -> Iterator[pa.RecordBatch]:
             if selection.needs_names:

@@ -1,4 +1,4 @@
-"""Points in time as the command line takes them: absolute, or counted from the first row."""
+"""Points in time as the command line takes them: absolute, or counted from the first packet."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 @dataclass(frozen=True)
 class Moment:
-    """A point in time: absolute, a time of the day, or so long after the first row."""
+    """A point in time: absolute, a time of the day, or so long after the first packet."""
 
     at: datetime | None = None
     day_time: time | None = None
     after: timedelta | None = None
 
     def microseconds(self, start: int, local: bool) -> int:
-        """µs since 1970. start: of the first row, the same. local: how times without zone count."""
+        """µs since 1970. start: the first packet, the same. local: how times without zone count."""
         zone = None if local else UTC
         if self.after is not None:
             return start + self.after // timedelta(microseconds=1)
@@ -50,7 +50,7 @@ def moment(text: str) -> Moment:
     except ValueError:
         raise argparse.ArgumentTypeError(
             f"{text!r} is no time: 2026-02-28T12:00, 12:00:30 (of the first day), or +90s and 5m"
-            " (after the first row)"
+            " (after the first packet)"
         ) from None
 
 

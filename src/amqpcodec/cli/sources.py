@@ -23,6 +23,7 @@ from .naming import mark_json
 from .options import SourceOptions
 from .ordering import Ordering
 from .progress import Progress
+from .times import Clock
 from .traces import UNTOLD, are_traces, events_of_traces
 from .unread import unread_ports
 
@@ -99,6 +100,8 @@ class Reading:
         #: Rows of all groups.
         self.rows = 0
         self.live = False
+        #: That counts from the first packet of a file, where times do; set before it is read.
+        self.clock: Clock | None = None
         #: Called again and again while what is read as it comes is read; set before it is.
         self.on_wait: Callable[[], None] | None = None
         #: What is read as it comes, if it is such.
@@ -251,6 +254,9 @@ class Reading:
                 )
             if reader is None:
                 return
+            if self.clock is not None and not self.live:
+                with contextlib.suppress(capture.CaptureError, OSError):  # said when it is read
+                    self.clock.start_at(reader.first_timestamp)
             self._current = group, reader
             reader.unbuffered = self.live
             yield from reader

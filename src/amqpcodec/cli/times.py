@@ -22,15 +22,20 @@ START = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock:
-    """How points in time are written. relative: in seconds since the first row that was read."""
+    """How points in time are written. relative: in seconds since the first packet."""
 
     def __init__(self, mode: str = "utc") -> None:
         """mode: "utc", "local" or "relative"."""
         self.mode = mode
         self.start: int | None = None  # µs since 1970
 
+    def start_at(self, nanoseconds: int | None) -> None:
+        """Have relative times count from the first packet: ns since 1970, None if unknown."""
+        if self.start is None and nanoseconds is not None:
+            self.start = nanoseconds // 1000
+
     def begin(self, column: pa.Array) -> None:
-        """Where relative times count from: the first row of all that has a time."""
+        """Have them count from the first row with a time, where no packet is known."""
         if self.start is None and len(column) > column.null_count:
             self.start = int(column.drop_null()[0].cast(pa.timestamp("us", "UTC")).value)
 
@@ -103,12 +108,12 @@ class Window:
     def __init__(self, since: Moment | None, until: Moment | None, clock: Clock) -> None:
         """None: no border there. until itself is not in the window."""
         self._since, self._until, self.clock = since, until, clock
-        self.since: int | None = None  # µs since 1970, from the first row on
+        self.since: int | None = None  # µs since 1970, once a row was seen
         self.until: int | None = None
         self._is_resolved = since is None and until is None
 
     def begin(self, column: pa.Array) -> None:
-        """Look at the first row: borders may count from it."""
+        """Look at the first row: borders may count from it, or are of its day."""
         self.clock.begin(column)
         if self._is_resolved or self.clock.start is None:
             return

@@ -100,6 +100,8 @@ class Messages:
     def _of_captures(self) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
         options = self.options
         window = Window(options.time.since, options.time.until, Clock("utc"))
+        if options.time.is_part:
+            self.reading.clock = window.clock
         fields = CAPTURE_FIELDS
         if self.observe is not None:
             fields = [*dict.fromkeys([*fields, *DECLARING_COLUMNS])]

@@ -98,6 +98,8 @@ def report(options: ReportOptions) -> int:
 
 def _fold_group(time: WindowOptions, reading: Reading, group: Group) -> tuple[Frames, Contents]:
     window = Window(time.since, time.until, Clock())
+    if time.is_part:
+        reading.clock = window.clock
     frames, contents = Frames(window), Contents()
     for batch in reading.batches(group, "frame", list(frames.FIELDS)):
         window.begin(batch.column("timestamp"))

@@ -51,6 +51,8 @@ def show(options: ShowOptions) -> int:
     clock = Clock(options.clock)
     with Cancelled() as stop, Progress(shown.output) as bar:
         reading = Reading(options.source, bar, stop)
+        if options.clock == "relative":
+            reading.clock = clock
         row, before = _find(options.number, reading, clock)
     if row is None:
         if reading.status == USAGE:
