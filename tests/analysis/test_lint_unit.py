@@ -94,7 +94,7 @@ NOT_NULL = {
 @pytest.mark.parametrize("name", QUERIES)
 def test_nulls_come_last_in_every_order(name: str) -> None:
     for term in order_terms(QUERIES[name].query):
-        plain = re.sub(r" (?:DESC|ASC)$", "", term).removeprefix("t.")
+        plain = re.sub(r" (?:DESC|ASC)$|^[a-z]\.", "", term)
         assert term.endswith("NULLS LAST") or plain in NOT_NULL, term
 
 
@@ -118,8 +118,8 @@ def scans(text: str) -> int:
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_events_are_scanned_at_most_three_times(name: str) -> None:
-    assert 1 <= scans(QUERIES[name].query) <= 3
+def test_events_are_scanned_at_most_four_times(name: str) -> None:
+    assert 1 <= scans(QUERIES[name].query) <= 4
 
 
 def test_scans_are_counted() -> None:

@@ -10,16 +10,12 @@ WITH named AS (
   WHERE event = 'published'
   GROUP BY exchange, routing_key, message
   HAVING count(*) = 1
-), pairs AS (
-  SELECT d.virtual_host, d.queue, d.connection_name, d.consumer_tag, d.time_us - p.published_us AS elapsed_us
-  FROM (
-    SELECT exchange, routing_key, message, virtual_host, queue, max(connection_name) AS connection_name, max(consumer_tag) AS consumer_tag, max(time_us) AS time_us
-    FROM named
-    WHERE event = 'delivered'
-    GROUP BY exchange, routing_key, message, virtual_host, queue
-    HAVING count(*) = 1
-  ) d JOIN publications p ON p.message = d.message AND p.exchange IS NOT DISTINCT FROM d.exchange AND p.routing_key IS NOT DISTINCT FROM d.routing_key
-  WHERE d.time_us >= p.published_us
+), deliveries AS (
+  SELECT exchange, routing_key, message, virtual_host, queue, CASE WHEN queue IS NULL THEN connection_name END AS connection_name, CASE WHEN queue IS NULL THEN consumer_tag END AS consumer_tag,
+         count(*) AS copies, max(time_us) AS time_us
+  FROM named
+  WHERE event = 'delivered'
+  GROUP BY exchange, routing_key, message, virtual_host, queue, CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END
 ), spans AS (
   SELECT CASE event WHEN 'settled' THEN 'delivered to settled' WHEN 'confirmed' THEN 'published to confirmed' WHEN 'delivered' THEN 'get to get-ok' ELSE 'get to get-empty' END AS span,
          virtual_host, CASE WHEN event <> 'confirmed' THEN queue END AS queue, CASE event WHEN 'confirmed' THEN exchange END AS exchange,
@@ -29,15 +25,9 @@ WITH named AS (
   FROM events
   WHERE event IN ('confirmed', 'get-empty') OR event = 'settled' AND initiator <> 'server' OR event = 'delivered' AND consumer_tag IS NULL AND elapsed_us IS NOT NULL
   UNION ALL
-  SELECT 'published to delivered', virtual_host, queue, CAST(NULL AS STRING), CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END,
-         CAST(NULL AS STRING), CAST(NULL AS BIGINT), count(*)
-  FROM named
-  WHERE event = 'delivered'
-  GROUP BY virtual_host, queue, CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END
-  UNION ALL
-  SELECT 'published to delivered', virtual_host, queue, CAST(NULL AS STRING), CASE WHEN queue IS NULL THEN connection_name END, CASE WHEN queue IS NULL THEN consumer_tag END,
-         'inferred', elapsed_us, -1  -- which the deliveries above do not know any more
-  FROM pairs
+  SELECT 'published to delivered', d.virtual_host, d.queue, CAST(NULL AS STRING), d.connection_name, d.consumer_tag, 'inferred',
+         CASE WHEN d.copies = 1 AND d.time_us >= p.published_us THEN d.time_us - p.published_us END, CASE WHEN d.copies = 1 AND d.time_us >= p.published_us THEN 0 ELSE d.copies END
+  FROM deliveries d LEFT JOIN publications p ON p.message = d.message AND p.exchange IS NOT DISTINCT FROM d.exchange AND p.routing_key IS NOT DISTINCT FROM d.routing_key
   UNION ALL
   SELECT 'request to reply', virtual_host, queue, exchange, CAST(NULL AS STRING), CAST(NULL AS STRING), 'inferred',
          CASE WHEN replied_us >= time_us THEN replied_us - time_us END, CASE WHEN replied_us >= time_us THEN 0 ELSE 1 END
