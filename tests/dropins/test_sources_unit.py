@@ -5,6 +5,7 @@ from __future__ import annotations
 import compileall
 import json
 import shutil
+import subprocess
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from amqpcodec.compat import _sources
 from amqpcodec.compat._known import KNOWN
 from amqpcodec.compat.azure import CLIENTS
+from tests.dropins import versions
 from tests.dropins.test_install_unit import python
 
 #: What a fresh process says of a client that lies in a folder of its own: warnings or the refusal,
@@ -282,3 +284,18 @@ def test_the_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> Non
     for part, digests in (("files", KNOWN["pika"].files), ("functions", KNOWN["pika"].functions)):
         assert report[part].keys() == digests.keys()
         assert all(its in digests[key] for key, its in report[part].items())
+
+
+@pytest.mark.parametrize(
+    ("functions", "message"),
+    [({}, "no paths to hash"), ({"tinymq.frame": None}, "gives a hash of tinymq.frame")],
+)
+def test_a_table_without_hashes_is_not_written(
+    functions: dict[str, str | None], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that is not installed, or whose entry names no path, would never be known."""
+    output = json.dumps({"files": dict.fromkeys(functions, "1-0"), "functions": functions})
+    process = subprocess.CompletedProcess([], 0, stdout=output)
+    monkeypatch.setattr(versions, "python", lambda *_arguments: process)
+    with pytest.raises(SystemExit, match=message):
+        list(versions._known_lines("tinymq", ["1.0"]))

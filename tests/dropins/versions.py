@@ -227,6 +227,16 @@ def _known_lines(client: str, versions: Sequence[str]) -> Iterator[str]:
         for table, part in ((files, "files"), (functions, "functions")):
             for key, value in report[part].items():
                 table.setdefault(key, []).extend([value] if value else [])
+    if not functions:
+        raise SystemExit(
+            f"known: the entry of {client!r} in _known.py has no paths to hash; add each path that "
+            "the drop-in rests on to its last table, with () for the hashes"
+        )
+    if missing := [path for path, hashes in functions.items() if not hashes]:
+        raise SystemExit(
+            f"known: no version of {client!r} gives a hash of {', '.join(missing)}; install the "
+            "client, or correct the path in _known.py"
+        )
     yield f'    "{client}": Known('
     texts = [f'"{version}"' for version in versions]
     yield f"        ({', '.join(texts)}{',' * (len(texts) == 1)}),"
