@@ -18,6 +18,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
 pytest.importorskip("rich")
 
+from amqpcodec import v0_9_1 as amqp
 from tests.cli.conftest import started
 from tests.cli.test_questions_unit import SHOP
 from tests.support import recording as builder
@@ -95,6 +96,21 @@ def test_it_goes_on_until_it_is_interrupted() -> None:
     assert interrupted
     assert answer.rpartition("Ctrl-C ends it")[2].count("m-3") >= 1
     pipe.close()
+
+
+def test_it_says_why_no_frame_is_there_yet() -> None:
+    """Of a connection from before the recording, few frames are not enough to read it."""
+    beats = [builder.client(1001 + 8 * n, amqp.encode(0, amqp.Heartbeat())) for n in range(3)]
+    screen = Screen("connections", "-", stdin=subprocess.PIPE)
+    pipe = screen.process.stdin
+    assert pipe is not None
+    pipe.write(builder.pcap(beats))
+    pipe.flush()
+    screen.until(r"3 packets · 0 frames")
+    screen.until(r"no frame yet: connections from before the recording need about 64 frames")
+    pipe.close()
+    assert screen.process.wait(PATIENCE) == 0
+    screen.remainder()
 
 
 def test_it_ends_with_its_input() -> None:

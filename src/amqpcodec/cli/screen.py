@@ -24,6 +24,8 @@ TICK_SECONDS = 1.0
 BUSY_SHARE = 0.2
 #: Lines of a terminal that an answer leaves free.
 MARGIN = 2
+#: When a connection is read of which no beginning was recorded.
+WAITS = "connections from before the recording need about 64 frames or 32 KB of a direction"
 
 
 class Screen:
@@ -73,11 +75,19 @@ class Screen:
             writer.write(batch)
         writer.close()
         lines = canvas.getvalue().splitlines()
-        room = max(1, self.console.height - MARGIN - 1)
+        room = max(1, self.console.height - MARGIN - 2)
         more = len(lines) - room
         if more > 0:
             lines[room - 1 :] = [f"{more + 1} more lines: --limit, --where or a higher terminal"]
-        return Text.from_ansi("\n".join([self._state(), *lines]), no_wrap=True)
+        state = [self._state(), *self._pending()]
+        return Text.from_ansi("\n".join([*state, *lines]), no_wrap=True)
+
+    def _pending(self) -> list[str]:
+        """Why there are packets and no frame yet, where that is so: on a line of its own."""
+        counted = self.reading.stats()
+        if not counted.get("packets", 0) or counted["frames"]:
+            return []
+        return ["no frame yet: " + WAITS]
 
     def _state(self) -> str:
         """How much was recorded until now, and where."""
