@@ -174,7 +174,7 @@ def test_a_recording_of_its_own_needs_no_warning(tmp_path: Path):
 
 
 def test_taps_of_complete_connections_begin_nowhere_in_the_middle(tmp_path: Path):
-    """Each row comes twice: that is said, and no number of directions that is 0."""
+    """Each row comes twice: a warning says so, without a number of directions that is 0."""
     paths = write(tmp_path, records(PARTS), records(PARTS, 1_000))
     reader = capture.Reader(paths)
     with pytest.warns(capture.CaptureWarning, match="is read alone") as caught:

@@ -16,7 +16,7 @@ STATES = {
     "released": amqp.Released(),
     "modified": amqp.Modified(delivery_failed=True),
 }
-#: What is said of a message: event and outcome.
+#: What a talk says of a message: event and outcome.
 Outcome = tuple[str, "str | None"]
 
 

@@ -85,7 +85,7 @@ class Group:
     ) -> None:
         """What is unusual about the files that were read.
 
-        note: what else is said of them all. complete: they were read to their ends. interrupted: by
+        note: what else to say of them all. complete: they were read to their ends. interrupted: by
         Ctrl-C, perhaps in the middle of a packet. find_ports: with AMQP that was not read.
         """
         headless: list[int] = []
