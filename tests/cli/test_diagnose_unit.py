@@ -14,7 +14,7 @@ pytest.importorskip("rich")
 pytest.importorskip("duckdb")
 
 from amqpcodec import v0_9_1 as amqp
-from tests.support.event_talk import client, login, open_channel, server, write
+from tests.support.event_talk import client, close, login, open_channel, server, write
 from tests.support.finding_talks import FINDING_TALKS
 from tests.support.recording import packets
 from tests.support.shop_talk import killed, without, working
@@ -76,6 +76,15 @@ def test_the_command_shows_rows_about_the_finding(run: Run, tmp_path: Path, find
         return bool(names) and all(shown_row[name] == row[name] for name in names)
 
     assert not places or any(map(is_about_it, rows))
+
+
+def test_the_command_shows_a_frame_in_the_wrong_place(run: Run, tmp_path: Path) -> None:
+    body = client(amqp.Body(b"x"))
+    path = write(tmp_path / "talk.pcap", packets([*login(), *open_channel(), body, *close()]))
+    (line,) = [line for line in run("diagnose", path).lines if " --where error " in line]
+    shown = run(*shlex.split(line)[1:])
+    assert len(shown.lines) == 2
+    assert "! body frame without a content header before it" in shown.lines[1]
 
 
 def test_a_file_without_a_command(run: Run, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ COMMANDS = {
     "lost with unconfirmed publishes": "connections",
     "lost with unsettled messages": "errors --all",
     "lost without a close": "connections",
-    "malformed frames": "dissect --where error",
+    "malformed frames": "dissect --level message --where error",
     "many short connections": "connections",
     "poison message": "messages",
     "recording incomplete": "stats",
