@@ -185,7 +185,7 @@ def test_a_state_of_the_layout_before_is_refused() -> None:
 def test_nothing_on_the_ports(tmp_path: Path) -> None:
     path = tmp_path / "other.pcap"
     path.write_bytes(make.pcap(make.packets([(0, b"hello")], port=5673)))
-    text = r"other\.pcap: no frame of AMQP on the ports 5672, .* \(3 packets: other ports\); ports="
+    text = r"other\.pcap: no frame of AMQP on port 5672, .* \(3 packets: other ports\); ports="
     with pytest.warns(capture.CaptureWarning, match=text):
         assert sum(map(len, capture.read(path))) == 0
     with warnings.catch_warnings():

@@ -382,11 +382,11 @@ def test_outlines(tmp_path: Path, ports: Any, seed: int):
 def test_the_warning_says_where_headers_went(tmp_path: Path):
     path = tmp_path / "x.pcap"
     path.write_bytes(make.pcap(talk(5673)))
-    text = r"ports 5672 \(\d packets: other ports, a protocol header was sent to 5673\); ports="
+    text = r"on port 5672 \(\d packets: other ports, a protocol header was sent to 5673\); ports="
     with pytest.warns(capture.CaptureWarning, match=text):
         list(capture.read(path, ports=5672))
     path.write_bytes(make.pcap(talk(5673)[3:]))
-    text = r"on the ports 5672, and no protocol header on any other \(\d packets: other ports\); p"
+    text = r"on port 5672, and no protocol header on any other \(\d packets: other ports\); p"
     with pytest.warns(capture.CaptureWarning, match=text):
         list(capture.read(path))
 

@@ -134,4 +134,4 @@ def test_a_stream_of_separate_files_says_how_each_ends(tmp_path: Path) -> None:
 def test_no_frames_are_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     assert rows(RECORDING, level="event", ports="1") == []
-    assert "no frame of AMQP on the ports 1" in caplog.text
+    assert "no frame of AMQP on port 1" in caplog.text

@@ -146,9 +146,7 @@ def test_link_types_of_captures_in_a_column(
 @pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
 def test_nothing_on_the_ports(caplog: pytest.LogCaptureFixture) -> None:
     assert rows(RECORDING, ports="5673") == []
-    assert f"{RECORDING}: no frame of AMQP on the ports 5673 (619 packets: other ports," in (
-        caplog.text
-    )
+    assert f"{RECORDING}: no frame of AMQP on port 5673 (619 packets: other ports," in caplog.text
     assert "a protocol header was sent to 5672)" in caplog.text
 
 
@@ -165,7 +163,7 @@ def test_a_file_without_amqp_is_one_line_in_the_log(
     assert rows(path, **options) == []
     lines = [text for text in caplog.messages if "no frame of AMQP" in text]
     assert lines == [
-        f"{path}: no frame of AMQP on the ports 5672, and no protocol header on any other "
+        f"{path}: no frame of AMQP on port 5672, and no protocol header on any other "
         "(302 packets: other ports); ports= names the servers' ports"
     ]
 

@@ -387,7 +387,7 @@ def test_command_line(tmp_path: Path, capsys: Any) -> None:
     assert main(["dissect", str(path), "--format", "json", "--fields", "queue,error"]) == 1
     out, err = capsys.readouterr()
     assert [json.loads(line)["queue"] for line in out.splitlines()] == [None, "q.1", None]
-    assert "1 records with an error" in err
+    assert "1 record with an error" in err
     options = ["--where", "direction == server", "--format", "json", "--fields", "routing_key"]
     assert main(["dissect", str(path), *options]) == 1
     assert capsys.readouterr().out == '{"routing_key":"eu.de"}\n'

@@ -71,4 +71,5 @@ def no_frames_warning(counted: Mapping[str, Any], ports: ServerPorts) -> str:
     details = f" ({', '.join(reasons)})" if reasons else ""
     detection = ", and no protocol header on any other" if ports.detect else ""
     advice = "ports= names the servers' ports"
-    return f"no frame of AMQP on the ports {numbers}{detection}{details}; {advice}"
+    plural = "s" * (len(set(ports.numbers)) != 1)
+    return f"no frame of AMQP on port{plural} {numbers}{detection}{details}; {advice}"
