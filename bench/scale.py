@@ -437,14 +437,20 @@ def command_by_stats(name: str, path: Path, rounds: int) -> float:
 
 
 #: What a script reads with tshark to answer a question: these of all frames, and what it adds.
-TSHARK_FIELDS = ["frame.time_epoch", "tcp.stream", "amqp.channel", "amqp.method.class"] + [
-    f"amqp.method{name}" for name in (".method", ".arguments.delivery_tag", ".arguments.multiple")
-]
+TSHARK_FIELDS = (
+    *("frame.time_epoch", "tcp.stream", "amqp.channel", "amqp.method.class"),
+    *("amqp.method.method", "amqp.method.arguments.delivery_tag", "amqp.method.arguments.multiple"),
+)
+CONSUMER, QUEUE, REDELIVERED = (
+    f"amqp.method.arguments.{name}" for name in ("consumer_tag", "queue", "redelivered")
+)
+ROUTE = ("amqp.method.arguments.exchange", "amqp.method.arguments.routing_key")
+MESSAGE = "amqp.method.properties.message_id"
 TSHARK_MORE = {
-    "unacked": ["consumer_tag", "queue", "redelivered"],
-    "latency": ["consumer_tag", "exchange", "routing_key", "redelivered"],
-    "queues": ["consumer_tag", "queue", "exchange", "routing_key", "redelivered"],
-    "top": ["exchange", "routing_key"],
+    "unacked": (CONSUMER, QUEUE, REDELIVERED),
+    "latency": (CONSUMER, *ROUTE, REDELIVERED, MESSAGE),
+    "queues": (CONSUMER, QUEUE, *ROUTE, REDELIVERED, MESSAGE),
+    "top": ROUTE,
 }
 
 
@@ -452,11 +458,9 @@ def tshark_by_command(name: str, path: Path, rounds: int) -> float:
     """CPU time of tshark, which only prints what the question needs, by that of the command."""
     if shutil.which("tshark") is None:
         raise Absent("tshark is not installed (Debian: tshark)")
-    fields = TSHARK_FIELDS + [f"amqp.method.arguments.{one}" for one in TSHARK_MORE[name]]
-    if name in ("latency", "queues"):
-        fields = [*fields, "amqp.method.properties.message_id"]
     command = ["tshark", "-r", str(path), "-Y", "amqp", "-T", "fields"]
-    command += [word for field in fields for word in ("-e", field)]
+    for field in (*TSHARK_FIELDS, *TSHARK_MORE[name]):
+        command += ["-e", field]
     return command_seconds(command, 1) / question_seconds(name, path, rounds)
 
 

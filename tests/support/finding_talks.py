@@ -219,7 +219,9 @@ def false_findings(
         if row["certainty"] != "exact" or row["finding"] == "recording incomplete":
             continue
         alike = [one for one in complete if _is_said(row, one)]
-        for number in ("count", "messages"):
-            if (row[number] or 0) > sum(one[number] or 0 for one in alike):
-                false.append(row)
+        if any(
+            (row[number] or 0) > sum(one[number] or 0 for one in alike)
+            for number in ("count", "messages")
+        ):
+            false.append(row)
     return false

@@ -239,7 +239,7 @@ def group_by_rotation(all_endpoints: Iterable[Endpoints]) -> Groups:
         if not before:
             if links:
                 reasons[file.name] = separation_reason(links, ends)
-                if shares_connections(links, ends):
+                if sharing_connections(links, ends):
                     shared.add(file.name)
             before = [Rotation()]
             links.append(before[0])
@@ -344,14 +344,14 @@ def midstream_text(midstream: int) -> str:
     return f"{counted_noun(midstream, 'direction')} {begin} in the middle"
 
 
-def shares_connections(links: Iterable[Rotation], file: Endpoints) -> bool:
-    """Whether a file has connections of those before it."""
-    return any(candidate.tail.keys() & file.head.keys() for candidate in links)
+def sharing_connections(links: Iterable[Rotation], file: Endpoints) -> list[Rotation]:
+    """Those that a file has connections of."""
+    return [candidate for candidate in links if candidate.tail.keys() & file.head.keys()]
 
 
 def separation_reason(links: Sequence[Rotation], file: Endpoints) -> str:
     """Why a file goes on with none of those before it: what the nearest one says."""
-    shared = [candidate for candidate in links if candidate.tail.keys() & file.head.keys()]
+    shared = sharing_connections(links, file)
     before = (shared or links)[-1]
     name = before.name
     if (file.file.time or 0) < before.last_time - (0 if shared else OVERLAP):

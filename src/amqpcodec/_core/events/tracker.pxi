@@ -563,7 +563,7 @@ cdef int track_tcp_end(Tracking* g, Tracker* t, bint reset, bint complete) noexc
 cdef int emit_waiting(Tracking* g, Tracker* t, Question* q, int32_t channel, int certainty) noexcept nogil:
     """What has no answer where the reading ends. Of a request there is no event, so there is none that it answers."""
     cdef Event e
-    cdef bint is_event = q.on == 0 or q.on == ON_PUBLISH or q.on == ON_DELIVER
+    cdef bint is_event = q.on == 0 or q.on == ON_PUBLISH
     load_event(question_bytes(q), &e)
     e.head.answers = e.head.event_id if is_event else NO_NUMBER
     e.head.event = EVENT_WAITING

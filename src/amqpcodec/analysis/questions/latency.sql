@@ -21,16 +21,16 @@ WITH named AS (
          virtual_host, CASE WHEN event <> 'confirmed' THEN queue END AS queue, CASE event WHEN 'confirmed' THEN exchange END AS exchange,
          CASE WHEN event = 'settled' AND queue IS NULL THEN connection_name END AS connection_name,
          CASE WHEN event = 'settled' AND queue IS NULL THEN consumer_tag END AS consumer_tag,
-         certainty, elapsed_us, CASE WHEN elapsed_us IS NULL THEN 1 ELSE 0 END AS unknown
+         certainty, elapsed_us, 1 AS copies
   FROM events
   WHERE event IN ('confirmed', 'get-empty') OR event = 'settled' AND initiator <> 'server' OR event = 'delivered' AND consumer_tag IS NULL AND elapsed_us IS NOT NULL
   UNION ALL
   SELECT 'published to delivered', d.virtual_host, d.queue, CAST(NULL AS STRING), d.connection_name, d.consumer_tag, 'inferred',
-         CASE WHEN d.copies = 1 AND d.time_us >= p.published_us THEN d.time_us - p.published_us END, CASE WHEN d.copies = 1 AND d.time_us >= p.published_us THEN 0 ELSE d.copies END
+         CASE WHEN d.copies = 1 AND d.time_us >= p.published_us THEN d.time_us - p.published_us END, d.copies
   FROM deliveries d LEFT JOIN publications p ON p.message = d.message AND p.exchange IS NOT DISTINCT FROM d.exchange AND p.routing_key IS NOT DISTINCT FROM d.routing_key
   UNION ALL
   SELECT 'request to reply', virtual_host, queue, exchange, CAST(NULL AS STRING), CAST(NULL AS STRING), 'inferred',
-         CASE WHEN replied_us >= time_us THEN replied_us - time_us END, CASE WHEN replied_us >= time_us THEN 0 ELSE 1 END
+         CASE WHEN replied_us >= time_us THEN replied_us - time_us END, 1
   FROM (
     SELECT virtual_host, queue, exchange, time_us,
            row_number() OVER (PARTITION BY virtual_host, correlation_id ORDER BY time_us NULLS LAST, connection, event_id) AS turn,
@@ -42,7 +42,7 @@ WITH named AS (
   ) AS talks
   WHERE turn = 1 AND turns = 2 AND reply_exchange = ''
 )
-SELECT span, virtual_host, queue, exchange, connection_name, consumer_tag, count(elapsed_us) AS count, CAST(sum(unknown) AS BIGINT) AS unknown,
+SELECT span, virtual_host, queue, exchange, connection_name, consumer_tag, count(elapsed_us) AS count, CAST(sum(copies) AS BIGINT) - count(elapsed_us) AS unknown,
        CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY elapsed_us) AS DOUBLE) / 1000 AS p50_ms,
        CAST(percentile_disc(0.9) WITHIN GROUP (ORDER BY elapsed_us) AS DOUBLE) / 1000 AS p90_ms,
        CAST(percentile_disc(0.99) WITHIN GROUP (ORDER BY elapsed_us) AS DOUBLE) / 1000 AS p99_ms,

@@ -20,6 +20,7 @@ from bokeh.models.labeling import NoOverlap
 from bokeh.plotting import figure
 from bokeh.transform import dodge
 
+from ...capture._notices import counted_noun
 from ..cells import clean
 from .collect import Contents, Frames
 from .series import Series
@@ -358,7 +359,7 @@ def _grouped(connections: list[dict[str, Any]]) -> list[dict[str, Any]]:
             shown.append({
                 **rows[0],
                 "connection_name": rows[0]["connection_name"] if alike else "others",
-                "client": f"{len(rows):,} connection{'s' * (len(rows) != 1)}",
+                "client": counted_noun(len(rows), "connection"),
                 "first_event": min((row["first_event"] for row in times), default=None),
                 "last_event": max((row["last_event"] for row in times), default=None),
             })  # fmt: skip
