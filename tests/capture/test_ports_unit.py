@@ -391,6 +391,18 @@ def test_the_warning_says_where_headers_went(tmp_path: Path):
         list(capture.read(path))
 
 
+def test_every_port_is_read_to_find_those_without_a_header(tmp_path: Path):
+    """As the docstring of capture.read says; other traffic of other ports is no AMQP then."""
+    path = tmp_path / "x.pcap"
+    web = talk(80, [(0, b"GET / HTTP/1.1\r\n\r\n"), (1, bytes(range(256)) * 8)], client=40001)
+    path.write_bytes(make.pcap(talk(5673)[4:] + web))
+    with pytest.warns(capture.CaptureWarning, match=r"no frame of AMQP on port 5672.*other ports"):
+        assert list(capture.read(path)) == []
+    every_row = rows_of(capture.read(path, ports=range(1, 65536), fields=["src", "dst", "method"]))
+    ends = {(row["src"], row["dst"]) for row in every_row if row["method"] is not None}
+    assert {end.rpartition(":")[2] for pair in ends for end in pair} == {"5673", "40000"}
+
+
 def test_no_warning_before_the_end(tmp_path: Path):
     path = tmp_path / "x.pcap"
     path.write_bytes(make.pcap(talk(80, [(0, b"GET / HTTP/1.1\r\n\r\n")])))

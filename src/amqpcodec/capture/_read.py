@@ -691,7 +691,10 @@ def read(
             protocol header on that is sent to it in plain TCP, at most 64 of them. What was sent
             before it, as on connections that began before the recording, is not read; nor is a
             connection of 1.0 whose opening (SYN) is not among the newest 64 of other ports before
-            its header. ``detected_ports`` of stats() names these ports.
+            its header. ``detected_ports`` of stats() names these ports. No warning names a port of
+            which no header was recorded: only a second reading finds it. ``range(1, 65536)`` reads
+            every port, and the rows show which of them have AMQP; the command line does so where
+            packets of other ports were skipped.
         protocol: a version or a protocol module, which all connections are read as, with its own
             columns of properties; None: what each connection speaks, with the columns of 0-9-1.
         batch_rows: rows of a batch, at most.

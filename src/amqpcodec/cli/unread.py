@@ -1,4 +1,7 @@
-"""Ports with AMQP that were not read: a recording is read again, with every port."""
+"""Ports with AMQP that were not read: a recording is read again, with every port.
+
+Readers in Python do not do so: nobody asked for a second reading, and pipes cannot be read again.
+"""
 
 from __future__ import annotations
 
