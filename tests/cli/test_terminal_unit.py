@@ -217,7 +217,7 @@ def test_errors_show_who_where_and_why_at_80_columns(tmp_path):
         ("connections", {"client", "connection_name", "first_event", "published", "ended"}),
         ("queues", {"queue", "published", "delivered", "unacknowledged", "work_p99_ms"}),
         ("latency", {"span", "queue", "count", "p50_ms", "p99_ms"}),
-        ("messages", {"began_at", "event", "queue", "ended", "outcome"}),
+        ("messages", {"began_at", "event", "routing_key", "queue", "ended", "outcome"}),
         ("topology", {"kind", "exchange", "routing_key", "queue", "connection_name"}),
         ("errors", {"count", "event", "outcome", "connection_name", "queue", "reason"}),
     ],
@@ -238,3 +238,49 @@ def test_events_have_room_at_80_columns():
     assert max(map(len, lines)) <= 80
     assert any("guest@127.0.0.1  " in line and "tasks.q" in line for line in lines)
     assert "00:56:02.646" in got
+
+
+@pytest.mark.parametrize(
+    ("command", "columns"),
+    [
+        ("messages", {"routing_key", "queue", "message_id", "ended", "outcome"}),
+        ("unacked", {"delivered_at", "age_us", "queue", "message_id", "certainty"}),
+        ("latency", {"span", "queue", "exchange", "count", "p50_ms", "p99_ms"}),
+        ("queues", {"queue", "published", "delivered", "unacknowledged"}),
+        ("topology", {"kind", "exchange", "routing_key", "queue", "connection_name"}),
+        ("errors", {"count", "event", "outcome", "connection_name", "queue"}),
+        ("errors --all", {"timestamp", "event", "outcome", "connection_name", "queue"}),
+        ("connections", {"client", "connection_name", "first_event", "ended"}),
+        ("top", {"kind", "name", "published", "delivered"}),
+    ],
+)
+def test_long_names_are_told_apart_at_80_columns(tmp_path, command, columns):
+    from tests.support.event_talk import write
+    from tests.support.long_name_talk import LONG_QUEUES, long_names
+
+    path = write(tmp_path / "long.pcap", long_names())
+    status, got = on_terminal(*command.split(), path, columns=80)
+    assert status == 0
+    lines = [ESCAPE.sub("", line) for line in got.splitlines()]
+    assert max(map(len, lines)) <= 80
+    at = next(at for at, line in enumerate(lines) if len(set(line.split()) & columns) > 2)
+    text = " ".join(lines[at + 1 :])
+    if command != "unacked":  # its heads have less room
+        assert columns <= set(lines[at].split())
+    if "queue" not in columns:
+        assert "app " in text
+    elif command in ("unacked", "errors", "errors --all"):  # about one queue each
+        assert {"unacked": "uq02", "errors": "buq01", "errors --all": "buq01"}[command] in text
+    else:
+        assert all(f"{queue[-4:]} " in f"{text} " for queue in LONG_QUEUES[:2])
+
+
+def test_a_hidden_column_has_no_room():
+    """One that a column that was hidden after it leaves enough for is shown."""
+    _, got = on_terminal("connections", RECORDING, columns=80)
+    lines = [ESCAPE.sub("", line) for line in got.splitlines()]
+    head = next(line for line in lines if line.startswith("client "))
+    note = " ".join(lines[: lines.index(head)])
+    hidden = note.partition("no room for ")[2].partition(":")[0].replace(" ", "").split(",")
+    assert hidden
+    assert all(len(head.rstrip()) + 2 + len(name) > 80 for name in hidden)

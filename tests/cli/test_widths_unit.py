@@ -9,6 +9,7 @@ pytest.importorskip("rich")
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from amqpcodec.cli import table
 
@@ -33,6 +34,32 @@ def test_firm_columns_give_way_last() -> None:
     assert table.fitted([15, 20, 20, 40], 66, firm=[0]) == [15, 11, 12, 22]
     assert table.fitted([15, 20, 20, 40], 40, firm=[0]) == [10, 6, 6, 12]
     assert table.fitted([15, 30, 20], 50, firm=[2]) == [13, 13, 20]
+
+
+def test_columns_keep_their_heads_while_others_have_more() -> None:
+    assert table.fitted([11, 40, 40, 8], 60, enough=[11, 9, 10, 7]) == [11, 17, 18, 8]
+    assert table.fitted([11, 40, 40, 8], 45, enough=[11, 9, 10, 7]) == [11, 10, 10, 8]
+    assert table.fitted([11, 40, 40, 8], 40, enough=[11, 9, 10, 7]) == [8, 9, 9, 8]
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["short"], ["short"]),
+        (["orders.europe.created"], ["orde…eated"]),
+        (["orders.europe-1", "orders.asia-1"], ["orde…ope-1", "orde…sia-1"]),
+        (["a.long.name.x1", "b.long.name.x1", "c.long.name.x1"], None),
+        (["aa.long.name.of.one.x", "ab.long.name.of.one.x", "ab.long.name.of.two.y"], None),
+        (["long.name.number.000017", "long.name.number.100017", "long.name.number.200017"], None),
+        (["\u4e2d\u6587\u961f\u5217\u540d\u79f0\u4e00", "\u4e2d\u6587"], None),
+    ],
+)
+def test_names_are_shortened_where_they_are_alike(texts: list[str], expected: object) -> None:
+    head = table.best_head(texts, 10)
+    short = [text if cell_len(text) <= 10 else table.shortened(text, 10, head) for text in texts]
+    assert expected is None or short == expected
+    assert len(set(short)) == len(texts)
+    assert all(cell_len(text) <= 10 for text in short)
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(90, 300))

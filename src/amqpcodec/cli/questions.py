@@ -27,12 +27,15 @@ class View:
         optional: of these, columns that may go. Where all rows have one value, the table writes it
             once, in a line above its head. A narrow terminal hides these columns, in this order.
         nothing: said in place of an empty table.
+        essential: optional columns for which a narrow terminal shortens other names, as without
+            them nobody knows which item a row is about.
         styles: of values.
     """
 
     names: tuple[str, ...]
     optional: tuple[str, ...]
     nothing: str
+    essential: tuple[str, ...] = ()
     styles: dict[str, str] = field(default_factory=dict)
 
 
@@ -84,6 +87,7 @@ VIEWS = {
             *("delivery_tag", "message_id", "certainty"),
         ),
         nothing="no delivery is known to wait for its settlement",
+        essential=("delivery_tag", "message_id"),
     ),
     "latency": View(
         names=(
@@ -95,6 +99,7 @@ VIEWS = {
             *("connection_name", "exchange", "unknown", "count"),
         ),
         nothing="nothing was settled, confirmed or answered",
+        essential=("exchange",),
     ),
     "errors": View(
         names=(
@@ -121,6 +126,7 @@ VIEWS = {
             "outcome",
         ),
         nothing="no close with an error, loss, nack, return, reject or damage was recorded",
+        essential=("connection_name", "queue", "outcome"),
         styles=OUTCOMES,
     ),
     "messages": View(
@@ -137,6 +143,7 @@ VIEWS = {
             "outcome",
         ),
         nothing="no message was published or delivered",
+        essential=("routing_key", "message_id", "outcome"),
         styles=OUTCOMES,
     ),
     "top": View(
@@ -159,6 +166,7 @@ VIEWS = {
             *("details", "last_ended", "consumer_tag", "connection_name", "routing_key"),
         ),
         nothing="nothing was declared, bound or consumed",
+        essential=("connection_name", "routing_key"),
         styles={"kind": "bold"},
     ),
 }
@@ -176,6 +184,7 @@ class QuestionTable(Table):
             styles=view.styles,
             limits={"details": 60},
             optional=view.optional,
+            essential=view.essential,
         )
         self.left: set[str] | None = None
 

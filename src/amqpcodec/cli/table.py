@@ -18,7 +18,7 @@ from rich.text import Text
 from .cells import cells, clean
 from .times import Clock
 
-__all__ = ["Table", "fitted", "narrow_terminal"]
+__all__ = ["Table", "best_head", "fitted", "narrow_terminal", "shortened"]
 
 #: Never made narrower than this, and never wider to begin with (but for the last column).
 NARROWEST, LAST_NARROWEST, WIDEST = 6, 12, 36
@@ -27,13 +27,22 @@ SEPARATOR = "  "
 DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2} ")
 FIRM = (
     *("time", "timestamp", "began_at", "delivered_at", "first_event", "last_event"),
-    *("method", "kind", "event", "from", "ended", "outcome", "reply_code"),
+    *("method", "kind", "event", "from", "ended", "outcome", "reply_code", "span"),
 )
 #: A terminal of fewer columns has times in milliseconds, and routing beside the other details.
 NARROW = 110
 #: So much of a name is enough there where another column would have no room; of a queue's, more.
 NARROW_NAME = 16
 NARROW_QUEUE = 24
+#: Columns that a table shows in any case have as little as this each before one of them goes.
+SHORTEST_NAME = 9
+#: Names that often begin alike, or end alike: these are shortened in the middle.
+NAMES = (
+    *("queue", "exchange", "routing_key", "consumer_tag", "message_id", "correlation_id"),
+    *("connection_name", "client", "virtual_host", "name"),
+)
+#: The texts by which a column's places to cut are judged, at most.
+COMPARED_TEXTS = 1000
 #: Last columns of long texts, which are written below their rows where they have less room than so;
 #: shorter texts have a column as others have.
 LONG_TEXTS = ("details", "example", "reason", "reply_text", "text")
@@ -75,12 +84,13 @@ class Table:
         styles: dict[str, str] | None = None,
         limits: dict[str, int] | None = None,
         optional: Sequence[str] = (),
+        essential: Collection[str] = (),
     ) -> None:
         """lines: that the last column takes on a terminal, at most; 0: as many as its text needs.
 
         styles: of values and of columns. limits: how wide columns may be, where not as wide as
         others. optional: columns that a terminal too narrow for all does not show, in this order;
-        a line above the head names them.
+        a line above the head names them. essential: those of them for which others are shortened.
         """
         self.console = Console(file=out, highlight=False, markup=False, emoji=False)
         self.fits = self.console.is_terminal
@@ -89,9 +99,11 @@ class Table:
         self.styles = {**STYLES, **(styles or {})}
         self.limits = limits or {}
         self.optional = optional
+        self.essential = essential
         self.hidden: list[str] = []
         self.widths: list[int] = []
         self.right: list[bool] = []
+        self.heads: list[int] = []  # how much of a shortened text is its beginning
         self.room = 0  # for the last column
         self.below = False  # where it does not fit, it stands below its row
         self.day = ""
@@ -165,6 +177,10 @@ class Table:
         if self.fits:
             widths = self._fitted(names, widths)
         self.widths = widths
+        self.heads = [
+            best_head(texts, width) if name in NAMES else width - 1
+            for (name, texts), width in zip(columns.items(), widths, strict=True)
+        ]
         if self.hidden:
             hidden = ", ".join(self.hidden)
             self.note(f"no room for {hidden}: a wider terminal or --fields shows them")
@@ -182,9 +198,10 @@ class Table:
             and widths[-1] > SHORT_TEXT
             and self.room < min(widths[-1], LONG_TEXT_ROOM)
         )
+        heads = [max(SHORTEST_NAME, cell_len(name)) for name in names]
         if not self.below:
-            return fitted(widths, width, firm)
-        *widths, _ = fitted([*widths[:-1], 0], width, firm)
+            return fitted(widths, width, firm, heads)
+        *widths, _ = fitted([*widths[:-1], 0], width, firm, heads)
         self.room = max(0, width - sum(widths) - len(SEPARATOR) * len(widths))
         return [*widths, self.room]
 
@@ -194,20 +211,33 @@ class Table:
             name: min(max(map(cell_len, [name, *texts])), self.limits.get(name, WIDEST))
             for name, texts in columns.items()
         }
+        narrow = wide
         if self.console.width < NARROW:
-            wide = {
+            narrow = {
                 name: width
                 if name in FIRM or name in LONG_TEXTS
                 else min(width, NARROW_QUEUE if name == "queue" else NARROW_NAME)
                 for name, width in wide.items()
             }
+        shortest = {
+            name: min(width, SHORTEST_NAME) if name in NAMES else width
+            for name, width in narrow.items()
+        }
         # Columns that say nothing go first.
         empty = [name for name in self.optional if set(columns.get(name, ())) <= {"", "0"}]
         for name in [*empty, *(name for name in self.optional if name not in empty)]:
-            if self._total(wide) <= self.console.width:
+            if self._fit(shortest if name in self.essential else narrow):
                 break
             if name in wide:
                 self.hidden.append(name)
+        for name in reversed(self.hidden[:]):  # a wide one has gone after it
+            self.hidden.remove(name)
+            if name in LONG_TEXTS or not self._fit(wide):
+                self.hidden.insert(0, name)
+
+    def _fit(self, wide: dict[str, int]) -> bool:
+        """Whether the columns that are not hidden have room. wide: how wide they are."""
+        return self._total(wide) <= self.console.width
 
     def _total(self, wide: dict[str, int]) -> int:
         """How wide the columns are together that are not hidden."""
@@ -245,8 +275,10 @@ class Table:
 
     def _print(self, names: Sequence[str], row: Sequence[str], head: bool) -> None:
         written = [
-            self._cell(text, width, right)
-            for text, width, right in zip(row, self.widths, self.right, strict=True)
+            self._cell(text, width, right, width - 1 if head else beginning)
+            for text, width, right, beginning in zip(
+                row, self.widths, self.right, self.heads, strict=True
+            )
         ]
         if not self.fits:
             self.console.file.write(SEPARATOR.join(written).rstrip() + "\n")
@@ -266,31 +298,68 @@ class Table:
             return self.styles["error"]
         return self.styles.get(text, self.styles.get(name, ""))
 
-    def _cell(self, text: str, width: int, right: bool) -> str:
-        """A text as wide as its column; in a pipe, at least so wide."""
+    def _cell(self, text: str, width: int, right: bool, head: int) -> str:
+        """A text as wide as its column; in a pipe, at least so wide.
+
+        head: how much of a text that is too long stands before the ellipsis.
+        """
         missing = width - cell_len(text)
         if missing < 0:
-            return set_cell_size(text, width - 1) + "…" if self.fits else text
+            return shortened(text, width, head) if self.fits else text
         return " " * missing + text if right else text + " " * missing
 
 
-def fitted(requested_widths: list[int], width: int, firm: Collection[int] = ()) -> list[int]:
+def shortened(text: str, width: int, head: int) -> str:
+    """The beginning and the end of a text. head: how wide the beginning is."""
+    end = set_cell_size(text[::-1], max(0, width - 1 - head))[::-1]
+    return f"{set_cell_size(text, head)}…{end}"
+
+
+def best_head(texts: Sequence[str], width: int) -> int:
+    """How wide the beginning of shortened texts is, with which most of them differ.
+
+    It is as close to half of the width as that allows.
+    """
+    long_texts = [text for text in dict.fromkeys(texts) if cell_len(text) > width]
+    heads = sorted(range(1, width - 1), key=lambda head: abs(2 * head - width + 1))
+    return max(
+        heads,
+        key=lambda head: len(
+            {shortened(text, width, head) for text in long_texts[:COMPARED_TEXTS]}
+        ),
+        default=width - 1,
+    )
+
+
+def fitted(
+    requested_widths: list[int],
+    width: int,
+    firm: Collection[int] = (),
+    enough: Sequence[int] = (),
+) -> list[int]:
     """Widths that fit together: the last column gives way first, then the widest, to NARROWEST.
 
-    firm: columns that give way when no other can.
+    firm: columns that give way when no other can. enough: widths that columns keep while others
+    have more than that.
     """
     *widths, last = requested_widths
     room = width - len(SEPARATOR) * len(widths)
     soft = [at for at in range(len(widths)) if at not in firm]
     least = 0
     first = last if len(widths) in firm else width // 3
-    for group, enough in ((soft, first), (soft, LAST_NARROWEST), (list(firm), LAST_NARROWEST)):
-        least = min(last, max(enough, LAST_NARROWEST))
+    for group, for_last, floors in (
+        (soft, first, enough),
+        (soft, first, ()),
+        (soft, LAST_NARROWEST, ()),
+        (list(firm), LAST_NARROWEST, ()),
+    ):
+        least = min(last, max(for_last, LAST_NARROWEST))
+        lowest = [max(NARROWEST, floor) for floor in floors] or [NARROWEST] * len(widths)
         while sum(widths) + least > room:
-            widest = max(group, key=lambda at: widths[at], default=None)
-            if widest is None or widths[widest] <= NARROWEST:
+            wide = [at for at in group if at < len(widths) and widths[at] > lowest[at]]
+            if not wide:
                 break
-            widths[widest] -= 1
+            widths[max(wide, key=lambda at: widths[at])] -= 1
     return [*widths, max(least, min(last, room - sum(widths)))]
 
 
