@@ -14,7 +14,16 @@ pytest.importorskip("rich")
 pytest.importorskip("duckdb")
 
 from amqpcodec import v0_9_1 as amqp
-from tests.support.event_talk import client, close, login, open_channel, server, write
+from tests.support.event_talk import (
+    client,
+    close,
+    consume,
+    deliver,
+    login,
+    open_channel,
+    server,
+    write,
+)
 from tests.support.finding_talks import FINDING_TALKS
 from tests.support.recording import packets
 from tests.support.shop_talk import killed, without, working
@@ -85,6 +94,26 @@ def test_the_command_shows_a_frame_in_the_wrong_place(run: Run, tmp_path: Path) 
     shown = run(*shlex.split(line)[1:])
     assert len(shown.lines) == 2
     assert "! body frame without a content header before it" in shown.lines[1]
+
+
+def test_the_command_reads_what_was_read_in_the_same_way(run: Run, tmp_path: Path) -> None:
+    """Also of connections that only named ports show, and of several files."""
+    reject = client(amqp.Basic.Reject(delivery_tag=1, requeue=False))
+    says = [*login(), *open_channel(), *consume("jobs"), deliver(1), reject]
+    path = write(tmp_path / "a talk.pcap", packets(says, port=5673)[6:])
+    other = write(tmp_path / "other.pcap", packets(says, port=5673, client=40001))
+    options = ("--ports", "5673", "--files", "separate", "--max-tracked", "70000")
+    for files in ([path], [path, other]):
+        lines = run("diagnose", *options, *files).lines
+        (head,) = [line for line in lines if line.startswith("2  messages rejected: ")][:1]
+        command = shlex.split(lines[lines.index(head) + 2])
+        assert command[:2] == ["amqpcodec", "errors"]
+        assert set(options) < set(command)
+        assert command[-len(files) :] == list(map(str, files))
+        assert "rejected" in run(*command[1:]).out
+    many = [write(tmp_path / f"{number}.pcap", killed()) for number in range(5)]
+    lines = run("diagnose", "--files", "separate", *many).lines
+    assert lines[3] == "   amqpcodec errors --all --files separate FILE..."
 
 
 def test_a_file_without_a_command(run: Run, tmp_path: Path) -> None:

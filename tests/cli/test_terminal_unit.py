@@ -284,3 +284,19 @@ def test_a_hidden_column_has_no_room():
     hidden = note.partition("no room for ")[2].partition(":")[0].replace(" ", "").split(",")
     assert hidden
     assert all(len(head.rstrip()) + 2 + len(name) > 80 for name in hidden)
+
+
+def test_a_command_to_paste_is_one_line(tmp_path):
+    from tests.support.event_talk import write
+    from tests.support.long_name_talk import long_names
+
+    folder = tmp_path / "a folder with a name that fills most of a line of a terminal"
+    folder.mkdir()
+    path = write(folder / "long.pcap", long_names())
+    status, got = on_terminal("diagnose", path, columns=60)
+    assert status == 0
+    lines = [ESCAPE.sub("", line) for line in got.splitlines()]
+    assert f"   amqpcodec errors '{path}'" in lines
+    others = [line for line in lines if not line.startswith("   amqpcodec ")]
+    assert max(map(len, others)) <= 62  # a name may be longer than the line
+    assert all(line == line.rstrip() for line in lines)

@@ -7,7 +7,6 @@ from typing import IO, Any
 
 import pyarrow as pa
 from rich.console import Console
-from rich.padding import Padding
 from rich.text import Text
 
 from ..analysis._questions import load
@@ -23,6 +22,8 @@ __all__ = ["command", "diagnose", "sentences"]
 
 #: A person reads no more of them; the other formats have all.
 MOST = 12
+#: So many files, at most, are named in the commands that are proposed.
+NAMED_FILES = 4
 #: The command that shows the rows behind a finding; errors has those of all others.
 COMMANDS = {
     "backlog": "queues",
@@ -47,12 +48,15 @@ SEVERITIES = {1: "bold red", 2: "bold yellow", 3: "bold", 4: "dim"}
 def diagnose(options: DiagnoseOptions) -> int:
     """Read the events of every file once, and write what went wrong."""
     question = load("diagnose")
-    files = [str(file) for file in options.source.files]
+    files = shlex.join(str(file) for file in options.source.files[: NAMED_FILES + 1])
+    if len(options.source.files) > NAMED_FILES:
+        files = "FILE..."
+    reading = " ".join(filter(None, (shlex.join(options.source.words), files)))
 
     def findings(out: IO[str], clock: Clock) -> Writer:
         if options.rows.fields is not None:
             return Table(out, clock, lines=0)
-        return Findings(out, clock, files)
+        return Findings(out, clock, reading)
 
     return write_answer(options, question.query, list(question.columns), findings, nothing=NOTHING)
 
@@ -60,11 +64,11 @@ def diagnose(options: DiagnoseOptions) -> int:
 class Findings:
     """Writes findings as paragraphs of two or three lines."""
 
-    def __init__(self, out: IO[str], clock: Clock, files: list[str]) -> None:
-        """files: what the commands that are proposed read."""
+    def __init__(self, out: IO[str], clock: Clock, reading: str) -> None:
+        """reading: the files that the proposed commands read, after the options for that."""
         self.console = Console(file=out, highlight=False, markup=False, emoji=False)
         self.clock = clock
-        self.files = shlex.quote(files[0]) if len(files) == 1 else "FILE..."
+        self.reading = reading
         self.live = False
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -87,14 +91,20 @@ class Findings:
         self._print(f"{row['severity']}  {head}", SEVERITIES[row["severity"]])
         for line in others:
             self._print(line, indent=3)
-        self._print(f"amqpcodec {command(row['finding'])} {self.files}", "dim", indent=3)
+        proposal = f"amqpcodec {command(row['finding'])} {self.reading}"
+        self._print(proposal, "dim", indent=3, pasted=True)
 
-    def _print(self, line: str, style: str = "", indent: int = 0) -> None:
-        """A line, never cut in a pipe, and in a terminal as far to the right where it goes on."""
-        if self.console.is_terminal:
-            self.console.print(Padding(Text(line, style), (0, 0, 0, indent), expand=False))
-        else:
-            self.console.print(Text(" " * indent + line, style), soft_wrap=True)
+    def _print(self, line: str, style: str = "", indent: int = 0, pasted: bool = False) -> None:
+        """A line, never cut in a pipe, and in a terminal as far to the right where it goes on.
+
+        pasted: people copy it, and a shell takes one line.
+        """
+        folded = [Text(line, style)]
+        if self.console.is_terminal and not pasted:
+            folded = list(folded[0].wrap(self.console, self.console.width - indent))
+        for text in folded:
+            text.rstrip()
+            self.console.print(Text(" " * indent) + text, soft_wrap=True)
 
 
 def sentences(row: dict[str, Any], first: str, last: str) -> list[str]:

@@ -69,6 +69,18 @@ class SourceOptions(Options):
     #: The limits that were given, by their names in capture.LimitOptions.
     limits: dict[str, int]
 
+    @property
+    def words(self) -> list[str]:
+        """Options of a command that reads the files like this; of stores none: some are secret."""
+        words = [] if self.arrangement == "auto" else ["--files", self.arrangement]
+        if self.ports is not None:
+            words += ["--ports", ",".join(map(str, self.ports))]
+        for option, text in (("--protocol", self.protocol), ("--keylog", self.keylog_path)):
+            words += [option, text] if text is not None else []
+        for name, bound in self.limits.items():
+            words += [f"--{name.replace('_', '-')}", str(bound)]
+        return words
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowOptions(Options):
