@@ -111,3 +111,15 @@ def test_one_kind_of_file(firehose: Path, good: Path, run: Any) -> None:
     assert "name one kind of them" in result.err
     with pytest.raises(ValueError, match="name one kind of them"):
         analysis.queues([firehose, good])
+
+
+@pytest.mark.parametrize("command", [("stats",), ("report", "-o", "page.html")])
+def test_commands_that_need_packets_name_those_that_read_traces(run, firehose, command) -> None:
+    pytest.importorskip("bokeh")
+    result = run(*command, firehose)
+    assert result.status == 2
+    hint = "; dissect, diagnose, messages, queues and top read this trace of RabbitMQ"
+    assert result.err.endswith(f"{firehose}: neither pcap nor pcapng{hint}\n")
+    text = firehose.with_name("notes.txt")
+    text.write_text("no trace")
+    assert run(*command, text).err.endswith(f"{text}: neither pcap nor pcapng\n")

@@ -24,7 +24,7 @@ from .options import SourceOptions
 from .ordering import Ordering
 from .progress import Progress
 from .times import Clock
-from .traces import UNTOLD, are_traces, events_of_traces
+from .traces import UNTOLD, are_traces, events_of_traces, trace_hint
 from .unread import unread_ports
 
 __all__ = ["Counts", "ReadError", "Reading"]
@@ -147,7 +147,8 @@ class Reading:
             if self.stop.pressed:
                 return
             place = "" if str(group) in str(fault) else f"{group}: "
-            print_error(f"{place}{fault}")
+            hint = trace_hint(group.files) if fault.status == USAGE and not self.live else ""
+            print_error(f"{place}{fault}{hint}")
             self.status = max(self.status, fault.status)
         else:
             if self.stop.pressed:

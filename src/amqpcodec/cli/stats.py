@@ -17,6 +17,7 @@ from .errors import BAD_DATA, OK, USAGE, UsageError, print_error
 from .groups import Group, group_files, limits, one_by_one
 from .options import SourceOptions, StatsOptions
 from .progress import Progress
+from .traces import trace_hint
 
 __all__ = ["stats"]
 
@@ -30,7 +31,7 @@ def stats(options: StatsOptions) -> int:
                 counted = count(source, group, bar)
             except capture.CaptureError as error:
                 place = "" if str(group) in str(error) else f"{group}: "
-                print_error(f"{place}{error}")
+                print_error(f"{place}{error}{trace_hint(group.files)}")
                 status = USAGE
                 continue
             except OSError as error:

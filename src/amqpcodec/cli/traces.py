@@ -24,7 +24,7 @@ from .table import Table
 from .times import Clock, Window
 from .uris import Uri, readable
 
-__all__ = ["UNTOLD", "are_traces", "dissect_traces", "events_of_traces"]
+__all__ = ["UNTOLD", "are_traces", "dissect_traces", "events_of_traces", "trace_hint"]
 
 #: What a trace does not say.
 UNTOLD = (
@@ -47,6 +47,18 @@ def are_traces(source: SourceOptions) -> bool:
         return bool(source.files) and traces.are_traces(map(readable, source.files))
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def trace_hint(files: Iterable[Path | Uri]) -> str:
+    """What to add where a command refuses files that are no captures; "" where they are no traces.
+
+    That is for commands that need packets or frames.
+    """
+    try:
+        is_trace = traces.are_traces(map(readable, files))
+    except (ValueError, OSError):
+        return ""
+    return "; dissect, diagnose, messages, queues and top read this trace of RabbitMQ" * is_trace
 
 
 def dissect_traces(options: DissectOptions) -> int:
