@@ -3,6 +3,9 @@
 AddressSanitizer and UndefinedBehaviorSanitizer end the run at the first wrong access, with a stack.
 Every Python object gets an allocation of its own, so that reading one byte past its end is seen.
 
+Each folder has a process of its own: what pytest keeps of thousands of tests takes gigabytes where
+the sanitizer adds to every object, and makes each later test slower.
+
 Tests of memory (`_memory`) are left out, but for those with guard pages: what they measure is the
 allocator of a plain build, and the sanitizer keeps freed memory back.
 """
@@ -14,6 +17,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from tests.fuzz.instrumented import ROOT, MissingError, build, compiler, environment, install
 from tests.support.core_build import ROOMS
@@ -51,21 +56,25 @@ def preload() -> str:
     return ":".join(library_paths)
 
 
-def tests(arguments: list[str]) -> list[str]:
-    """What pytest is to run: all of it unless an argument names a folder or file of tests."""
-    has_paths = any(argument.startswith("tests/") for argument in arguments)
-    folders = [] if has_paths else [f"tests/{folder}" for folder in FOLDERS]
+def runs(arguments: list[str]) -> list[list[str]]:
+    """pytest's arguments, for each process: all folders unless an argument names tests."""
     live = [f"--ignore=tests/{folder}/live" for folder in FOLDERS]
     memory = [
         f"--ignore={path.relative_to(ROOT)}"
         for path in (ROOT / "tests").glob("*/test_*_memory.py")
         if path not in GUARD_PAGES
     ]
-    return [*folders, *live, *memory, *arguments]
+    options = [*live, *memory, *arguments]
+    if any(argument.startswith("tests/") for argument in arguments):
+        return [options]
+    return [[f"tests/{folder}", *options] for folder in FOLDERS]
 
 
 def main(arguments: list[str]) -> int:
-    """pytest's exit status, or 2 for missing tools."""
+    """The first of pytest's exit statuses that is no success, or 2 for missing tools.
+
+    A folder in which the arguments select no test is a success where another one has some.
+    """
     try:
         install()
         folder = package()
@@ -74,8 +83,20 @@ def main(arguments: list[str]) -> int:
         print(missing, file=sys.stderr)
         return 2
     variables["PYTHONPATH"] = os.pathsep.join((str(folder), str(ROOT)))
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *tests(arguments)]
-    return subprocess.run(command, cwd=ROOT, env=variables).returncode
+    statuses: list[int] = []
+    for run_arguments in runs(arguments):
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *run_arguments]
+        statuses.append(subprocess.run(command, cwd=ROOT, env=variables).returncode)
+        if statuses[-1] == pytest.ExitCode.INTERRUPTED:
+            break
+        if statuses[-1] == pytest.ExitCode.TESTS_FAILED and {"-x", "--exitfirst"} & {*arguments}:
+            break
+    failures = [
+        status
+        for status in statuses
+        if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    ]
+    return failures[0] if failures else min(statuses)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import pytest
 from tests.fuzz import __main__ as program
 from tests.fuzz import instrumented, packets
 from tests.fuzz.target import SHARE, Target
+from tests.fuzz.targets import encode
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = """
@@ -132,6 +133,32 @@ def test_a_target_of_one_module_counts_no_other(
     output = f"{MUTATOR}\nINFO: Loaded {modules} modules   (9 counters)\n#5\tNEW cov: 7 ft: 8"
     instead(f"echo '{output}'\n")
     assert program.fuzz("states", 1, 0, 0, False, 0).failed == failed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="takes a shell")
+@pytest.mark.parametrize(("uniform", "executions"), [(False, 5), (True, 7)])
+def test_libfuzzer_does_not_prefer_inputs_of_rare_edges_where_uniform(
+    uniform: bool, executions: int, instead: Callable[[str], None]
+) -> None:
+    instead(
+        f"echo '{MUTATOR}'; echo '#5\tNEW cov: 7 ft: 8'\n"
+        "for each; do [ \"$each\" != -entropic=0 ] || echo '#7\tNEW cov: 7 ft: 8'; done\n"
+    )
+    assert program.fuzz("tables", 1, 0, 0, False, 0, uniform=uniform).executions == executions
+
+
+def test_columns_kept_for_other_inputs_are_those_of_a_new_generator(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    record_batches: list[object] = []
+    monkeypatch.setattr(encode, "both", lambda columns, *_: record_batches.append(columns))
+    for head in range(40):
+        data = bytes((head, 3 * head, head, head, 0, 0, 0, 0)) + b"one\0other"
+        encode.random_columns.cache_clear()
+        for _ in range(3):
+            encode.rows(data)
+        assert record_batches[0] == record_batches[1] == record_batches[2]
+        record_batches.clear()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="takes a shell")

@@ -81,10 +81,10 @@ def check(encode: Encode, capacities: tuple[int, ...] = CAPACITIES) -> None:
 LARGEST = 5
 
 
-def read_input(data: bytes) -> tuple[int, int, Random]:
-    """A choice of the case, the length of the filler, and a generator for what follows it."""
+def read_input(data: bytes) -> tuple[int, int, bytes]:
+    """A choice of the case, the length of the filler, and the seed of what follows it."""
     data = data[:LARGEST].ljust(LARGEST, b"\0")
-    return data[0], int.from_bytes(data[1:3]), Random(data[3:])
+    return data[0], int.from_bytes(data[1:3]), data[3:]
 
 
 def seeds(choices: int) -> Iterator[bytes]:

@@ -80,24 +80,30 @@ class Rows:
     others: tuple[bytes, ...]
     options: dict[str, Any]
 
+    def rows_of(self, *values: bytes) -> Any:
+        """The rows of these values in one batch."""
+        return decode(pa.array(values), **self.options)
+
     @cached_property
     def after(self) -> Any:
         """The other rows, decoded without the first one."""
-        return decode(pa.array(self.others), **self.options)
+        return self.rows_of(*self.others)
 
     @cached_property
     def first(self) -> Any:
         """The first row, with a short filler and without the others."""
-        return plain(
-            decode(pa.array([self.filled(SHORT)]), **self.options).to_pylist(), SHORT, SHORT
-        )
+        return plain(self.rows_of(self.filled(SHORT)).to_pylist(), SHORT, SHORT)
 
-    def check(self, length: int) -> None:
-        """All rows in one batch say what each says alone."""
-        record_batch = decode(pa.array([self.filled(length), *self.others]), **self.options)
-        rows = len(record_batch) - len(self.after)
-        assert record_batch.slice(rows).to_pylist() == self.after.to_pylist()
-        assert plain(record_batch.slice(0, rows).to_pylist(), length, SHORT) == self.first
+    def check(self, length: int, others: tuple[bytes, ...] | None = None) -> None:
+        """All rows in one batch say what each says alone.
+
+        others: values instead of the case's own after the first one.
+        """
+        after = self.after if others is None else self.rows_of(*others)
+        rows = self.rows_of(self.filled(length), *(self.others if others is None else others))
+        count = len(rows) - len(after)
+        assert rows.slice(count).equals(after)
+        assert plain(rows.slice(0, count).to_pylist(), length, SHORT) == self.first
 
 
 def plain(value: Any, length: int, to: int) -> Any:

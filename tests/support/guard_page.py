@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import mmap
 
 PROT_NONE = 0
+
+
+@functools.cache
+def c_library() -> ctypes.CDLL:
+    """The process's own, opened once: each opening makes types anew."""
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def guarded_memory(size: int) -> tuple[mmap.mmap, int]:
@@ -13,9 +20,8 @@ def guarded_memory(size: int) -> tuple[mmap.mmap, int]:
     room = max(1, -(-size // mmap.PAGESIZE)) * mmap.PAGESIZE
     memory = mmap.mmap(-1, room + mmap.PAGESIZE)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    libc = ctypes.CDLL(None, use_errno=True)
     args = ctypes.c_void_p(address + room), ctypes.c_size_t(mmap.PAGESIZE)
-    assert libc.mprotect(*args, PROT_NONE) == 0, ctypes.get_errno()
+    assert c_library().mprotect(*args, PROT_NONE) == 0, ctypes.get_errno()
     return memory, room
 
 

@@ -173,7 +173,8 @@ def stream_seeds() -> Iterator[bytes]:
 
 def at_border(data: bytes) -> None:
     """A random frame is what the reference writes, as far from a buffer's end as the input says."""
-    choice, length, rng = borders.read_input(data)
+    choice, length, seed = borders.read_input(data)
+    rng = Random(seed)
     at = (V0_9_1, V0_9, V0_8)[choice % 3]
     generate = Generate(rng, faithful=True, facts=at.facts, tags=at.tags)
     filler = (b"filler", ("S", borders.FILLER * length))

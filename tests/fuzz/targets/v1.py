@@ -211,7 +211,8 @@ def stream_seeds() -> Iterator[bytes]:
 
 def at_border(data: bytes) -> None:
     """Items of a list are written as each alone, as far from a buffer's end as the input says."""
-    choice, length, rng = borders.read_input(data)
+    choice, length, seed = borders.read_input(data)
+    rng = random.Random(seed)
     items: list[Any] = ["f" * (256 + length)]  # so that sizes and counts take 4 bytes
     for _ in range(choice % 4):
         name = rng.choice(COMPOSITES)
