@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import filecmp
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
@@ -329,6 +329,21 @@ def separate_file_warning(name: str, midstream: int, why: str = "", more: int = 
     others = f", and {counted_noun(more, 'more file')}" if more else ""
     begun = f": {midstream_text(midstream)}" if midstream else ""
     return f"{name} is read alone{because}{others}{begun}"
+
+
+def separation_warning(
+    reasons: Mapping[str, str], shared: Collection[str], midstream: Mapping[str, int]
+) -> str:
+    """The warning about files that are read alone; "" where nothing is missing or comes twice.
+
+    A recording of its own needs no words. reasons: why each file is read alone. shared: files with
+    connections of others. midstream: directions of each file that begin in the middle.
+    """
+    names = [name for name in reasons if name in shared or midstream[name]]
+    if not names:
+        return ""
+    begun = sum(midstream[name] for name in names)
+    return separate_file_warning(names[0], begun, reasons[names[0]], len(names) - 1)
 
 
 def copies_text(copies: dict[str, str]) -> str:

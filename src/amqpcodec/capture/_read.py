@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
 from typing import Any, Unpack, get_args
@@ -31,7 +32,7 @@ from ._link import (
     copies_text,
     find_rotations,
     midstream_text,
-    separate_file_warning,
+    separation_warning,
 )
 from ._notices import no_frames_warning, unread_links_warning
 from ._order import CaptureFile, capture_file_of
@@ -58,6 +59,12 @@ __all__ = [
 #: Bytes to look for a record in at once: twice what 16 of the largest plausible records take.
 SEARCH_BYTES = 1 << 23
 
+
+#: What to do about files that are read alone.
+_ADVICE = (
+    '; files="rotation" reads all as one, files="taps" packets that several of them have once, '
+    'files="separate" each by itself'
+)
 
 #: Rows of a batch, at most; one of large frames has fewer.
 BATCH_ROWS = 32768
@@ -368,29 +375,27 @@ class Reader:
             yield from self._read(self._one(), place, False)
             return
         connections = 0
-        begun: list[tuple[str, int]] = []  # first file of a chain; directions in the middle
+        begun: Counter[str] = Counter()  # directions in the middle, by the first file of a chain
         before = self._unread_links()
         for chain in self._chains:
             chain.core.first_index = connections
             yield from self._read(chain, None, end)
             connections += chain.core.counts()["connections"]
-            begun.append((chain.files[0].name, chain.core.counts()["midstream"]))
+            begun[chain.files[0].name] += chain.core.counts()["midstream"]
         self._warn_of_unread(before, end)
         if self._has_warned:
             return
         if self._copies:
             self._has_warned = True
             warnings.warn(copies_text(self._copies), CaptureWarning, stacklevel=3)
-        # A recording of its own needs no words: nothing of it is missing, and nothing comes twice.
-        reasons = {
-            name: reason
-            for name, reason in self._reasons.items()
-            if name in self._shared or any(count for first, count in begun if first == name)
-        }
-        midstream = sum(count for first, count in begun if first in reasons or not reasons)
-        if reasons or (len(self._chains) > 1 and midstream and not self._reasons):
+        text = separation_warning(self._reasons, self._shared, begun)
+        if text:
+            text += _ADVICE
+        elif len(self._chains) > 1 and begun.total() and not self._reasons:
+            text = f"{midstream_text(begun.total())} of files that are read alone"
+        if text:
             self._has_warned = True
-            warnings.warn(_read_separately(reasons, midstream), CaptureWarning, stacklevel=3)
+            warnings.warn(text, CaptureWarning, stacklevel=3)
 
     def _unread_links(self) -> dict[str, int]:
         """Packets of link types that are not read, by the type's name, of all that was read."""
@@ -859,18 +864,6 @@ def _keys(source: KeyLog | KeyLogSource) -> KeyLog:
         text = f"the reader skips lines of the key log that are no secrets: {lines}{more}"
         warnings.warn(text, CaptureWarning, stacklevel=4)
     return keys
-
-
-def _read_separately(reasons: dict[str, str], midstream: int) -> str:
-    """The warning about files that are read separately; without reasons: by files="separate"."""
-    if not reasons:
-        return f"{midstream_text(midstream)} of files that are read alone"
-    name, reason = next(iter(reasons.items()))
-    message = separate_file_warning(name, midstream, reason, len(reasons) - 1)
-    return (
-        f'{message}; files="rotation" reads all as one, files="taps" packets that several of them '
-        'have once, files="separate" each by itself'
-    )
 
 
 def _sums(dicts: list[dict[str, Any]]) -> dict[str, Any]:

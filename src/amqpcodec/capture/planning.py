@@ -8,10 +8,10 @@ Files and stores: `Storage`, `locate`, `is_remote`, `local_path`, `open_source`,
 `files_below`, `matching_paths`, `seek_table`. Which files are one rotation: `CaptureFile`,
 `capture_file_of`, `in_order`, `increase`, `Endpoints`, `endpoints_of`, `Arrangement`, `Rotation`,
 `Direction`, `UNRELATED`, `continuation`, `group_by_rotation`, `look_at_same_ports`,
-`separation_reason`, `separate_file_warning`. Ranges of a large file: `Part`, `parts_between`,
-`make_outline`, `apply_outlines`. States: `seal`, `unseal`. Limits and options: `LIMITS`, `Limits`,
-`LimitOptions`, `Unpacking`, `range_error`, `respell_limits`, `KeyLogSource`, `ServerPorts`,
-`server_ports`. Texts of warnings: `no_frames_warning`, `unread_links_warning`.
+`separation_reason`, `separate_file_warning`, `separation_warning`. Ranges of a large file: `Part`,
+`parts_between`, `make_outline`, `apply_outlines`. States: `seal`, `unseal`. Limits and options:
+`LIMITS`, `Limits`, `LimitOptions`, `Unpacking`, `range_error`, `respell_limits`, `KeyLogSource`,
+`ServerPorts`, `server_ports`. Texts of warnings: `no_frames_warning`, `unread_links_warning`.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from ._link import (
     look_at_same_ports,
     separate_file_warning,
     separation_reason,
+    separation_warning,
 )
 from ._notices import no_frames_warning, unread_links_warning
 from ._order import CaptureFile, capture_file_of, in_order
@@ -83,6 +84,7 @@ __all__ = [
     "seek_table",
     "separate_file_warning",
     "separation_reason",
+    "separation_warning",
     "server_ports",
     "unread_links_warning",
     "unseal",

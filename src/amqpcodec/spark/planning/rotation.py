@@ -19,7 +19,7 @@ from ...capture.planning import (
     group_by_rotation,
     locate,
     look_at_same_ports,
-    separate_file_warning,
+    separation_warning,
 )
 from .files import StoredFile
 
@@ -81,22 +81,12 @@ def chains(
 
 
 def _tell(found: Groups, ends: dict[str, Endpoints]) -> None:
-    """Warn of files that go on with no other one, with what that may have cut.
-
-    A recording of its own, of which nothing is missing and nothing comes twice, needs no words.
-    """
+    """Warn of files that go on with no other one, with what that may have cut."""
     begun = {
         name: sum(not begins for _first, _after, begins in ends[name].head.values())
         for name in found.reasons
     }
-    reasons = {
-        name: why for name, why in found.reasons.items() if name in found.shared or begun[name]
-    }
-    if not reasons:
-        return
-    midstream = sum(begun[name] for name in reasons)
-    name, reason = next(iter(reasons.items()))
-    _log.warning(
-        "%s; option files: rotation reads all as one rotation, separate each by itself",
-        separate_file_warning(name, midstream, reason, len(reasons) - 1),
-    )
+    if text := separation_warning(found.reasons, found.shared, begun):
+        _log.warning(
+            "%s; option files: rotation reads all as one rotation, separate each by itself", text
+        )
