@@ -1,4 +1,5 @@
-"""A long capture out of a short one: its connections again and again, from other addresses.
+"""A long capture out of a short one: its connections again and again, between other addresses and
+with other sequence numbers.
 
     python -m scripts.looped RECORDING OUT --megabytes 500 --concurrent 50 --drop 0
 
@@ -16,6 +17,9 @@ from pathlib import Path
 
 HEADER = 24
 ETHERNET, SOURCE, TARGET = 16 + 14, 12, 16
+TCP, SEQUENCE = ETHERNET + 20, 4
+#: Between the sequence numbers of two copies.
+APART = 40_503_001
 
 
 def packets(raw: bytes) -> list[bytearray]:
@@ -32,21 +36,26 @@ def packets(raw: bytes) -> list[bytearray]:
 
 
 def rounds(records: list[bytearray], concurrent: int, seconds: int = 0) -> Iterator[bytes]:
-    """The recording so many times at once, over and over: each time between other addresses.
+    """The recording so many times at once, over and over, each time between other addresses and
+    with other numbers: connections with the same numbers and bytes are one, behind a translation.
 
     seconds: by how much each round is later than the one before.
     """
     number = 0
     while True:
-        addresses = [struct.pack(">BH", 64 + (n >> 16) % 64, n & 0xFFFF) for n in
-                     range(number, number + concurrent)]  # fmt: skip
+        copies = range(number, number + concurrent)
+        addresses = [struct.pack(">BH", 64 + (n >> 16) % 64, n & 0xFFFF) for n in copies]
         number += concurrent
         out = []
         for record in records:
-            for address in addresses:
+            numbers = struct.unpack_from(">II", record, TCP + SEQUENCE)
+            for copy, address in zip(copies, addresses, strict=True):
                 record[ETHERNET + SOURCE + 1 : ETHERNET + SOURCE + 4] = address
                 record[ETHERNET + TARGET + 1 : ETHERNET + TARGET + 4] = address
+                shifted = ((each + copy * APART) % 2**32 for each in numbers)
+                struct.pack_into(">II", record, TCP + SEQUENCE, *shifted)
                 out.append(bytes(record))
+            struct.pack_into(">II", record, TCP + SEQUENCE, *numbers)
             struct.pack_into("<I", record, 0, second(record) + seconds)
         yield b"".join(out)
 

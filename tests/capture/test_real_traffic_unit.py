@@ -144,7 +144,7 @@ def test_refused_and_unanswered():
 def scan(count: int) -> list[bytes]:
     """SYNs from so many addresses."""
     return [
-        make.segment((f"172.{n >> 14}.{n >> 7 & 127}.{n & 127}", 40000), make.SERVER, 7, b"", SYN)
+        make.segment((f"172.{n >> 14}.{n >> 7 & 127}.{n & 127}", 40000), make.SERVER, n, b"", SYN)
         for n in range(count)
     ]
 

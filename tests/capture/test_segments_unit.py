@@ -62,11 +62,14 @@ def test_an_opening_amid_a_stream_is_of_another_connection() -> None:
 
 
 def many(packet: bytes, addresses: range) -> bytes:
-    """The packet of a client, of as many as there are addresses."""
+    """The packet of a client, of as many as there are addresses, each with its port."""
     record = make.pcap([packet])[24:]
     at = record.index(b"\x0a\0\0\1\x0a\0\0\2")
-    head, tail = record[:at], record[at + 4 :]
-    return b"".join(head + struct.pack(">I", n) + tail for n in addresses)
+    head, between, tail = record[:at], record[at + 4 : at + 8], record[at + 10 :]
+    return b"".join(
+        head + struct.pack(">I", n) + between + struct.pack(">H", n & 0xFFFF | 1 << 15) + tail
+        for n in addresses
+    )
 
 
 def test_resets_that_nobody_asks_for_are_bounded() -> None:

@@ -85,6 +85,7 @@ HEADER_FRAMES = constant("_core/protocol/stream.pxi", "HEADER_FRAMES")
 MIN_FRAME_1_0 = 512  # of the specification
 OF_V1 = v1.Limits()
 ORDER = "_core/capture/order.pxi"
+TRANSLATED = "_core/capture/translated.pxi"
 
 #: Arguments that several signatures have -> their default.
 REPEATED = {"frame_max": FRAME_MAX, "max_open": 65_536}
@@ -181,6 +182,11 @@ FIGURES: list[tuple[str, list[int]]] = [
         [constant(ORDER, "ORDER_ROWS"), constant(ORDER, "ORDER_BYTES")],
     ),
     ("open connections", [LIMITS.open_connections]),
+    (
+        "segments that are held of a connection that may be another one, behind an address"
+        " translation",
+        [constant(TRANSLATED, name) for name in ("SEEN_KEPT", "TRANSLATED_BYTES", "OTHERS_LIMIT")],
+    ),
     ("packets within each other (tunnels)", [constant("_core/capture/tunnel.pxi", "TUNNEL_LIMIT")]),
     (
         "IP packets of which fragments are missing",

@@ -12,6 +12,7 @@ __all__ = [
     "no_frames_warning",
     "other_ports",
     "other_protocols",
+    "translated_notice",
     "unread_links_warning",
 ]
 
@@ -19,6 +20,24 @@ __all__ = [
 def counted_noun(number: int, noun: str) -> str:
     """Such as "1 packet" and "1,000 packets"."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def translated_notice(connections: int) -> str:
+    """That the reader read connections once whose packets were captured again behind an address
+    translation; "" where there were none.
+
+    connections: as stats() counts them.
+    """
+    if connections <= 0:
+        return ""
+    if connections == 1:
+        once = "1 connection was captured again behind an address translation: it is"
+    else:
+        once = (
+            f"{connections:,} connections were captured again behind an address translation:"
+            " each is"
+        )
+    return f"{once} read once, with the addresses that came first"
 
 
 def unread_links_warning(links: Mapping[str, int]) -> str:

@@ -34,7 +34,7 @@ from ._link import (
     midstream_text,
     separation_warning,
 )
-from ._notices import no_frames_warning, unread_links_warning
+from ._notices import no_frames_warning, translated_notice, unread_links_warning
 from ._order import CaptureFile, capture_file_of
 from ._ports import ServerPorts, server_ports
 from ._progress import OnProgress, Progress
@@ -403,7 +403,8 @@ class Reader:
         return links
 
     def _warn_of_unread(self, before: dict[str, int], end: bool) -> None:
-        """Warn of link types that are not read, and where nothing at all was AMQP.
+        """Warn of link types that are not read, of connections that were captured twice, and where
+        nothing at all was AMQP.
 
         before: what was counted of link types before this reading. end: no more will be read.
         """
@@ -417,6 +418,8 @@ class Reader:
             totals = _sums([chain.core.counts() for chain in self._chains])
             if nothing := no_frames_warning(totals, self._ports):
                 warnings.warn(f"{name}: {nothing}", CaptureWarning, stacklevel=4)
+            if twice := translated_notice(totals["translated_connections"]):
+                warnings.warn(f"{name}: {twice}", CaptureWarning, stacklevel=4)
 
     def _read(self, chain: Chain, stop: tuple[int, int] | None, end: bool) -> Iterator[Batch]:
         if self._workers is not None and not chain.live and chain.at_end_of_file is None:
@@ -829,7 +832,9 @@ def stats(
     that they went to, which is none of these), skipped_bytes (of what was not read),
     retransmitted_bytes (retransmitted, and of keep-alives), conflicting_bytes (of these, bytes
     that are others than in the copy before them, as far as that one waits for the rest of its
-    frame or its turn), proxied_connections (with a PROXY header), ip_fragments, ip_reassembled
+    frame or its turn), proxied_connections (with a PROXY header), translated_connections
+    (connections whose packets were captured again, with other addresses, behind an address
+    translation: these are read once, and not counted again), ip_fragments, ip_reassembled
     (packets put together of them), resets (connections that a TCP reset ended), reorder_overflows
     (gaps given up because too much waited behind them), unread_link_types (packets by the name and
     number of a link type that is not read), skipped (packets by reason); of each file also file

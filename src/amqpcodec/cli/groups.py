@@ -13,7 +13,13 @@ from typing import IO, Any
 from .. import capture
 from ..capture._limits import Limits, Unpacking, respell_limits
 from ..capture._link import Arrangement, midstream_text
-from ..capture._notices import counted_noun, other_ports, other_protocols, unread_links_warning
+from ..capture._notices import (
+    counted_noun,
+    other_ports,
+    other_protocols,
+    translated_notice,
+    unread_links_warning,
+)
 from ..capture._ports import DEFAULT_PORTS
 from .errors import BAD_DATA, OK, USAGE, print_error
 from .options import SourceOptions
@@ -98,6 +104,8 @@ class Group:
         for stats in files:
             if unread := unread_links_warning(stats["unread_link_types"]):
                 print_error(f"{stats['file'] or self}: {unread}")
+            if twice := translated_notice(stats["translated_connections"]):
+                print_error(f"{stats['file'] or self}: {twice}")
         damaged = [stats for stats in files if stats["damaged"] and not interrupted]
         if complete and files and not any(stats["frames"] for stats in files):
             print_error(f"{self}: no frame of AMQP{_instead(counted, headless)}")

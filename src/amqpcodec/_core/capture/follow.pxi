@@ -66,9 +66,9 @@ cdef bint is_near_both(uint32_t number, uint32_t first, uint32_t last) noexcept 
 
 
 cdef Conn* leaping(Reading* r, const LeapEnds* ends) noexcept nogil:
-    """The connection of a leap, if no segments out of order wait in it."""
+    """The connection of a leap, if no segments out of order wait in it, and none of its segments is compared."""
     cdef Conn* c = find_conn(r, &ends.client, &ends.server)
-    return NULL if c == NULL or is_waiting(c) else c
+    return NULL if c == NULL or c.original != NULL or is_waiting(c) else c
 
 
 cdef bint stands_there(Reading* r, const Conn* c, const Half* h, const LeapEnds* ends) noexcept nogil:
@@ -156,7 +156,7 @@ cdef int follow_record(Reading* r, const Outline* base, const Outlined* one, con
         return NO_MEMORY
     if r.rows.n >= OUTLINE_ROWS and drop_rows(r) < 0:
         return NO_MEMORY
-    return r.conns.n < r.limits.conns     # who is the longest idle is not known between leaps
+    return r.conns.n + r.conns.translations.n < r.limits.conns     # who is the longest idle is not known between leaps
 
 
 cdef int follow_all(StateIO* io, Reading* r, const Outline* base, size_t n, size_t open_bytes) noexcept nogil:

@@ -17,6 +17,23 @@ cdef inline void visit_slot(int32_t* slot, int what, int32_t* known) noexcept no
         slot[0] = known[slot[0]]
 
 
+cdef void visit_slots_of_held(Reading* r, int what, int32_t* known) noexcept nogil:
+    cdef Translated* t
+    cdef HeldSegment* held
+    cdef int i, side
+    for i in range(TRANSLATED_BUCKETS):
+        t = r.conns.translations.bucket[i]
+        while t != NULL:
+            for side in range(2):
+                if t.half[side].opening != NULL:
+                    visit_slot(&t.half[side].opening.mark.file, what, known)
+                held = t.half[side].first
+                while held != NULL:
+                    visit_slot(&held.mark.file, what, known)
+                    held = held.next
+            t = t.bucket
+
+
 cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
     """Note which slots packets tell of, or give them other numbers."""
     cdef Conn* c = r.conns.oldest
@@ -42,6 +59,7 @@ cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
         visit_slot(&row[k].file, what, known)
     for k in range(r.out.rows.first, r.out.rows.n):
         visit_slot(&(<CapRow*>r.out.rows.row.p)[k].file, what, known)
+    visit_slots_of_held(r, what, known)
     while d != NULL:
         visit_slot(&d.mark.file, what, known)
         d = d.newer

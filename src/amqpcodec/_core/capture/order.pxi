@@ -66,12 +66,27 @@ cdef void order_of_half(Reading* r, const Half* h, Place* low) noexcept nogil:
         o = o.next
 
 
+cdef void order_of_translated(Reading* r, Place* low) noexcept nogil:
+    cdef Translated* t
+    cdef int i, side
+    if r.conns.translations.bytes == 0:
+        return
+    for i in range(TRANSLATED_BUCKETS):
+        t = r.conns.translations.bucket[i]
+        while t != NULL:
+            for side in range(2):
+                if t.half[side].first != NULL:
+                    lower_place(r, low, t.half[side].first.mark.turn, 0)
+            t = t.bucket
+
+
 cdef void order_known_to(Reading* r, Place* low) noexcept nogil:
     """The first place of which a row may still come, but for places of packets that were not read."""
     cdef Conn* c = r.conns.holder
     cdef Conn* after
     low.turn = LAST_TURN
     low.position = 0
+    order_of_translated(r, low)
     while c != NULL:
         after = c.holder
         if half_holds(&c.half[0]) or half_holds(&c.half[1]) or c.end.pending:

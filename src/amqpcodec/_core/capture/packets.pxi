@@ -66,6 +66,8 @@ cdef inline int read_packet(Reading* r, const CapPacket* packet) noexcept nogil:
         free_partial(held)
     if why == 0 and AMQP_UNLIKELY(r.partials.given_up != NULL):
         why = read_given_up(r)
+    if why == 0 and AMQP_UNLIKELY(r.conns.translations.parted != NULL):
+        why = read_parted(r)
     return why
 
 
@@ -178,12 +180,12 @@ cdef int end_connections(Reading* r) noexcept nogil:
         if status != 0:
             return status
         drop_partial(r, r.partials.oldest)
-        if read_given_up(r) < 0:
+        if read_given_up(r) < 0 or read_parted(r) < 0:
             return NO_MEMORY
     while r.conns.oldest != NULL:
         status = batch_full(r)
         if status != 0:
             return status
-        if finish_conn(r, r.conns.oldest) < 0:
+        if finish_conn(r, r.conns.oldest) < 0 or read_parted(r) < 0:
             return NO_MEMORY
     return 0

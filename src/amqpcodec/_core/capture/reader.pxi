@@ -26,6 +26,7 @@ cdef void reading_free(Reading* r) noexcept nogil:
     if r.conns.bucket != NULL:
         while r.conns.oldest != NULL:
             remove_conn(r, r.conns.oldest)
+    free_parted(r)
     free_partials(r)
     rows_free(&r.rows)
     rows_free(&r.out.rows)
@@ -315,9 +316,10 @@ cdef class CaptureReader:
 
     cdef int make_buckets(self) except -1:
         if self.r.conns.bucket == NULL:
-            self.r.conns.bucket = <Conn**>calloc(N_BUCKETS, sizeof(Conn*))
+            self.r.conns.bucket = <Conn**>calloc(N_BUCKETS + PORT_BUCKETS, sizeof(Conn*))
             if self.r.conns.bucket == NULL:
                 raise MemoryError
+            self.r.conns.port = self.r.conns.bucket + N_BUCKETS
         return 0
 
     # ---- values in place of packets ----
@@ -724,6 +726,8 @@ cdef class CaptureReader:
         cdef int k
         while r.conns.oldest != NULL:
             remove_conn(r, r.conns.oldest)
+        free_parted(r)
+        r.conns.translations.same = 0
         free_partials(r)
         free(r.file.interface)
         memset(&r.file, 0, sizeof(CapFile))
@@ -859,7 +863,7 @@ cdef class CaptureReader:
             "tls_connections": c.tls, "tls_decrypted": c.decrypted, **layers,
             "other_protocols": c.others, "other_protocol_names": foreign, "skipped_bytes": c.left_out,
             "retransmitted_bytes": c.repeated, "conflicting_bytes": c.conflicting,
-            "proxied_connections": c.proxied,
+            "proxied_connections": c.proxied, "translated_connections": r.conns.translations.same,
             "ip_fragments": c.fragments, "ip_reassembled": c.joined,
             "resets": c.resets, "reorder_overflows": c.overflows, "skipped": skipped,
             "unread_link_types": links,

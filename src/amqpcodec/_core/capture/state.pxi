@@ -532,8 +532,159 @@ cdef void io_openings(StateIO* io, ServerPorts* ports) noexcept nogil:
             remember_opening(ports, &one.client, &one.server, one.known)
 
 
+# ---- connections that may be others, behind an address translation ----
+
+cdef int io_held(StateIO* io, Reading* r, const Translated* t, int side, uint64_t most,
+                 HeldSegment** held) noexcept nogil:
+    """held: the segment, or where the one that is read goes."""
+    cdef Segment s
+    cdef Mark mark
+    cdef uint64_t number = 0
+    cdef bint same = False
+    memset(&s, 0, sizeof(Segment))
+    memset(&mark, 0, sizeof(Mark))
+    if io.writing:
+        s = held[0].segment
+        mark = held[0].mark
+        number = held[0].number
+        same = held[0].same
+    s.sequence = <uint32_t>io_ranged(io, s.sequence, 0, MAX_U32)
+    s.ack = <uint32_t>io_ranged(io, s.ack, 0, MAX_U32)
+    s.flags = <uint8_t>io_ranged(io, s.flags, 0, 255)
+    s.size = <uint32_t>io_ranged(io, s.size, 0, MAX_U32)
+    number = <uint64_t>io_ranged(io, <int64_t>number, 0, <int64_t>most)
+    same = io_flag(io, same)
+    io_mark(io, &mark)
+    s.have = <uint32_t>io_size(io, s.have, RECORD_LIMIT)
+    if io.writing:
+        io_bytes(io, <uint8_t*>s.data, s.have)
+        return 0
+    if io.bad or s.have > s.size:
+        io.bad = True
+        return 0
+    s.family = t.family
+    s.source = t.server if side else t.client
+    s.target = t.client if side else t.server
+    s.data = io.p
+    io.p += s.have
+    held[0] = new_held(r, &s, &mark, number)
+    if held[0] == NULL:
+        return NO_MEMORY
+    held[0].same = same
+    return 0
+
+
+cdef int io_translated_half(StateIO* io, Reading* r, Translated* t, int side) noexcept nogil:
+    cdef TranslatedHalf* h = &t.half[side]
+    cdef HeldSegment* held = h.first
+    cdef size_t i, n
+    h.n = <uint64_t>io_ranged(io, <int64_t>h.n, 0, NUMBER_LIMIT)
+    h.newest_same = <uint64_t>io_ranged(io, <int64_t>h.newest_same, 0, <int64_t>h.n)
+    h.late = io_flag(io, h.late)
+    h.since = <uint32_t>io_ranged(io, h.since, 0, MAX_U32)
+    if io_flag(io, h.opening != NULL) and io_held(io, r, t, side, 0, &h.opening) < 0:
+        return NO_MEMORY
+    n = io_size(io, <size_t>h.n_held, 2 * SEEN_KEPT)
+    for i in range(n):
+        if io_held(io, r, t, side, h.n, &held) < 0:
+            return NO_MEMORY
+        if io.bad:
+            return 0
+        if io.writing:
+            held = held.next
+        else:
+            append_held(h, held)
+            held = NULL
+    return 0
+
+
+cdef int io_translated(StateIO* io, Reading* r, Conn* c, Translated* t) noexcept nogil:
+    """t: NULL where it is read."""
+    cdef Translated one
+    cdef int side
+    memset(&one, 0, sizeof(Translated))
+    if t != NULL:
+        one = t[0]
+    io_end(io, &one.client)
+    io_end(io, &one.server)
+    one.file_number = io_ranged(io, one.file_number, 0, NUMBER_LIMIT)
+    one.same = <uint64_t>io_ranged(io, <int64_t>one.same, 0, NUMBER_LIMIT)
+    if not io.writing:
+        if io.bad or is_known(r, &one.client, &one.server):
+            io.bad = True
+            return 0
+        t = new_translated(r, c, &one.client, &one.server, c.info.family)
+        if t == NULL:
+            return NO_MEMORY
+        t.file_number = one.file_number
+        t.same = one.same
+    for side in range(2):
+        if io_translated_half(io, r, t, side) < 0:
+            return NO_MEMORY
+    return 0
+
+
+cdef void io_seen(StateIO* io, SeenSegment* seen) noexcept nogil:
+    seen.sequence = <uint32_t>io_ranged(io, seen.sequence, 0, MAX_U32)
+    seen.ack = <uint32_t>io_ranged(io, seen.ack, 0, MAX_U32)
+    seen.size = <uint32_t>io_ranged(io, seen.size, 0, MAX_U32)
+    seen.have = <uint32_t>io_ranged(io, seen.have, 0, MAX_U32)
+    seen.flags = <uint8_t>io_ranged(io, seen.flags, 0, 255)
+    seen.content = io_number(io, seen.content)
+
+
+cdef int io_original(StateIO* io, Reading* r, Conn* c) noexcept nogil:
+    """What of a connection is compared, and those that may be it."""
+    cdef Translated* t = c.original.first if io.writing else NULL
+    cdef int32_t i, n = <int32_t>io_ranged(io, c.original.n_others if io.writing else 0, 1, OTHERS_LIMIT)
+    cdef uint64_t k
+    cdef int side
+    for i in range(n):
+        if io_translated(io, r, c, t) < 0:
+            return NO_MEMORY
+        if io.bad:
+            return 0
+        if io.writing:
+            t = t.next
+    for side in range(2):
+        c.original.n[side] = <uint64_t>io_ranged(io, <int64_t>c.original.n[side], 0, NUMBER_LIMIT)
+        for k in range(min(c.original.n[side], <uint64_t>SEEN_KEPT)):
+            io_seen(io, &c.original.seen[side][k])
+    return 0
+
+
+cdef int io_translations(StateIO* io, Reading* r) noexcept nogil:
+    cdef Conn* c = r.conns.oldest
+    cdef size_t i, n = 0
+    cdef int64_t index
+    while c != NULL:
+        n += c.original != NULL
+        c = c.newer
+    r.conns.translations.same = <uint64_t>io_ranged(io, <int64_t>r.conns.translations.same, 0, NUMBER_LIMIT)
+    n = io_size(io, n, <size_t>r.limits.conns)
+    c = r.conns.oldest
+    for i in range(n):
+        if io.writing:
+            while c.original == NULL:
+                c = c.newer
+            io_number(io, c.info.index)
+        else:
+            index = io_ranged(io, 0, 0, 0x7FFFFFFF)
+            while c != NULL and c.info.index != index:
+                c = c.newer
+            if c == NULL:
+                io.bad = True
+        if io.bad:
+            return 0
+        if io_original(io, r, c) < 0:
+            return NO_MEMORY
+        c = c.newer
+    return 0
+
+
 cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
     cdef int status
+    cdef bint translated = r.conns.translations.n != 0 or r.conns.translations.same != 0
     # Before what depends on it: whether connections may be there at all.
     r.files.begun = io_flag(io, r.files.begun)
     r.files.between = io_flag(io, r.files.between)
@@ -554,13 +705,16 @@ cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
         status = io_closing(io, r)
     if status == 0 and not io.bad:
         status = io_partials(io, r)
-    # States of 0.1.0 end here, and so do those of readers that saw none of this on ports that are not read.
-    if status == 0 and not io.bad and (r.servers.n_detected + r.servers.n_openings != 0 if io.writing
+    # States of 0.1.0 end here. Each of the parts that follow is left out where it and those after it say nothing.
+    if status == 0 and not io.bad and (r.servers.n_detected + r.servers.n_openings != 0 or translated if io.writing
                                        else io.p != io.end):
         io_detected(io, &r.servers)
-        if not io.bad and (r.servers.n_openings != 0 if io.writing else io.p != io.end):
+        if not io.bad and (r.servers.n_openings != 0 or translated if io.writing else io.p != io.end):
             io_openings(io, &r.servers)
-        io.bad |= r.servers.n_detected == 0 and r.servers.n_openings == 0
+        if not io.bad and (translated if io.writing else io.p != io.end):
+            status = io_translations(io, r)
+            translated = r.conns.translations.n != 0 or r.conns.translations.same != 0
+        io.bad |= r.servers.n_detected == 0 and r.servers.n_openings == 0 and not translated
     if not io.writing and io.p != io.end:
         io.bad = True
     return status

@@ -78,6 +78,8 @@ cdef struct TcpEnd:
 
 cdef struct Leap
 cdef struct Outline
+cdef struct Original
+cdef struct Translated
 
 # Segments that came before those that they follow.
 cdef struct Waiting:
@@ -145,6 +147,11 @@ cdef struct Half:
     Leap* leap              # see leaps.pxi
     bint astray             # there, before it has begun: its segments are not in order
 
+# The place of a connection among those whose clients have the same port, the newest first.
+cdef struct PortLink:
+    Conn* before
+    Conn* after
+
 
 cdef struct Conn:
     CapInfo info
@@ -152,6 +159,8 @@ cdef struct Conn:
     Conn* older             # in order of their newest packets
     Conn* newer
     Conn* closing           # the next one that is closing
+    PortLink same_port
+    Original* original      # where packets of it come a second time: see translated.pxi
     Conn* holder            # the next one of those that may hold something back
     Conn* holder_before
     bint holds              # it is one of them
@@ -191,6 +200,8 @@ cdef struct NamedConns:
 
 cdef enum:
     N_BUCKETS = 1 << 14
+    PORT_BUCKETS = 1 << 12
+    TRANSLATED_BUCKETS = 1 << 10
 
 cdef struct CaptureCounts:
     uint64_t[N_SKIPS] skipped
@@ -287,19 +298,30 @@ cdef enum:
     TAPS_READ = -1
     TAPS_FULL = -2
 
+# Connections that may be others behind an address translation: see translated.pxi.
+cdef struct Translations:
+    Translated* bucket[TRANSLATED_BUCKETS]
+    Translated* parted      # those that are no others, and are to be read
+    Translated* parted_last
+    int32_t n
+    uint64_t same           # that had a segment of another one
+    size_t bytes            # of segments that are held
+    bint reading            # parted ones
+
 # What is held and read at most.
 cdef struct ReadingLimits:
     size_t frame            # bytes of a frame
     size_t message          # bytes of a message
     int deliveries          # of 1.0 that are open in a direction
     size_t fragments        # bytes of IP packets of which fragments are missing
-    int conns               # open ones; then those go that were idle for longest
+    int conns               # open ones, those that may be others included; then those go that were idle for longest
     size_t hold             # bytes that wait in a direction
     size_t hold_total       # and in all
     int32_t hold_pieces     # segments that wait in a direction
 
 cdef struct Conns:
     Conn** bucket
+    Conn** port             # by the client's port: the rest of the same memory
     Conn* oldest
     Conn* newest
     Conn* closing
@@ -310,6 +332,7 @@ cdef struct Conns:
     size_t held             # bytes that wait in all directions
     int32_t first_index
     uint64_t seed           # of their ids
+    Translations translations
 
 # Rows that go out, and when.
 cdef struct RowsOut:
@@ -524,3 +547,15 @@ cdef int put_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     find_place(h, n, at, row)
     row.version = c.now
     return end_row(r, c, h, p, n, lost, flags, row)
+
+
+# ---- where a connection is found ----
+
+cdef inline uint64_t keyed_address(const Endpoint* a, int k) noexcept nogil:
+    return keyed_pair(load64(a.address), load64(a.address + 8), k)
+
+
+cdef inline uint32_t bucket_of(const Endpoint* a, const Endpoint* b) noexcept nogil:
+    cdef uint64_t x = (keyed_address(a, 0) ^ a.port) * <uint64_t>0x9E3779B97F4A7C15
+    cdef uint64_t y = (keyed_address(b, 2) ^ b.port) * <uint64_t>0xC2B2AE3D27D4EB4F
+    return <uint32_t>((x ^ y) >> 40) & (N_BUCKETS - 1)

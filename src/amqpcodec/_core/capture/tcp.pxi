@@ -330,16 +330,6 @@ cdef uint64_t mix(uint64_t h, const uint8_t* p, size_t n) noexcept nogil:
     return h ^ h >> 29
 
 
-cdef inline uint64_t keyed_address(const Endpoint* a, int k) noexcept nogil:
-    return keyed_pair(load64(a.address), load64(a.address + 8), k)
-
-
-cdef inline uint32_t bucket_of(const Endpoint* a, const Endpoint* b) noexcept nogil:
-    cdef uint64_t x = (keyed_address(a, 0) ^ a.port) * <uint64_t>0x9E3779B97F4A7C15
-    cdef uint64_t y = (keyed_address(b, 2) ^ b.port) * <uint64_t>0xC2B2AE3D27D4EB4F
-    return <uint32_t>((x ^ y) >> 40) & (N_BUCKETS - 1)
-
-
 cdef Conn* find_conn(Reading* r, const Endpoint* client, const Endpoint* server) noexcept nogil:
     cdef Conn* c = r.conns.bucket[bucket_of(client, server)]
     while c != NULL and not (same_end(&c.info.client, client) and same_end(&c.info.server, server)):
@@ -396,6 +386,7 @@ cdef void link_conn(Reading* r, Conn* c) noexcept nogil:
     c.bucket = r.conns.bucket[k]
     r.conns.bucket[k] = c
     append_conn(r, c)
+    link_port(r, c)
     link_holder(r, c)
     r.conns.n += 1
 
@@ -440,6 +431,8 @@ cdef void remove_conn(Reading* r, Conn* c) noexcept nogil:
         at = &at[0].bucket
     at[0] = c.bucket
     unchain_conn(r, c)
+    unlink_port(r, c)
+    settle_all(r, c)
     if c.holds:
         unlink_holder(r, c)
     r.conns.n -= 1
@@ -550,10 +543,20 @@ cdef int begin_at_header(Reading* r, Conn* c, int side, const Segment* s) noexce
     return 0
 
 
+cdef inline int end_idle(Reading* r) noexcept nogil:
+    """After another one began: of more connections than may be open, the one ends that was idle for longest."""
+    return finish_conn(r, r.conns.oldest) if r.conns.n + r.conns.translations.n > r.limits.conns else 0
+
+
+cdef inline bint is_known(Reading* r, const Endpoint* client, const Endpoint* server) noexcept nogil:
+    return find_conn(r, client, server) != NULL or find_translated(r, client, server) != NULL
+
+
 cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noexcept nogil:
     cdef bint to_server = is_read(&r.servers, s.target.port)
     cdef bint from_server = is_read(&r.servers, s.source.port)
     cdef bint detected = False
+    cdef Translated* t
     cdef Conn* c
     cdef int side
     if not (to_server or from_server):
@@ -569,9 +572,9 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
     elif to_server and from_server:
         # Only a connection's opening tells two wanted ports apart.
         side = 1 if s.flags & TCP_SYN and s.flags & TCP_ACK else 0
-        if find_conn(r, &s.source, &s.target) != NULL:
+        if is_known(r, &s.source, &s.target):
             side = 0
-        elif find_conn(r, &s.target, &s.source) != NULL:
+        elif is_known(r, &s.target, &s.source):
             side = 1
     else:
         side = 0 if to_server else 1
@@ -582,8 +585,20 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
             return NO_MEMORY
         c = NULL
     if c == NULL:
+        if AMQP_UNLIKELY(r.conns.translations.n != 0):
+            t = find_translated(r, &s.target, &s.source) if side else find_translated(r, &s.source, &s.target)
+            if t != NULL and not opens_another(t, side, s):
+                return compare_translated(r, t, side, s, &r.last)
+            if t != NULL:
+                settle(r, t)
+                return NO_MEMORY if read_parted(r) < 0 else add_segment(r, packet, s)
         if s.flags & TCP_RST or (not s.flags & TCP_SYN and s.size == 0):
             return 0        # the end of a connection that nothing is known of
+        c = find_original(r, side, s)
+        if AMQP_UNLIKELY(c != NULL):
+            if r.outline != NULL:
+                r.outline.whole = True      # what is held is compared with what came before
+            return begin_translated(r, c, side, s, detected) or end_idle(r)
         if side:
             c = new_conn(r, &s.target, &s.source, s.family, packet)
         else:
@@ -592,13 +607,16 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
             return NO_MEMORY
         # What it bound before the recording is not known.
         r.level.tracking.doubted |= not s.flags & TCP_SYN and not detected
-        if r.conns.n > r.limits.conns and finish_conn(r, r.conns.oldest) < 0:
+        if end_idle(r) < 0:
             return NO_MEMORY
         if AMQP_UNLIKELY(detected) and begin_at_header(r, c, side, s) < 0:
             return NO_MEMORY
-    elif c.newer != NULL:
-        unchain_conn(r, c)
-        append_conn(r, c)
+    else:
+        if AMQP_UNLIKELY(c.original != NULL):
+            compare_original(r, c, side, s)
+        if c.newer != NULL:
+            unchain_conn(r, c)
+            append_conn(r, c)
     if AMQP_UNLIKELY(r.outline != NULL):
         outline_segment(r, c, side, s)
     if s.flags & TCP_RST and not c.closes and add_reset(r, c, side) < 0:
@@ -624,6 +642,36 @@ cdef int add_segment(Reading* r, const CapPacket* packet, const Segment* s) noex
             link_holder(r, c)
     # What a reset carries is text about the reset.
     return close_conn(r, c)
+
+
+cdef int read_parted(Reading* r) noexcept nogil:
+    """What is held of connections that were taken for others, as they came."""
+    cdef Mark now = r.last
+    cdef int64_t number = r.files.number
+    cdef Translated* t
+    cdef HeldSegment* held
+    cdef CapPacket packet
+    cdef int status = 0
+    r.conns.translations.reading = True
+    while status == 0 and r.conns.translations.parted != NULL:
+        t = r.conns.translations.parted
+        r.conns.translations.parted = t.next
+        if t.next == NULL:
+            r.conns.translations.parted_last = NULL
+        r.files.number = t.file_number
+        held = pop_in_turn(t)
+        while status == 0 and held != NULL:
+            r.last = held.mark
+            packet.at = held.mark.file_at
+            packet.time = held.mark.time
+            status = add_segment(r, &packet, &held.segment)
+            free_held(r, held)
+            held = pop_in_turn(t) if status == 0 else NULL
+        free_translated(r, t)
+    r.conns.translations.reading = False
+    r.files.number = number
+    r.last = now
+    return status
 
 
 cdef int add_events(Reading* r, Conn* c, int side, const Segment* s) noexcept nogil:

@@ -96,7 +96,7 @@ cdef Conn* named_conn(Reading* r, int32_t number, int side, const uint8_t* p, si
     c.info.id = named.id if named.before == 0 else mix(named.id, <const uint8_t*>&named.before, sizeof(uint64_t))
     c.named = number + 1
     named.conn = c
-    if r.conns.n > r.limits.conns and finish_conn(r, r.conns.oldest) < 0:
+    if end_idle(r) < 0:
         return NULL
     if side == 0 and n and is_beginning(r, p, n):
         if begin_direction(r, c, 0, True) < 0 or begin_direction(r, c, 1, True) < 0:

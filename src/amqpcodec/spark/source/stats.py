@@ -40,7 +40,8 @@ _COUNTS = (
     *("packets", "octets", "connections", "errors", "gaps", "lost_bytes", "resyncs"),
     *("midstream", "tls_connections", "tls_decrypted", "websockets", "other_protocols"),
     *("skipped_bytes", "retransmitted_bytes", "conflicting_bytes", "proxied_connections"),
-    *("ip_fragments", "ip_reassembled", "resets", "reorder_overflows"),
+    *("translated_connections", "ip_fragments", "ip_reassembled", "resets"),
+    "reorder_overflows",
 )
 
 
@@ -58,12 +59,12 @@ def capture_stats(
     null); packets, octets (captured), connections, errors, gaps, lost_bytes, resyncs,
     midstream (directions), tls_connections, tls_decrypted (of these), websockets,
     other_protocols (connections), skipped_bytes, retransmitted_bytes, conflicting_bytes,
-    proxied_connections, ip_fragments, ip_reassembled, resets, reorder_overflows; and maps of
-    counts: versions (connections by protocol), frames (by type), methods (frames by method or
-    performative), skipped (packets by reason), unread_link_types (packets by a link type that
-    is not read), other_protocol_names (connections that were not read, by what they speak),
-    tls_reasons (directions that were not read), detected_ports and unread_header_ports
-    (as capture.stats has them). A file, or a rotation, is one task.
+    proxied_connections, translated_connections, ip_fragments, ip_reassembled, resets,
+    reorder_overflows; and maps of counts: versions (connections by protocol), frames (by type),
+    methods (frames by method or performative), skipped (packets by reason), unread_link_types
+    (packets by a link type that is not read), other_protocol_names (connections that were not
+    read, by what they speak), tls_reasons (directions that were not read), detected_ports and
+    unread_header_ports (as capture.stats has them). A file, or a rotation, is one task.
 
     Args:
         spark: a session.
