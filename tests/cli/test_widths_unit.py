@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import re
+
 import pytest
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
 
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from amqpcodec.cli import table
+from amqpcodec.cli.times import Clock
 
 
 @pytest.mark.parametrize(
@@ -60,6 +65,26 @@ def test_names_are_shortened_where_they_are_alike(texts: list[str], expected: ob
     assert expected is None or short == expected
     assert len(set(short)) == len(texts)
     assert all(cell_len(text) <= 10 for text in short)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("queue", "columns"), [("jobs", 65), ("a.queue.with.a.longer.name", 75)])
+def test_what_no_row_has_keeps_no_other_column(monkeypatch, queue: str, columns: int) -> None:
+    """An essential column that is not there shortens nothing: a column that may go does."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    row = {"event": "delivered", "routing_key": "k", "queue": queue, "delivery_tag": 1}
+    batch = pa.RecordBatch.from_pylist([{**row, "redelivered": False, "body_size": 7}])
+    out = Terminal()
+    optional = ("delivery_tag", "redelivered", "body_size", "message_id")
+    table.Table(out, Clock(), lines=0, optional=optional, essential=("message_id",)).write(batch)
+    note, head, *_ = re.sub(r"\x1b\[[0-9;]*m", "", out.getvalue()).splitlines()
+    assert note.startswith("no room for delivery_tag: ")
+    assert "…" not in head
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=8), st.integers(90, 300))

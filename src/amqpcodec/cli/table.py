@@ -223,13 +223,17 @@ class Table:
             name: min(width, SHORTEST_NAME) if name in NAMES else width
             for name, width in narrow.items()
         }
+        present = [name for name in self.optional if name in columns]
         # Columns that say nothing go first.
-        empty = [name for name in self.optional if set(columns.get(name, ())) <= {"", "0"}]
-        for name in [*empty, *(name for name in self.optional if name not in empty)]:
+        empty = [
+            name
+            for name in present
+            if name not in self.essential and set(columns[name]) <= {"", "0"}
+        ]
+        for name in [*empty, *(name for name in present if name not in empty)]:
             if self._fit(shortest if name in self.essential else narrow):
                 break
-            if name in wide:
-                self.hidden.append(name)
+            self.hidden.append(name)
         for name in reversed(self.hidden[:]):  # a wide one has gone after it
             self.hidden.remove(name)
             if name in LONG_TEXTS or not self._fit(wide):
