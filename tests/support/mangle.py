@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 import random
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.capture.reference.files import packets
+from tests.capture.reference.files import Packet, packets
 from tests.capture.reference.segments import Segment, read_segment
 from tests.support import recording as make
 
@@ -38,9 +38,10 @@ class Part:
         return f"{host}:{port}"
 
     def raw(self) -> bytes:
-        """An IPv4 packet."""
+        """A packet of IPv4, or of IPv6 between such addresses."""
         segment = make.tcp(self.source, self.target, self.sequence, self.data, self.flags, self.ack)
-        return make.ipv4(self.source, self.target, segment)
+        wrap = make.ipv6 if ":" in self.source[0] else make.ipv4
+        return wrap(self.source, self.target, segment)
 
 
 def _end(endpoint: object) -> tuple[str, int]:
@@ -49,9 +50,22 @@ def _end(endpoint: object) -> tuple[str, int]:
 
 
 def parts(path: Path) -> list[Part]:
-    """The segments of a recording over IPv4."""
+    """The segments of a recording."""
+    return parts_of(packets(path))
+
+
+def parts_of_talk(talk: Iterable[bytes | make.Record]) -> list[Part]:
+    """The segments of packets in Ethernet, a millisecond apart where they have no times."""
+    return parts_of(
+        Packet(number, record.time_ns, 1, memoryview(record.data), len(record.data))
+        for number, record in enumerate(make.records(talk), 1)
+    )
+
+
+def parts_of(recorded_packets: Iterable[Packet]) -> list[Part]:
+    """The segments in packets."""
     segments = []
-    for packet in packets(path):
+    for packet in recorded_packets:
         segment: Segment = read_segment(packet)
         segments.append(
             Part(
