@@ -34,6 +34,7 @@ cdef struct Original:
 cdef struct HeldSegment:
     HeldSegment* next
     Segment segment         # its bytes stand after the struct
+    SeenSegment seen
     Mark mark
     uint64_t number         # of the direction's segments with bytes, from 1
     bint same               # the other one has it; what came before is held
@@ -197,6 +198,18 @@ cdef inline size_t held_cost(const HeldSegment* held) noexcept nogil:
     return sizeof(HeldSegment) + held.segment.have
 
 
+cdef void describe_segment(const Segment* s, SeenSegment* out) noexcept nogil:
+    cdef BodyHash content
+    memset(&content, 0, sizeof(BodyHash))
+    hash_bytes(&content, s.data, s.have)
+    out.sequence = s.sequence
+    out.ack = s.ack if s.flags & TCP_ACK else 0
+    out.size = s.size
+    out.have = s.have
+    out.flags = s.flags & (TCP_FIN | TCP_RST)
+    out.content = hash_value(&content)
+
+
 cdef HeldSegment* new_held(Reading* r, const Segment* s, const Mark* mark, uint64_t number) noexcept nogil:
     cdef HeldSegment* held = <HeldSegment*>malloc(sizeof(HeldSegment) + s.have)
     if held == NULL:
@@ -209,6 +222,7 @@ cdef HeldSegment* new_held(Reading* r, const Segment* s, const Mark* mark, uint6
     held.same = False
     if s.have:
         memcpy(held + 1, s.data, s.have)
+    describe_segment(&held.segment, &held.seen)
     r.conns.translations.bytes += held_cost(held)
     return held
 
@@ -329,18 +343,6 @@ cdef inline bint is_compared(const Segment* s) noexcept nogil:
     return s.size != 0 or s.flags & (TCP_FIN | TCP_RST) != 0
 
 
-cdef void describe_segment(const Segment* s, SeenSegment* out) noexcept nogil:
-    cdef BodyHash content
-    memset(&content, 0, sizeof(BodyHash))
-    hash_bytes(&content, s.data, s.have)
-    out.sequence = s.sequence
-    out.ack = s.ack if s.flags & TCP_ACK else 0
-    out.size = s.size
-    out.have = s.have
-    out.flags = s.flags & (TCP_FIN | TCP_RST)
-    out.content = hash_value(&content)
-
-
 cdef int compare_seen(const SeenSegment* a, const SeenSegment* b) noexcept nogil:
     if a.sequence != b.sequence or a.size != b.size or a.have != b.have:
         return SAME_NONE
@@ -381,7 +383,6 @@ cdef int compare_translated(Reading* r, Translated* t, int side, const Segment* 
     """The next segment of a connection that may be another one."""
     cdef TranslatedHalf* h = &t.half[side]
     cdef HeldSegment* held
-    cdef SeenSegment seen
     cdef int found
     if s.flags & TCP_SYN:
         if h.opening == NULL and h.n == 0:
@@ -390,13 +391,12 @@ cdef int compare_translated(Reading* r, Translated* t, int side, const Segment* 
         return 0
     if not is_compared(s):
         return 0
-    describe_segment(s, &seen)
-    found = find_seen(t.original.original, side, &seen)
     h.n += s.size != 0
     held = new_held(r, s, mark, h.n)
     if held == NULL:
         return NO_MEMORY
     append_held(h, held)
+    found = find_seen(t.original.original, side, &held.seen)
     if found == SAME_SEGMENT:
         mark_same(r, t, side, held)
         drop_same(r, h)
@@ -413,21 +413,18 @@ cdef int compare_translated(Reading* r, Translated* t, int side, const Segment* 
     return 0
 
 
-cdef void match_held(Reading* r, Translated* t, int side, const Segment* s, const SeenSegment* seen) noexcept nogil:
-    """Note what is held and is the same as the next segment of the original."""
+cdef void match_held(Reading* r, Translated* t, int side, const SeenSegment* seen) noexcept nogil:
+    """Mark what is held and is the same as the next segment of the original."""
     cdef TranslatedHalf* h = &t.half[side]
     cdef HeldSegment* held = h.first
-    cdef SeenSegment other
     cdef int found
     while held != NULL:
-        if not held.same and held.segment.sequence == s.sequence and held.segment.size == s.size:
-            describe_segment(&held.segment, &other)
-            found = compare_seen(&other, seen)
-            if found == SAME_NOT:
-                part(r, t)
-                return
-            if found == SAME_SEGMENT:
-                mark_same(r, t, side, held)
+        found = SAME_NONE if held.same else compare_seen(&held.seen, seen)
+        if found == SAME_NOT:
+            part(r, t)
+            return
+        if found == SAME_SEGMENT:
+            mark_same(r, t, side, held)
         held = held.next
     drop_same(r, h)
 
@@ -444,7 +441,7 @@ cdef void compare_original(Reading* r, Conn* c, int side, const Segment* s) noex
     while t != NULL:
         after = t.next
         if not s.flags & TCP_SYN:
-            match_held(r, t, side, s, &seen)
+            match_held(r, t, side, &seen)
         elif t.half[side].opening != NULL and t.half[side].opening.segment.sequence != s.sequence:
             part(r, t)
         t = after
