@@ -701,6 +701,8 @@ cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
         status = io_counts(io, r)
     if status == 0 and not io.bad:
         status = io_conns(io, r)
+    if status == 0 and not io.bad and not io.writing:
+        status = link_ports(r)
     if status == 0 and not io.bad:
         status = io_closing(io, r)
     if status == 0 and not io.bad:

@@ -210,7 +210,7 @@ cdef int read_in_turn(Reading* r, Conn* c) noexcept nogil:
         if peer.state == SEARCHING and peer.input.n and peer.input.held == 0 and peer.layer.kind == LAYER_NONE:
             break
         first = first_waiting(peer) if peer.started and peer.input.held == 0 else NULL
-        if first == NULL or first.mark.turn > held_turn(h) or waits_for_peer(r, c, peer, first.ack):
+        if first == NULL or first.mark.turn >= held_turn(h) or waits_for_peer(r, c, peer, first.ack):
             status = read_held(r, c, h, &used[k])
         elif first.at <= peer.offset:
             status = drain_before(r, c, peer, held_turn(h))
@@ -386,7 +386,6 @@ cdef void link_conn(Reading* r, Conn* c) noexcept nogil:
     c.bucket = r.conns.bucket[k]
     r.conns.bucket[k] = c
     append_conn(r, c)
-    link_port(r, c)
     link_holder(r, c)
     r.conns.n += 1
 
@@ -418,6 +417,7 @@ cdef Conn* new_conn(Reading* r, const Endpoint* client, const Endpoint* server, 
     if r.servers.n_detected:
         count_detected(&r.servers, server.port)
     link_conn(r, c)
+    link_port(r, c)
     return c
 
 

@@ -81,6 +81,30 @@ cdef void link_port(Reading* r, Conn* c) noexcept nogil:
     bucket[0] = c
 
 
+cdef int compare_ages(const void* a, const void* b) noexcept nogil:
+    cdef const Conn* x = (<Conn* const*>a)[0]
+    cdef const Conn* y = (<Conn* const*>b)[0]
+    return (x.info.index > y.info.index) - (x.info.index < y.info.index)
+
+
+cdef int link_ports(Reading* r) noexcept nogil:
+    """Of all connections, where none is linked."""
+    cdef Conn* c = r.conns.oldest
+    cdef Conn** all_ = <Conn**>malloc((<size_t>r.conns.n + 1) * sizeof(Conn*))
+    cdef int i, n = 0
+    if all_ == NULL:
+        return NO_MEMORY
+    while c != NULL:
+        all_[n] = c
+        n += 1
+        c = c.newer
+    qsort(all_, <size_t>n, sizeof(Conn*), compare_ages)
+    for i in range(n):
+        link_port(r, all_[i])
+    free(all_)
+    return 0
+
+
 cdef void unlink_port(Reading* r, Conn* c) noexcept nogil:
     if c.same_port.before != NULL:
         c.same_port.before.same_port.after = c.same_port.after
@@ -119,7 +143,7 @@ cdef bint may_be_of(const Conn* c, int side, const Segment* s) noexcept nogil:
 
 
 cdef Conn* find_original(Reading* r, int side, const Segment* s) noexcept nogil:
-    """The connection of which a segment, the first between these ends, may be; or NULL."""
+    """The connection of which a segment, the first between these ends, may be: the newest one; or NULL."""
     cdef uint16_t port = s.target.port if side else s.source.port
     cdef Conn* c = port_bucket(r, port)[0]
     cdef int i
@@ -179,6 +203,12 @@ cdef Translated* new_translated(Reading* r, Conn* c, const Endpoint* client, con
     return t
 
 
+cdef inline void free_original(Conn* c) noexcept nogil:
+    """Nothing is compared with it any more."""
+    free(c.original)
+    c.original = NULL
+
+
 cdef void unlink_translated(Reading* r, Translated* t) noexcept nogil:
     """Out of what it is found by."""
     cdef Translated** at = translated_bucket(r, &t.client, &t.server)
@@ -191,6 +221,8 @@ cdef void unlink_translated(Reading* r, Translated* t) noexcept nogil:
     at[0] = t.next
     t.next = NULL
     t.original.original.n_others -= 1
+    if t.original.original.n_others == 0:
+        free_original(t.original)
     r.conns.translations.n -= 1
 
 
@@ -322,18 +354,10 @@ cdef void settle(Reading* r, Translated* t) noexcept nogil:
         free_translated(r, t)
 
 
-cdef inline void free_original(Conn* c) noexcept nogil:
-    """Nothing is compared with it any more."""
-    free(c.original)
-    c.original = NULL
-
-
 cdef void settle_all(Reading* r, Conn* c) noexcept nogil:
     """A connection goes."""
-    if c.original != NULL:
-        while c.original.first != NULL:
-            settle(r, c.original.first)
-        free_original(c)
+    while c.original != NULL:
+        settle(r, c.original.first)
 
 
 # ---- comparing ----
@@ -431,9 +455,9 @@ cdef void match_held(Reading* r, Translated* t, int side, const SeenSegment* see
 
 cdef void compare_original(Reading* r, Conn* c, int side, const Segment* s) noexcept nogil:
     """The next segment of a connection of which there are others."""
-    cdef Original* o = c.original
-    cdef Translated* t = o.first
+    cdef Translated* t = c.original.first
     cdef Translated* after
+    cdef Original* o
     cdef SeenSegment seen
     if not s.flags & TCP_SYN and not is_compared(s):
         return
@@ -445,9 +469,8 @@ cdef void compare_original(Reading* r, Conn* c, int side, const Segment* s) noex
         elif t.half[side].opening != NULL and t.half[side].opening.segment.sequence != s.sequence:
             part(r, t)
         t = after
-    if o.first == NULL:
-        free_original(c)
-    elif not s.flags & TCP_SYN:
+    o = c.original
+    if o != NULL and not s.flags & TCP_SYN:
         o.seen[side][o.n[side] % SEEN_KEPT] = seen
         o.n[side] += 1
 
