@@ -13,10 +13,12 @@ from pathlib import Path
 
 from amqpcodec import _capture, v0_8, v0_9, v0_9_1, v1_0
 from amqpcodec.capture._layers import KeyLog, Layers
+from tests.events.test_damage_properties import TALKS
 from tests.paths import REPO
 from tests.support import mangle, v1_talk
 from tests.support import recording as make
 from tests.support.tls_talk import CLIENT, SERVER, Talker, split_segments
+from tests.support.translation import BOTH, capture_of, sightings, spaced
 
 LIMITS = (5, 6, 7, 8, 15, 16, 20, 26, 27, 30, 31, 32, 39, 40, 41, 56, 60, 62, 63)
 VALUES = sorted(
@@ -27,6 +29,7 @@ VALUES = sorted(
 VALUES = [value for value in VALUES if -(1 << 63) <= value < 1 << 63]
 
 
+LEVELS = (("frame", False), ("message", False), ("message", True), ("event", False))
 TALKER = Talker()
 RECORDINGS = Path(__file__).parent / "recordings"
 RECORDED_KEYS = (RECORDINGS / "tls_openssl_keys.log").read_bytes()
@@ -88,12 +91,16 @@ def recordings() -> list[bytes]:
     parts = mangle.parts(REPO / "demo" / "kombu_celery.pcap.gz")[:160]
     rng = random.Random(1)
     lossy = [p for p in mangle.split(parts, 60) if p.flags & make.SYN or rng.random() > 0.04]
+    talk = spaced(mangle.parts_of_talk(TALKS["cancelled"]), 20_000)
+    twice = sightings(talk, BOTH, delay_ns=100_000)
     return [
         make.pcap(mangle.records(mangle.shuffled(lossy, 1)[:400])),
         mangle.mixed_pcapng(parts[:90], 1),
         make.pcap(mangle.records(v1_talk.parts_of("rabbit")[:150])),
         make.pcap([]),
         make.pcap(make.packets(split_segments(TALKER.talk(over_tls()), (300,)))),
+        # Captured again, with other packets lost each time.
+        capture_of([one for one in twice if rng.random() > 0.1]),
     ]
 
 
@@ -141,7 +148,7 @@ def main(seed: int, share: float) -> dict[str, int]:
     rng = random.Random(seed)
     counts = {"states": 0, "refused": 0}
     for octets in recordings():
-        for level, forced in (("frame", False), ("message", False), ("message", True)):
+        for level, forced in LEVELS:
             for state, starts, remainder in states(octets, level, forced, 3):
                 ends = [*starts[1:], len(state)]
                 spans = list(zip(starts, ends, strict=True))
