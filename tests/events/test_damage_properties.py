@@ -234,6 +234,17 @@ def test_two_packets_lost(name: str, read: Read) -> None:
 
 
 @NAMES
+@pytest.mark.parametrize("opening", [(0,), (1,), (0, 1), (1, 2, 3), (0, 1, 2, 3, 4)])
+def test_the_opening_and_a_packet_lost(name: str, opening: Sequence[int], read: Read) -> None:
+    """What a direction without its beginning has not, acknowledgements tell."""
+    talk = numbered(TALKS[name])
+    whole = read(talk)
+    for i in range(len(opening), len(talk)):
+        damaged = read([one for k, one in enumerate(talk) if k != i and k not in opening])
+        assert other_answers(whole, damaged, ends=False) == [], i
+
+
+@NAMES
 def test_neighbours_swapped(name: str, read: Read) -> None:
     talk = numbered(TALKS[name])
     whole = read(talk)

@@ -109,11 +109,11 @@ cdef int follow_end(Reading* r, const Outline* base, const LeapEnds* ends) noexc
     for k in range(2):      # nothing waited meanwhile, for which it matters when acknowledgements come
         if h.leap.turns[k] != turn_of(&c.half[k]):
             return 0
-    if left.acked and is_live(peer):
+    if left.acked and peer.seen:
         if not is_near_both(peer.next, left.first_ack, left.ack):
             return 0
         update_acked(peer, left.ack)
-    if left.empty and is_live(h):
+    if left.empty and h.seen:
         if not is_near_both(h.next, left.first_empty, left.last_empty):
             return 0
         h.acked = max(h.acked, position_of(h, left.last_empty))

@@ -716,7 +716,7 @@ cdef bint is_foreign(Reading* r, const Conn* c, const Half* h, const Segment* s)
 
 cdef void update_acked(Half* h, uint32_t ack) noexcept nogil:
     """The peer has everything before, captured or not."""
-    if h.seen and h.started:
+    if h.seen:
         h.acked = max(h.acked, position_of(h, ack))
 
 
@@ -750,7 +750,7 @@ cdef int add_payload(Reading* r, Conn* c, Half* h, const Segment* s, const Mark*
     at = position_of(h, sequence)
     if s.size or s.flags & TCP_FIN:
         h.known_end = max(h.known_end, at + <int64_t>s.size)
-    elif h.started:
+    else:
         h.acked = max(h.acked, at)      # as what the peer says: a FIN may have taken a number before it
     if s.flags & TCP_FIN:
         h.fin = True
