@@ -238,10 +238,10 @@ def test_two_packets_lost(name: str, read: Read) -> None:
 def test_the_opening_and_a_packet_lost(name: str, opening: Sequence[int], read: Read) -> None:
     """What a direction without its beginning has not, acknowledgements tell."""
     talk = numbered(TALKS[name])
-    whole = read(talk)
+    complete = read(talk)
     for i in range(len(opening), len(talk)):
         damaged = read([one for k, one in enumerate(talk) if k != i and k not in opening])
-        assert other_answers(whole, damaged, ends=False) == [], i
+        assert other_answers(complete, damaged, ends=False) == [], i
 
 
 @NAMES
