@@ -15,11 +15,14 @@ from amqpcodec import capture
 from tests.paths import REPO
 from tests.support import mangle, no_memory, v1_talk, wrap
 from tests.support import recording as make
+from tests.support.translation import BOTH, capture_of, sightings
 
 PARTS = mangle.parts(REPO / "demo" / "kombu_celery.pcap.gz")[:150]
 
 
 LOSSY = make.pcap(mangle.records(mangle.lossy(PARTS, 1, loss=0.05)))
+#: Captured again, without the last packets of the second time.
+TWICE = capture_of(sightings(PARTS[:40], BOTH, delay_ns=9000)[:-5])
 
 
 def fragmented() -> bytes:
@@ -58,6 +61,8 @@ CASES: dict[str, Callable[[], Callable[[], Any]]] = {
 }
 CASES["fragments"] = partial(read, fragmented())
 CASES["a state"] = partial(saved, LOSSY)
+CASES["captured twice"] = partial(read, TWICE)
+CASES["captured twice, a state"] = partial(saved, TWICE)
 
 
 @pytest.mark.parametrize("case", CASES)

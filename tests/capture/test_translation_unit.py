@@ -410,23 +410,20 @@ def test_copies_that_stand_far_apart() -> None:
 
 
 @PROTOCOLS
-def test_the_copy_does_not_fill_a_gap(protocol: str) -> None:
+@pytest.mark.parametrize(
+    ("point", "count", "places", "gaps"),
+    [(0, 1, (9, 14, 18), 1), (1, 2, (9, 14, 22), 0)],
+    ids=["first", "copy"],
+)
+def test_the_copy_fills_no_gap_and_makes_none(
+    protocol: str, point: int, count: int, places: Sequence[int], gaps: int
+) -> None:
     recorded = sightings(conversation_parts(TALKS[protocol]), BOTH)
-    for lost in (9, 14, 18):
-        remaining = without(recorded, {(0, lost)})
+    for place in places:
+        remaining = without(recorded, {(point, place + i) for i in range(count)})
         check_one(remaining)
         _, stats = read(capture_of(remaining))
-        assert stats["gaps"] == 1
-
-
-@PROTOCOLS
-def test_gaps_of_the_copy_alone(protocol: str) -> None:
-    recorded = sightings(conversation_parts(TALKS[protocol]), BOTH)
-    for lost in (9, 14, 22):
-        remaining = without(recorded, {(1, lost), (1, lost + 1)})
-        check_one(remaining)
-        _, stats = read(capture_of(remaining))
-        assert stats["gaps"] == 0
+        assert stats["gaps"] == gaps
 
 
 @PROTOCOLS

@@ -6,7 +6,7 @@ Every Python object gets an allocation of its own, so that reading one byte past
 Each folder has a process of its own: what pytest keeps of thousands of tests takes gigabytes where
 the sanitizer adds to every object, and makes each later test slower.
 
-Tests of memory (`_memory`) are left out, but for those with guard pages: what they measure is the
+Tests of memory (`_memory`) run only if they use guard pages: what the others measure is the
 allocator of a plain build, and the sanitizer keeps freed memory back.
 """
 

@@ -22,7 +22,7 @@ __all__ = ["command", "diagnose", "sentences"]
 
 #: A person reads no more of them; the other formats have all.
 MOST = 12
-#: So many files, at most, are named in the commands that are proposed.
+#: Proposed commands name so many files at most.
 NAMED_FILES = 4
 #: The command that shows the rows behind a finding; errors has those of all others.
 COMMANDS = {

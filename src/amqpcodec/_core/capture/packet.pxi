@@ -46,6 +46,20 @@ cdef inline bint same_end(const Endpoint* a, const Endpoint* b) noexcept nogil:
     return a.port == b.port and memcmp(a.address, b.address, 16) == 0
 
 
+cdef Segment opening_before(const Segment* s, bint of_peer) noexcept nogil:
+    """The SYN that comes right before a segment; of_peer: that of the other side, by what the segment acknowledges."""
+    cdef Segment opening = s[0]
+    opening.flags = TCP_SYN
+    opening.have = 0
+    opening.size = 0
+    opening.sequence = s.sequence - 1
+    if of_peer:
+        opening.source = s.target
+        opening.target = s.source
+        opening.sequence = s.ack - 1
+    return opening
+
+
 cdef int read_segment(const CapPacket* packet, Walk* w, Segment* out) noexcept nogil:
     """The TCP segment of a packet, or why there is none.
 

@@ -562,7 +562,7 @@ cdef int io_held(StateIO* io, Reading* r, const Translated* t, int side, uint64_
     if io.bad or s.have > s.size:
         io.bad = True
         return 0
-    s.family = t.family
+    s.family = t.original.info.family
     s.source = t.server if side else t.client
     s.target = t.client if side else t.server
     s.data = io.p
@@ -613,7 +613,7 @@ cdef int io_translated(StateIO* io, Reading* r, Conn* c, Translated* t) noexcept
         if io.bad or is_known(r, &one.client, &one.server):
             io.bad = True
             return 0
-        t = new_translated(r, c, &one.client, &one.server, c.info.family)
+        t = new_translated(r, c, &one.client, &one.server)
         if t == NULL:
             return NO_MEMORY
         t.file_number = one.file_number
@@ -707,7 +707,7 @@ cdef int io_reading(StateIO* io, Reading* r) noexcept nogil:
         status = io_closing(io, r)
     if status == 0 and not io.bad:
         status = io_partials(io, r)
-    # States of 0.1.0 end here. Each of the parts that follow is left out where it and those after it say nothing.
+    # States of 0.1.0 end here. Each part that follows is there if it, or one after it, says something.
     if status == 0 and not io.bad and (r.servers.n_detected + r.servers.n_openings != 0 or translated if io.writing
                                        else io.p != io.end):
         io_detected(io, &r.servers)

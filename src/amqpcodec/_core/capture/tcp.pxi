@@ -530,15 +530,11 @@ cdef void skip_segment(Reading* r, const Segment* s) noexcept nogil:
 cdef int begin_at_header(Reading* r, Conn* c, int side, const Segment* s) noexcept nogil:
     """Begin a connection whose opening was skipped at the protocol header that one side sends here. What the
     client's segment acknowledges is where the server's direction begins."""
-    cdef Segment opening = s[0]
-    opening.flags = TCP_SYN
-    opening.have = 0
-    opening.size = 0
-    opening.sequence -= 1
+    cdef Segment opening = opening_before(s, False)
     if add_payload(r, c, &c.half[side], &opening, &r.last) < 0:
         return NO_MEMORY
     if side == 0 and s.flags & TCP_ACK and s.ack:
-        opening.sequence = s.ack - 1
+        opening = opening_before(s, True)
         return add_payload(r, c, &c.half[1], &opening, &r.last)
     return 0
 

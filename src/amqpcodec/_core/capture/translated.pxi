@@ -55,7 +55,6 @@ cdef struct Translated:
     Conn* original
     Endpoint client
     Endpoint server
-    uint8_t family
     int64_t file_number     # where it began
     uint64_t same           # segments
     TranslatedHalf[2] half  # client, server
@@ -171,22 +170,21 @@ cdef Translated* find_translated(Reading* r, const Endpoint* a, const Endpoint* 
     return t
 
 
-cdef Translated* new_translated(Reading* r, Conn* c, const Endpoint* client, const Endpoint* server,
-                                uint8_t family) noexcept nogil:
+cdef Translated* new_translated(Reading* r, Conn* c, const Endpoint* client, const Endpoint* server) noexcept nogil:
+    """Its segments will be compared with those of a connection."""
     cdef Translated** bucket = translated_bucket(r, client, server)
     cdef Translated** last
-    cdef Translated* t
+    cdef Translated* t = <Translated*>calloc(1, sizeof(Translated))
     cdef int side
-    if c.original == NULL:
-        c.original = <Original*>calloc(1, sizeof(Original))
-        if c.original == NULL:
-            return NULL
-    t = <Translated*>calloc(1, sizeof(Translated))
     if t == NULL:
         return NULL
+    if c.original == NULL:      # it never stands without others
+        c.original = <Original*>calloc(1, sizeof(Original))
+        if c.original == NULL:
+            free(t)
+            return NULL
     t.client = client[0]
     t.server = server[0]
-    t.family = family
     t.file_number = r.files.number
     t.original = c
     for side in range(2):
@@ -486,17 +484,11 @@ cdef inline bint opens_another(const Translated* t, int side, const Segment* s) 
 
 cdef int hold_openings(Reading* r, Translated* t, int side, const Segment* s) noexcept nogil:
     """Hold what opened a connection whose opening was skipped: see begin_at_header."""
-    cdef Segment opening = s[0]
-    opening.flags = TCP_SYN
-    opening.have = 0
-    opening.size = 0
-    opening.sequence -= 1
+    cdef Segment opening = opening_before(s, False)
     if compare_translated(r, t, side, &opening, &r.last) < 0:
         return NO_MEMORY
     if side == 0 and s.flags & TCP_ACK and s.ack:
-        opening.sequence = s.ack - 1
-        opening.source = s.target
-        opening.target = s.source
+        opening = opening_before(s, True)
         return compare_translated(r, t, 1, &opening, &r.last)
     return 0
 
@@ -505,9 +497,9 @@ cdef int begin_translated(Reading* r, Conn* c, int side, const Segment* s, bint 
     """Hold the first segment of what may be a connection that is read. detected: the opening was skipped."""
     cdef Translated* t
     if side:
-        t = new_translated(r, c, &s.target, &s.source, s.family)
+        t = new_translated(r, c, &s.target, &s.source)
     else:
-        t = new_translated(r, c, &s.source, &s.target, s.family)
+        t = new_translated(r, c, &s.source, &s.target)
     if t == NULL or (detected and hold_openings(r, t, side, s) < 0):
         return NO_MEMORY
     return compare_translated(r, t, side, s, &r.last)
