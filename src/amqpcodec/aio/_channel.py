@@ -240,9 +240,7 @@ class Channel(Publishing):
             return None
         return Message(self, reply, no_ack)
 
-    async def _settle(
-        self, message: Message, call: Callable[..., None], options: dict[str, bool]
-    ) -> bool:
+    async def _settle(self, message: Message, call: Callable[[int], None]) -> bool:
         """Send what `Message.ack` and its like ask for."""
         link = self._link
         link.check_loop()
@@ -257,7 +255,7 @@ class Channel(Publishing):
             return False
         tag = message._content.method.delivery_tag
         try:
-            call(session, tag, **options)
+            call(tag)
         except LocalProtocolError:
             raise AlreadySettled(f"delivery {tag} was settled before") from None
         if not link.is_flushing:

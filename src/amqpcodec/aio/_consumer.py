@@ -46,7 +46,6 @@ class ConsumeOptions(TypedDict, total=False):
 class Host(Settler, Protocol):
     """What a consumer asks of its channel."""
 
-    session: SessionChannel
     _link: Link
     _consumers: set[Consumer]
 

@@ -6,30 +6,6 @@ from typing import Any
 
 from ..errors import AMQPCodecError
 
-__all__ = [
-    "AMQPError",
-    "AccessRefused",
-    "AlreadySettled",
-    "AuthenticationFailed",
-    "ChannelClosed",
-    "ConnectFailed",
-    "ConnectionBlocked",
-    "ConnectionClosed",
-    "ConnectionLost",
-    "ConsumerCancelled",
-    "HeartbeatTimeout",
-    "Nacked",
-    "NotFound",
-    "PreconditionFailed",
-    "PublishError",
-    "PublishUnconfirmed",
-    "ResourceLocked",
-    "Returned",
-    "VirtualHostRefused",
-    "WindowFull",
-    "request_error",
-]
-
 
 class AMQPError(AMQPCodecError):
     """Base of all errors of the client.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
+from functools import partial
 from operator import attrgetter
-from typing import Any, Generic, Protocol, Self, TypedDict, TypeVar, cast, final, overload
+from typing import Any, Final, Protocol, TypedDict, final
 
 from .. import v0_9_1 as amqp
 from ..session import Channel as SessionChannel
@@ -14,20 +15,14 @@ from ._errors import AlreadySettled
 
 __all__ = ["Message", "MessageProperties", "Processing", "PublishOptions", "Settler"]
 
-ValueT = TypeVar("ValueT")
-
 
 class Settler(Protocol):
     """What a message asks of its channel."""
 
-    async def _settle(
-        self, message: Message, call: Callable[..., None], options: dict[str, bool]
-    ) -> bool:
-        """Send an ack, nack or reject; False where the channel is over.
+    session: SessionChannel
 
-        call: that of the session's channel.
-        options: what is not its default. None are cheaper to pass on than one.
-        """
+    async def _settle(self, message: Message, call: Callable[[int], None]) -> bool:
+        """Send an ack, nack or reject of its delivery tag; False where the channel is over."""
         ...
 
 
@@ -59,19 +54,9 @@ class PublishOptions(MessageProperties, total=False):
     mandatory: bool | None
 
 
-class _Field(Generic[ValueT]):
+def _field(place: str, doc: str) -> Any:
     """An attribute by its place in what the session delivered. It cannot be set."""
-
-    def __init__(self, place: str, doc: str) -> None:
-        self._get = attrgetter(place)
-        self.__doc__ = doc
-
-    @overload
-    def __get__(self, message: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, message: Message, owner: type) -> ValueT: ...
-    def __get__(self, message: Message | None, owner: type) -> Self | ValueT:
-        return self if message is None else cast("ValueT", self._get(message._content))
+    return property(attrgetter(f"_content.{place}"), doc=doc)
 
 
 @final
@@ -99,33 +84,31 @@ class Message:
             f"routing key {self.routing_key!r}, {len(self.body)} bytes>"
         )
 
-    body: _Field[bytes] = _Field("body", "The bytes.")
-    delivery_tag: _Field[int] = _Field("method.delivery_tag", "Its number on the channel.")
-    exchange: _Field[str] = _Field("method.exchange", '"" for the default exchange.')
-    routing_key: _Field[str] = _Field("method.routing_key", "As it was published.")
-    redelivered: _Field[bool] = _Field(
+    body: Final[bytes] = _field("body", "The bytes.")
+    delivery_tag: Final[int] = _field("method.delivery_tag", "Its number on the channel.")
+    exchange: Final[str] = _field("method.exchange", '"" for the default exchange.')
+    routing_key: Final[str] = _field("method.routing_key", "As it was published.")
+    redelivered: Final[bool] = _field(
         "method.redelivered", "Whether it was delivered before, perhaps to another consumer."
     )
-    properties: _Field[amqp.Basic.Properties] = _Field("properties", "As received.")
-    content_type: _Field[str | None] = _Field(
-        "properties.content_type", "Such as application/json."
-    )
-    content_encoding: _Field[str | None] = _Field("properties.content_encoding", "Such as gzip.")
-    delivery_mode: _Field[int | None] = _Field("properties.delivery_mode", "2: persistent; 1: not.")
-    priority: _Field[int | None] = _Field("properties.priority", "From 0 to 255.")
-    correlation_id: _Field[str | None] = _Field(
+    properties: Final[amqp.Basic.Properties] = _field("properties", "As received.")
+    content_type: Final[str | None] = _field("properties.content_type", "Such as application/json.")
+    content_encoding: Final[str | None] = _field("properties.content_encoding", "Such as gzip.")
+    delivery_mode: Final[int | None] = _field("properties.delivery_mode", "2: persistent; 1: not.")
+    priority: Final[int | None] = _field("properties.priority", "From 0 to 255.")
+    correlation_id: Final[str | None] = _field(
         "properties.correlation_id", "Of a reply: which request it answers."
     )
-    reply_to: _Field[str | None] = _Field("properties.reply_to", "The queue that a reply goes to.")
-    expiration: _Field[str | None] = _Field(
+    reply_to: Final[str | None] = _field("properties.reply_to", "The queue that a reply goes to.")
+    expiration: Final[str | None] = _field(
         "properties.expiration", "Milliseconds until it expires, as text."
     )
-    message_id: _Field[str | None] = _Field("properties.message_id", "As its publisher named it.")
-    type: _Field[str | None] = _Field("properties.type", "As its publisher named it.")
-    user_id: _Field[str | None] = _Field(
+    message_id: Final[str | None] = _field("properties.message_id", "As its publisher named it.")
+    type: Final[str | None] = _field("properties.type", "As its publisher named it.")
+    user_id: Final[str | None] = _field(
         "properties.user_id", "The user that published it; the broker has checked it."
     )
-    app_id: _Field[str | None] = _Field("properties.app_id", "The program that published it.")
+    app_id: Final[str | None] = _field("properties.app_id", "The program that published it.")
 
     @property
     def headers(self) -> dict[str, Any]:
@@ -161,22 +144,21 @@ class Message:
         Raises:
             AlreadySettled: it was settled before, or needs no acknowledgement.
         """
-        return self._channel._settle(
-            self, SessionChannel.ack, {"multiple": True} if multiple else {}
-        )
+        ack = self._channel.session.ack
+        return self._channel._settle(self, partial(ack, multiple=True) if multiple else ack)
 
     def nack(self, *, multiple: bool = False, requeue: bool = True) -> Coroutine[Any, Any, bool]:
         """Give it back, or with requeue False drop or dead-letter it. See `ack`.
 
         Since RabbitMQ 4.3 a nack does not count as a failed delivery on quorum queues.
         """
-        return self._channel._settle(
-            self, SessionChannel.nack, {"multiple": multiple, "requeue": requeue}
-        )
+        nack = self._channel.session.nack
+        return self._channel._settle(self, partial(nack, multiple=multiple, requeue=requeue))
 
     def reject(self, *, requeue: bool = False) -> Coroutine[Any, Any, bool]:
         """Refuse it as one that cannot be handled: dead-letter or drop it. See `ack`."""
-        return self._channel._settle(self, SessionChannel.reject, {"requeue": requeue})
+        reject = self._channel.session.reject
+        return self._channel._settle(self, partial(reject, requeue=requeue))
 
     def process(self, *, requeue: bool = False) -> Processing:
         """Settle it at the end of an ``async with``.

@@ -69,7 +69,6 @@ class Connections:
         self._opened_at = 0.0
         self._failures = 0
         self._is_connecting = False
-        self._changed = asyncio.Event()
         self._failure: ConnectFailed | None = None
         self._states: States[StateOfAll] = States("down")
         self._consumers: set[Consumer] = set()
@@ -158,16 +157,10 @@ class Connections:
                 return connection
             if self._failure is not None:
                 raise self._no_connection() from self._failure
-            await self._changed.wait()
+            await self._states.changed()
 
     def _no_connection(self) -> ConnectionLost:
         return ConnectionLost(f"no connection, so nothing was sent: {self._failure}")
-
-    def _change(self, state: StateOfAll) -> None:
-        """Have those who wait for a connection look again."""
-        self._states.change(state)
-        self._changed.set()
-        self._changed.clear()
 
     async def _next(self) -> Connection:
         loop = asyncio.get_running_loop()
@@ -190,14 +183,14 @@ class Connections:
                     self._failure = error
                     for consumer in list(self._consumers):
                         consumer._finish(self._no_connection)
-                    self._change("closed")
+                    self._states.change("closed")
                     raise
                 self._failures += 1
                 logger.info("%s; it is tried again", error)
             else:
                 self._connection = connection
                 self._opened_at = loop.time()
-                self._change("open")
+                self._states.change("open")
                 connection._link.ended.add_done_callback(self._on_ended)
                 return connection
 

@@ -38,6 +38,10 @@ class States(Generic[NameT]):
             before.next = self._present = _State(name)
             before.is_over.set()
 
+    async def changed(self) -> None:
+        """Wait for the next state."""
+        await self._present.is_over.wait()
+
     async def follow(self) -> AsyncIterator[NameT]:
         """The present state, and each later one when it comes, however late it is asked for."""
         state = self._present

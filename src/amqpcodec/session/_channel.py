@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 from .._facade.scalars import as_int
 from ._checks import is_usable
 from ._operations import Operations
-from ._state import ChannelState, ConnectionState, OutstandingTags
+from ._state import OPEN, ChannelState, ConnectionState, OutstandingTags
 from ._types import Message, Method, Role
 from .errors import LocalProtocolError
 
@@ -210,7 +210,8 @@ class Channel(Operations[Request]):
     @property
     def is_open(self) -> bool:
         """Whether it can be used: open, or asked for."""
-        return is_usable(self._state)
+        state = self._state
+        return state.phase <= OPEN and state.connection.is_open
 
     @property
     def close_reason(self) -> tuple[int, str] | None:
