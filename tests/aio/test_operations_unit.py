@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import inspect
 
 import pytest
 
@@ -91,6 +92,12 @@ def test_a_message_keeps_what_it_was_published_with(amqp_broker):
             assert await channel.get("orders") is None
 
     run(work)
+
+
+def test_publish_names_every_property():
+    parameters = inspect.signature(aio.Channel.publish).parameters.keys()
+    others = {"self", "body", "routing_key", "exchange", "mandatory", "timeout"}
+    assert parameters - others == aio.MessageProperties.__annotations__.keys()
 
 
 def test_quorum_queues_count_deliveries(amqp_broker):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from datetime import datetime
 from typing import Any, TypeAlias, Unpack
 
 from .. import v0_9_1 as amqp
@@ -25,8 +26,8 @@ from ._message import MessageProperties
 
 __all__ = ["Publishing"]
 
+_Properties = amqp.Basic.Properties
 _REPLY_TO = "amq.rabbitmq.reply-to."
-
 
 #: What was sent: its future, exchange, routing key, body, properties, whether it is mandatory, and
 #: until when its confirm may come. A tuple is made in a third of the time that an object takes.
@@ -95,7 +96,19 @@ class Publishing(Closeable):
         exchange: str = "",
         mandatory: bool | None = None,
         timeout: float | None = 30.0,
-        **properties: Unpack[MessageProperties],
+        content_type: str | None = None,
+        content_encoding: str | None = None,
+        headers: dict[str, Any] | None = None,
+        delivery_mode: int | None = 2,
+        priority: int | None = None,
+        correlation_id: str | None = None,
+        reply_to: str | None = None,
+        expiration: str | None = None,
+        message_id: str | None = None,
+        timestamp: datetime | int | None = None,
+        type: str | None = None,
+        user_id: str | None = None,
+        app_id: str | None = None,
     ) -> None:
         """Publish a message; returns when the broker has confirmed it.
 
@@ -110,7 +123,8 @@ class Publishing(Closeable):
             mandatory: whether `Returned` is raised when no queue takes it; None: with confirms and
                 the default exchange, unless it is a reply by direct reply-to.
             timeout: seconds for all of it; None for no limit.
-            properties: see `MessageProperties`; messages are persistent unless delivery_mode is 1.
+            content_type to app_id: see `MessageProperties`; messages are persistent unless
+                delivery_mode is 1.
 
         Raises:
             Returned: it was mandatory, and no queue takes it.
@@ -125,7 +139,23 @@ class Publishing(Closeable):
         deadline = math.inf if timeout is None else link.loop.time() + timeout
         if self._in_line or not self._has_room(len(body)):
             await self._wait_for_room(len(body), deadline)
-        future = self._send(body, exchange, routing_key, mandatory, properties, deadline)
+        # By name: CPython compares each keyword that ** collects with each parameter.
+        content = _Properties(
+            content_type=content_type,
+            content_encoding=content_encoding,
+            headers=headers,
+            delivery_mode=delivery_mode,
+            priority=priority,
+            correlation_id=correlation_id,
+            reply_to=reply_to,
+            expiration=expiration,
+            message_id=message_id,
+            timestamp=timestamp,
+            type=type,
+            user_id=user_id,
+            app_id=app_id,
+        )
+        future = self._send(body, exchange, routing_key, mandatory, content, deadline)
         if future is None:
             await link.drain()
             return
@@ -157,7 +187,9 @@ class Publishing(Closeable):
             raise ValueError("publish_nowait needs a channel with confirms; await publish()")
         if not self._is_ready(len(body)) or self._in_line:
             raise self._no_room("now")
-        future = self._send(body, exchange, routing_key, mandatory, properties, math.inf)
+        properties.setdefault("delivery_mode", 2)
+        content = _Properties(**properties)
+        future = self._send(body, exchange, routing_key, mandatory, content, math.inf)
         assert future is not None
         return future
 
@@ -167,7 +199,7 @@ class Publishing(Closeable):
         exchange: str,
         routing_key: str,
         mandatory: bool | None,
-        properties: MessageProperties,
+        content: amqp.Basic.Properties,
         deadline: float,
     ) -> asyncio.Future[None] | None:
         if mandatory and not self._confirms:
@@ -175,8 +207,6 @@ class Publishing(Closeable):
         if mandatory is None:
             # RabbitMQ returns a mandatory reply by direct reply-to, although it arrives.
             mandatory = self._confirms and not exchange and not routing_key.startswith(_REPLY_TO)
-        properties.setdefault("delivery_mode", 2)
-        content = amqp.Basic.Properties(**properties)
         number = self.session.publish(exchange, routing_key, body, content, mandatory=mandatory)
         link = self._link
         if number is None:
