@@ -13,7 +13,7 @@ pa = pytest.importorskip("pyarrow")
 
 from amqpcodec import AMQPCodecError, DecodeError, batch, limits  # noqa: E402
 from amqpcodec import v1_0 as amqp  # noqa: E402
-from tests.support.amqp10_wire import attach_with, empty_elements  # noqa: E402
+from tests.support.amqp10_wire import MAP32, attach_with, compound, empty_elements  # noqa: E402
 from tests.support.process_limit import limited  # noqa: E402
 
 LIMIT = 65536
@@ -140,6 +140,18 @@ def test_a_batch_stays_below_a_multiple_of_its_input(level: str, field_tables: s
     assert pa.record_batch(size).nbytes < 40 * len(data)
     if level == "frame":
         assert all(row["frame"] == one for row in frame_rows)
+
+
+@pytest.mark.parametrize("code", [0x40, 0x41, 0x42, 0x43, 0x44, 0x45])
+@pytest.mark.parametrize("field_tables", ["json", "variant", "map"])
+def test_an_element_takes_at_most_six_bytes(field_tables: str, code: int) -> None:
+    properties = compound(MAP32, b"\xa1\1k" + empty_elements(LIMIT, code), 2)
+    message = amqp.encode(0, amqp.Transfer(0, 0, b"t"), b"\0\x53\x74" + properties)
+    for level, data in (("frame", attach_with(LIMIT, code)), ("message", message)):
+        decoded = batch.decode(data, protocol="1.0", level=level, field_tables=field_tables)
+        columns = pa.record_batch(decoded)
+        assert columns.column("error").to_pylist() == [None]
+        assert LIMIT < columns.nbytes < 6 * LIMIT + 1000
 
 
 def test_messages_are_in_the_budget() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from amqpcodec import _codec, batch, v0_8, v0_9, v0_9_1
+from amqpcodec import _codec, batch, limits, v0_8, v0_9, v0_9_1
 from tests.columns.test_fast_path_differential import NAMED
 from tests.columns.test_v1_fast_path_differential import HEARTBEAT as V1_HEARTBEAT
 from tests.columns.v1_rows import ASKED
@@ -17,7 +17,7 @@ from tests.fuzz import mutators, v1_mutators
 from tests.fuzz.target import Choices, Target
 from tests.fuzz.targets.legacy import stream_seeds
 from tests.fuzz.targets.v1 import stream_seeds as v1_seeds
-from tests.support import amqp091_gen, borders, v1_gen
+from tests.support import amqp091_gen, amqp10_wire, borders, v1_gen
 from tests.support import amqp091_wire as w
 from tests.support.borders_columns import CASES as BORDERS
 from tests.support.guarded import guarded_value
@@ -30,6 +30,9 @@ TABLES = ("json", "variant", "map")
 LAYOUTS = ("plain", "view")
 #: Bytes of columns for each byte of input, and for nothing: what a row costs whatever is in it.
 GROWTH, START = 400, 200_000
+#: Bytes of columns for an element of 1.0 without bytes: `false,`, or an empty list of a variant and
+#: its offset. A frame or section may have as many as the limit, whatever its own bytes.
+EMPTY_ELEMENT = 6
 BORDER_NAMES = sorted(BORDERS)
 
 
@@ -156,13 +159,30 @@ def v1(data: bytes, read: Callable[..., Any] = decode) -> None:
         options["fields"] = ASKED
     octets = guarded_value(choices.rest) if choices.byte() % 8 == 7 else choices.rest
     alone = read(octets, **options)
-    assert alone.nbytes <= START + GROWTH * len(choices.rest), alone.nbytes
+    most = START + EMPTY_ELEMENT * limits.get_max_empty_elements() + GROWTH * len(choices.rest)
+    assert alone.nbytes <= most, alone.nbytes
     frame_rows = read(choices.rest, protocol="1.0", fields=["frame", "error"])
     assert b"".join(frame_rows.column("frame").to_pylist()) == choices.rest
     if frame_rows.num_rows and frame_rows.column("error").null_count == frame_rows.num_rows:
         # Framing is whole: heartbeats after it change nothing but let the fast path go on.
         more = read(choices.rest + V1_HEARTBEAT * 3, **options)
         assert level == "message" or same(more.slice(0, alone.num_rows), alone), options
+
+
+def v1_column_seeds() -> Iterator[bytes]:
+    """Streams, and properties with as many elements without bytes as a section may have."""
+    yield from padded(v1_seeds(), 4)
+    for code, field_tables in ((0x42, "json"), (0x45, "variant")):
+        elements = amqp10_wire.empty_elements(limits.get_max_empty_elements(), code)
+        properties = amqp10_wire.compound(amqp10_wire.MAP32, b"\xa1\1k" + elements, 2)
+        head = (LEVELS.index("message"), 0, 0, TABLES.index(field_tables))
+        yield bytes(head).ljust(HEAD, b"\0") + amqp10_wire.performative(
+            amqp10_wire.TRANSFER,
+            amqp10_wire.ZERO,
+            amqp10_wire.ZERO,
+            b"\xa0\1t",
+            payload=b"\0\x53\x74" + properties,
+        )
 
 
 def padded(seeds: Iterator[bytes], head: int) -> Iterator[bytes]:
@@ -208,7 +228,7 @@ TARGETS = (
     Target(
         "v1-columns",
         v1,
-        lambda: padded(v1_seeds(), 4),
+        v1_column_seeds,
         v1_mutators.streams(HEAD),
         quick=functools.partial(v1, read=decode_unchecked),
     ),
