@@ -70,6 +70,8 @@ class Consumer:
         tag: the consumer tag, once it consumes.
     """
 
+    _channel: Host
+
     def __init__(
         self,
         queue: str,
@@ -92,7 +94,8 @@ class Consumer:
             arguments = {"x-consumer-timeout": round(ack_timeout * 1000)} | (arguments or {})
         self.queue: str = queue
         self.tag: str = tag
-        self._channel = channel
+        if channel is not None:
+            self._channel = channel
         self._open_channel = open_channel
         self._lasting = lasting
         self._prefetch = prefetch
@@ -131,7 +134,6 @@ class Consumer:
 
     async def _subscribe(self) -> None:
         channel = self._channel
-        assert channel is not None
         session = channel._usable_session()
         if not self._no_ack:
             # In one write with basic.consume: it holds for this consumer alone.
@@ -171,7 +173,7 @@ class Consumer:
     async def __aexit__(self, *_: object) -> None:
         """Stop consuming: see `cancel`."""
         await self.cancel()
-        if self._open_channel is not None and self._channel is not None:
+        if self._open_channel is not None:
             await self._channel.close(LEAVE)
 
     def __aiter__(self) -> Self:
@@ -182,7 +184,7 @@ class Consumer:
         """The next message."""
         buffer = self._buffer
         while not buffer:
-            if not self._is_entered or self._channel is None:
+            if self._subscription is None:
                 raise RuntimeError("a Consumer consumes inside of 'async with'")
             if self._is_over:
                 if self._make_error is None:
@@ -199,7 +201,6 @@ class Consumer:
                 else:
                     self._wake()  # the message is for another task
                 raise
-        assert self._channel is not None
         content = buffer.popleft()
         if self._bound and len(buffer) <= self._bound // 2:
             self._channel._link.read_on(self)
@@ -228,9 +229,9 @@ class Consumer:
         error of the broker: what is over is over.
         """
         request = self._leave(no_wait=False)
-        channel = self._channel
-        if request is None or channel is None:
+        if request is None:
             return
+        channel = self._channel
         channel._consumers.discard(self)
         future = channel._link.expect(request)
         done, _ = await asyncio.wait((future,), timeout=timeout)
@@ -248,7 +249,7 @@ class Consumer:
         self._buffer.append(event.message)
         if self._waiters:
             self._wake()
-        elif self._bound and len(self._buffer) > self._bound and self._channel is not None:
+        elif self._bound and len(self._buffer) > self._bound:
             self._channel._link.full.add(self)
 
     def _on_cancelled(self, event: session_events.ConsumerCancelled) -> None:
@@ -273,7 +274,7 @@ class Consumer:
 
     def _leave(self, *, no_wait: bool) -> Any:
         """Ask the broker to cancel, and give back what no task has taken; the request, if any."""
-        if self._is_leaving or self._subscription is None or self._channel is None:
+        if self._is_leaving or self._subscription is None:
             return None
         self._is_leaving = True
         self._finish(None)
@@ -289,7 +290,7 @@ class Consumer:
 
     def _give_back(self, content: Any) -> None:
         """Nack, which RabbitMQ does not count as a failure of the message."""
-        if self._channel is None or self._no_ack or not self._channel.session.is_open:
+        if self._no_ack or not self._channel.session.is_open:
             return
         with contextlib.suppress(LocalProtocolError):  # settled by multiple
             self._channel.session.nack(content.method.delivery_tag, requeue=True)
@@ -297,9 +298,8 @@ class Consumer:
 
     def _finish(self, make_error: Callable[[], AMQPError] | None) -> None:
         """No more will come: tell every task that waits."""
-        if self._channel is not None:
-            self._channel._consumers.discard(self)
-            self._channel._link.read_on(self)
+        self._channel._consumers.discard(self)
+        self._channel._link.read_on(self)
         if self._lasting is not None:
             self._lasting.discard(self)
         if not self._is_over or make_error is None:
