@@ -44,11 +44,11 @@ from amqpcodec._v1 cimport (
     v1_verify_begin, v1_verify_fields, V1Check, V1Core, V1Desc, V1Types, V1Value,
 )
 from amqpcodec._columns cimport (
-    append_bytes, append_i64, array_capsule, ArrowArray, AS_BOOL, AS_INT32, AS_INT64, AS_TEXT, begin_array,
-    COL_ERROR, COL_FRAME, Column, column_grow, COLUMN_KINDS, Columns, copy_16, copy_ascii, COPY_SLACK, data_grow,
-    data_promise, export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan, LEVEL_FRAME,
-    LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, PERMISSIVE, put_table_json, Request, Schema,
-    schema_capsule, shared_pool, stream_capsule, Table, table_drop, table_finish, table_new, type_number,
+    AMQP_PREFETCH, append_bytes, append_i64, array_capsule, ArrowArray, AS_BOOL, AS_INT32, AS_INT64, AS_TEXT,
+    begin_array, COL_ERROR, COL_FRAME, Column, column_grow, COLUMN_KINDS, Columns, copy_16, copy_ascii, COPY_SLACK,
+    data_grow, data_promise, export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES, FramePlan,
+    LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, PERMISSIVE, put_table_json, Request,
+    Schema, schema_capsule, shared_pool, stream_capsule, Table, table_drop, table_finish, table_new, type_number,
     unknown_column, Values,
 )
 

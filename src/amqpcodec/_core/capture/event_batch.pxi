@@ -22,9 +22,15 @@ cdef bytes end_text(const Endpoint* end, uint8_t family):
 
 cdef enum:
     EVENTS_AT_ONCE = 64     # their validity is one word
+    BYTES_AHEAD = 2048      # from an event to what is asked for into the processor's cache
     WORD_ROOM = 32          # bytes of a word with what pads it
     WORDS_ROOM = 64         # words of one column, at most
     NAME_ROOM = NAME_LIMIT + 80
+
+# Where a text of an event stands among its bytes.
+cdef struct EventPlace:
+    uint16_t at
+    uint16_t n              # or NO_TEXT
 
 # Some rows that are filled: what they hold, and what they refer to.
 cdef struct EventRows:
@@ -33,7 +39,7 @@ cdef struct EventRows:
     const uint8_t* end      # of the bytes of all rows
     const EventHead* head[EVENTS_AT_ONCE]
     const CapText* client[EVENTS_AT_ONCE]       # of their connections: "address:port"
-    EventText text[N_EVENT_TEXTS][EVENTS_AT_ONCE]       # p is NULL: there is none
+    EventPlace place[N_EVENT_TEXTS][EVENTS_AT_ONCE]
 
 # Fills a column in these rows, for which there is place. source: which of the values that the writer can write.
 # items: of lists of text. A status below 0, or 0.
@@ -85,6 +91,9 @@ cdef int words_ready(int source, const char** names, int n) except -1:
     return 0
 
 
+if sizeof(EventHead) + N_EVENT_TEXTS * TEXT_LIMIT + ROUTE_LIMIT > 0xFFFF:
+    raise ImportError("an event may be too long for the numbers of an EventPlace")
+
 words_ready(WORD_EVENT, EVENT_NAMES, N_EVENTS)
 words_ready(WORD_OUTCOME, OUTCOME_NAMES, N_OUTCOMES)
 words_ready(WORD_CERTAINTY, CERTAINTY_NAMES, N_CERTAINTIES)
@@ -98,6 +107,15 @@ cdef int fills_events(int k, int arrow_type, EventWriter writer, int source=0) e
     EVENT_TYPES[k] = <uint8_t>arrow_type
     EVENT_SOURCES[k] = <uint8_t>source
     return 0
+
+
+cdef inline EventText row_text(const EventRows* e, int k, int i) noexcept nogil:
+    """The text k of a row; p is NULL: there is none."""
+    cdef const EventPlace* place = &e.place[k][i]
+    cdef EventText text
+    text.p = <const uint8_t*>e.head[i] + place.at if place.n != NO_TEXT else NULL
+    text.n = place.n if place.n != NO_TEXT else 0
+    return text
 
 
 cdef inline void put_bits(uint8_t* w, uint64_t bits, int n) noexcept nogil:
@@ -151,16 +169,18 @@ cdef int event_data_room(Table* t, Column* c, const EventRows* e, size_t n) noex
 
 cdef int fill_event_texts(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
     """Null where it is not UTF-8."""
-    cdef const EventText* text = e.text[source]
+    cdef const EventPlace* place = e.place[source]
     cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + e.at
     cdef uint64_t present = 0
     cdef size_t n = 0, used = c.used
-    cdef uintptr_t some = 0
+    cdef uint32_t some = 0, there
+    cdef const uint8_t* p
     cdef uint8_t* start
     cdef int i
     for i in range(e.n):
-        n += text[i].n
-        some |= <uintptr_t>text[i].p
+        there = <uint32_t>0 - <uint32_t>(place[i].n != NO_TEXT)
+        some |= there
+        n += there & place[i].n
     if some == 0:
         for i in range(e.n):
             ends[i] = <int32_t>used
@@ -169,16 +189,17 @@ cdef int fill_event_texts(Table* t, Table* items, Column* c, int source, const E
         return NO_MEMORY
     start = c.data.p
     for i in range(e.n):
-        n = text[i].n
-        if text[i].p == NULL:
+        n = place[i].n
+        p = <const uint8_t*>e.head[i] + place[i].at
+        if n == NO_TEXT:
             ends[i] = <int32_t>used
             continue
-        if AMQP_LIKELY(<size_t>(e.end - text[i].p) >= n + <size_t>COPY_SLACK):
-            if AMQP_UNLIKELY(not copy_ascii(start + used, text[i].p, n)) and not is_utf8(text[i].p, n):
+        if AMQP_LIKELY(<size_t>(e.end - p) >= n + <size_t>COPY_SLACK):
+            if AMQP_UNLIKELY(not copy_ascii(start + used, p, n)) and not is_utf8(p, n):
                 ends[i] = <int32_t>used
                 continue
-        elif is_utf8(text[i].p, n):
-            memcpy(start + used, text[i].p, n)
+        elif is_utf8(p, n):
+            memcpy(start + used, p, n)
         else:
             ends[i] = <int32_t>used
             continue
@@ -236,8 +257,8 @@ cdef inline bint is_same_text(const EventText* a, const EventText* b) noexcept n
 
 cdef int fill_event_names(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
     """A row most often has the name of the one before it."""
-    cdef const EventText* name = e.text[TEXT_CONNECTION_NAME]
-    cdef const EventText* user = e.text[TEXT_USER]
+    cdef EventText name, user
+    cdef EventText last_name = row_text(e, TEXT_CONNECTION_NAME, 0), last_user = row_text(e, TEXT_USER, 0)
     cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + e.at
     cdef uint64_t present = 0
     cdef uint8_t* start
@@ -248,11 +269,15 @@ cdef int fill_event_names(Table* t, Table* items, Column* c, int source, const E
     start = c.data.p
     used = c.used
     for i in range(e.n):
-        if i and e.client[i] == e.client[i - 1] and is_same_text(name + i, name + i - 1) \
-                and is_same_text(user + i, user + i - 1):
+        name = row_text(e, TEXT_CONNECTION_NAME, i)
+        user = row_text(e, TEXT_USER, i)
+        if i and e.client[i] == e.client[i - 1] and is_same_text(&name, &last_name) \
+                and is_same_text(&user, &last_user):
             memcpy(start + used, start + used - n, n)
         else:
-            n = put_event_name(start + used, name + i, user + i, e.client[i])
+            n = put_event_name(start + used, &name, &user, e.client[i])
+        last_name = name
+        last_user = user
         used += n
         present |= <uint64_t>(n != 0) << i
         ends[i] = <int32_t>used
@@ -300,21 +325,23 @@ cdef int append_route(Table* items, Column* c, const EventText* route) noexcept 
 
 cdef int fill_event_routes(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
     """A list's offsets lie like those of a text with one byte an item."""
-    cdef const EventText* queue = e.text[TEXT_QUEUE]
-    cdef const EventText* route = e.text[TEXT_ROUTE]
     cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + e.at
+    cdef EventText queue, route
     cdef uint64_t present = 0
     cdef int i
     for i in range(e.n):
-        if e.head[i].routed == ROUTED_BY_BINDINGS and route[i].p != NULL:
-            if is_utf8_route(&route[i]):
-                if append_route(items, c, &route[i]) < 0:
+        if e.head[i].routed:
+            queue = row_text(e, TEXT_QUEUE, i)
+            route = row_text(e, TEXT_ROUTE, i)
+            if e.head[i].routed == ROUTED_BY_BINDINGS and route.p != NULL:
+                if is_utf8_route(&route):
+                    if append_route(items, c, &route) < 0:
+                        return NO_MEMORY
+                    present |= <uint64_t>1 << i
+            elif queue.p != NULL and is_utf8(queue.p, queue.n):
+                if append_item(items, c, queue.p, queue.n) < 0:
                     return NO_MEMORY
                 present |= <uint64_t>1 << i
-        elif e.head[i].routed and queue[i].p != NULL and is_utf8(queue[i].p, queue[i].n):
-            if append_item(items, c, queue[i].p, queue[i].n) < 0:
-                return NO_MEMORY
-            present |= <uint64_t>1 << i
         ends[i] = <int32_t>c.used
     return mark_events(c, e, present)
 
@@ -439,19 +466,21 @@ cdef void load_event_rows(const CapRows* o, int64_t first, const CapText* client
     cdef const int64_t* begin = <const int64_t*>o.end.p + first + e.at
     cdef const CapRow* row = <const CapRow*>o.row.p + first + e.at
     cdef const EventHead* head
-    cdef const uint8_t* p
-    cdef uint32_t n
+    cdef uint16_t at, n
     cdef int i, k
     for i in range(e.n):
         head = <const EventHead*>(o.data.p + begin[i])
         e.head[i] = head
         e.client[i] = &clients[row[i].info]
-        p = <const uint8_t*>(head + 1)
+        AMQP_PREFETCH(<const uint8_t*>head + BYTES_AHEAD)
+        AMQP_PREFETCH(<const uint8_t*>head + BYTES_AHEAD + 64)
+        AMQP_PREFETCH(<const uint8_t*>head + BYTES_AHEAD + 128)
+        at = sizeof(EventHead)
         for k in range(N_EVENT_TEXTS):
-            n = head.sizes[k] if head.sizes[k] != NO_TEXT else 0
-            e.text[k][i].p = p if head.sizes[k] != NO_TEXT else NULL
-            e.text[k][i].n = n
-            p += n
+            n = head.sizes[k]
+            e.place[k][i].at = at
+            e.place[k][i].n = n
+            at += n if n != NO_TEXT else 0
 
 
 cdef int fill_event_rows(Columns columns, Table* routes, const CapRows* o, int64_t first, int64_t n,

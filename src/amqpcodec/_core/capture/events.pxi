@@ -19,53 +19,53 @@ cdef void begin_tracking(Reading* r, const Half* h, const Conn* c, int64_t time)
     g.output.data = &r.rows.data
 
 
-cdef int add_event_row(Reading* r, Conn* c, Half* h, size_t n, const CapRow* place) noexcept nogil:
-    """The next n bytes are there already, with room for all events that wait."""
+cdef int add_event_row(Reading* r, Conn* c, Half* h, size_t n, const CapRow* place, uint8_t flags,
+                       int32_t* rows) noexcept nogil:
+    """The next n bytes are there already, with room for all events that wait. rows: number of the next row of the
+    packet of `place`, which this one is; NULL: it is `place`."""
     cdef CapRow* row = next_row(&r.rows, n)
     if row == NULL:
         return NO_MEMORY
     row[0] = place[0]
-    if begin_row(r, c, h, place.flags, row) < 0:
+    if rows != NULL:
+        row.position = rows[0]
+        rows[0] += 1
+        row.order_turn = max(row.order_turn, h.last_turn)
+        put_in_turn(h, row)
+    if begin_row(r, c, h, flags, row) < 0:
         return NO_MEMORY
     close_row(&r.rows, n, 0)
     return 0
 
 
-cdef int put_events(Reading* r, Conn* c, Half* h, const CapRow* first, CapRow* others, int32_t* rows) noexcept nogil:
-    """Rows of the events that the tracker made. first: place of the first one, or NULL: then `others` is its place too.
-    rows: number of the next row of the packet of `others`, of which one is taken already."""
+cdef int put_events(Reading* r, Conn* c, Half* h, uint8_t flags, const CapRow* first, const CapRow* others,
+                    int32_t* rows) noexcept nogil:
+    """Rows of the events that the tracker made. flags: of the first one. first: its place, or NULL: then `others` is
+    its place too. rows: number of the next row of the packet of `others`, of which one is taken already."""
     cdef EventOutput* o = &r.level.tracking.output
     cdef const size_t* end = <const size_t*>o.end.p
+    cdef const CapRow* place = others if first == NULL else first
     cdef size_t at = o.begin
-    cdef bint taken = True
+    cdef bint taken = first == NULL
     cdef int i
     for i in range(o.n):
-        if i == 0 and first != NULL:
-            if add_event_row(r, c, h, end[0] - at, first) < 0:
-                return NO_MEMORY
-        else:
-            if not taken:
-                others.position = rows[0]
-                rows[0] += 1
-                others.order_turn = max(others.order_turn, h.last_turn)
-                others.order_position = others.position
-                put_in_turn(h, others)
-            if add_event_row(r, c, h, end[i] - at, others) < 0:
-                return NO_MEMORY
-            taken = False
-            others.flags = 0
+        if add_event_row(r, c, h, end[i] - at, place, flags, rows if i and taken else NULL) < 0:
+            return NO_MEMORY
+        taken = place == others
+        place = others
+        flags = 0
         at = end[i]
     o.n = 0
     o.begin = o.used
     return 0
 
 
-cdef int put_frame_events(Reading* r, Conn* c, Half* h, CapRow* place) noexcept nogil:
+cdef int put_frame_events(Reading* r, Conn* c, Half* h, const CapRow* place) noexcept nogil:
     """Of the frame at hand."""
+    cdef uint8_t flags = h.flags
     if r.level.tracking.output.n:
-        place.flags = h.flags
         h.flags = 0
-        return put_events(r, c, h, NULL, place, &half_mark(h).rows)
+        return put_events(r, c, h, flags, NULL, place, &half_mark(h).rows)
     return 0
 
 
@@ -150,16 +150,12 @@ cdef int close_tracked(Reading* r, Conn* c, Half* h, Open* o, bint complete, Cap
         return NO_MEMORY
     begin_tracking(r, h, c, o.row.first_time)
     status = track_open_delivery(r, c, o, complete) if is_delivery(r, o) else track_open_content(r, c, o, complete)
-    if status == 0:
-        o.row.flags = o.flags
-        if place == NULL:
-            own = o.row
-            own.flags = 0
-            own.position = END_POSITION - 1
-            status = put_events(r, c, h, &o.row, &own, &rows)
-        else:
-            place.flags = 0
-            status = put_events(r, c, h, &o.row, place, &half_mark(h).rows)
+    if status == 0 and place == NULL:
+        own = o.row
+        own.position = END_POSITION - 1
+        status = put_events(r, c, h, o.flags, &o.row, &own, &rows)
+    elif status == 0:
+        status = put_events(r, c, h, o.flags, &o.row, place, &half_mark(h).rows)
     drop_open(r, h, o)
     return status
 
@@ -265,8 +261,8 @@ cdef int track_complete(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
     cdef Tracker* t = tracker_of(r, c)
     cdef TrackedFrame f
     cdef Content x
-    cdef CapRow* others
     cdef size_t i, total
+    cdef uint8_t flags = h.flags
     if t == NULL:
         return NO_MEMORY
     begin_tracking(r, h, c, row.first_time)
@@ -287,11 +283,8 @@ cdef int track_complete(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
     if track_opening(&r.level.tracking, t, &f, &x.number) < 0 or track_content(&r.level.tracking, t, &f, &x) < 0:
         return NO_MEMORY
     place.version = row.version
-    row.flags = h.flags
     h.flags = 0
-    place.flags = 0
-    others = place
-    return put_events(r, c, h, row, others, &half_mark(h).rows)
+    return put_events(r, c, h, flags, row, place, &half_mark(h).rows)
 
 
 cdef int track_bytes(Reading* r, Conn* c, Half* h, size_t n, int64_t at, uint64_t reason) noexcept nogil:
@@ -365,7 +358,7 @@ cdef int put_tcp_end(Reading* r, Conn* c, bint complete) noexcept nogil:
         return NO_MEMORY
     place_at_mark(c, &c.end.mark, END_POSITION, &place)
     put_in_turn(h, &place)
-    return put_events(r, c, h, NULL, &place, &rows)
+    return put_events(r, c, h, 0, NULL, &place, &rows)
 
 
 cdef int check_tcp_end(Reading* r, Conn* c) noexcept nogil:
@@ -387,7 +380,7 @@ cdef int report_unread(Reading* r, Conn* c) noexcept nogil:
         return NO_MEMORY
     place_at_mark(c, &mark, 0, &place)
     put_in_turn(h, &place)
-    return put_events(r, c, h, NULL, &place, &rows)
+    return put_events(r, c, h, 0, NULL, &place, &rows)
 
 
 cdef int end_tracking(Reading* r, Conn* c) noexcept nogil:
@@ -412,7 +405,7 @@ cdef int end_tracking(Reading* r, Conn* c) noexcept nogil:
     rows = r.level.end_rows + 1
     place_at_mark(c, &r.last, r.level.end_rows, &place)
     put_in_turn(h, &place)
-    if put_events(r, c, h, NULL, &place, &rows) < 0:
+    if put_events(r, c, h, 0, NULL, &place, &rows) < 0:
         return NO_MEMORY
     r.level.end_rows = rows
     return 0

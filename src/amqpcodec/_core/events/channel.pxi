@@ -444,10 +444,8 @@ cdef int answer_number(Tracking* g, Tracker* t, int kind, Questions* o, size_t i
                        int certainty) noexcept nogil:
     cdef Question* q = remove_question(o, i)
     cdef int status
-    if event == EVENT_CONFIRMED and certainty == IS_INFERRED and question_head(q).delivery_tag == NO_NUMBER:
-        question_head(q).delivery_tag = <int64_t>q.number       # which its publish does not say
-    if event == EVENT_SETTLED:
-        question_head(q).settles = SETTLES_MANUAL
+    if i + QUESTIONS_AHEAD < o.n:
+        prefetch_question(question_slot(o, i + QUESTIONS_AHEAD).question)
     status = answer_question(g, t, q, event, outcome, certainty, NULL)
     drop_question(g, kind, q)
     return status

@@ -43,7 +43,7 @@ cdef bint has_copies(Tracking* g) noexcept nogil:
     cdef const uint8_t* at
     cdef const uint8_t* end
     cdef TableEntry entry
-    if v == NULL:
+    if v == NULL or v.n == 0 or memchr(v.p, c'C', v.n) == NULL:
         return False
     at = v.p
     end = v.p + v.n
@@ -130,9 +130,8 @@ cdef int route_published(Tracking* g, Tracker* t, const TrackedChannel* ch, cons
     return 0
 
 
-cdef int keep_sent(Tracking* g, TrackedChannel* ch, uint64_t number, const Sent* sent) noexcept nogil:
-    """Follow the publish that was emitted last. Where none is confirmed, the newest ones may come back, or end their
-    channel."""
+cdef int keep_sent(Tracking* g, TrackedChannel* ch, uint64_t number, const Sent* sent, Event* e) noexcept nogil:
+    """Follow a publish. Where none is confirmed, the newest ones may come back, or end their channel."""
     cdef Questions* o = &ch.publishes
     cdef uint64_t newest = o.newest
     cdef QuestionSlot* slot
@@ -147,7 +146,7 @@ cdef int keep_sent(Tracking* g, TrackedChannel* ch, uint64_t number, const Sent*
             ch.doubtful_publishes = question_slot(o, o.first).number
             drop_question(g, TRACKED_PUBLISHES, remove_question(o, o.first))
             trim_questions(o)
-    if keep_question(g, TRACKED_PUBLISHES, o, number) < 0:
+    if keep_question(g, TRACKED_PUBLISHES, o, number, e) < 0:
         return NO_MEMORY
     o.newest = newest
     if o.n == 0:
@@ -180,7 +179,7 @@ cdef int emit_published(Tracking* g, Tracker* t, TrackedChannel* ch, Event* e, c
         return NO_MEMORY
     if x.number and not ch.infers:
         e.head.delivery_tag = <int64_t>x.number
-    if emit_event(g, t, e) < 0 or keep_sent(g, ch, x.number, &sent) < 0:
+    if emit_event(g, t, e) < 0 or keep_sent(g, ch, x.number, &sent, e) < 0:
         return NO_MEMORY
     if sent.dropped != IS_UNKNOWN and not over and emit_unroutable(g, t, e, sent.dropped) < 0:
         return NO_MEMORY
@@ -234,7 +233,7 @@ cdef int emit_delivered(Tracking* g, Tracker* t, TrackedChannel* ch, Event* e, i
         forget_questions(g, TRACKED_DELIVERIES, &ch.deliveries)     # the channel began anew, and no one saw it
         ch.doubtful_deliveries = 0
     if e.head.settles != SETTLES_AUTOMATIC and tag:
-        if keep_question(g, TRACKED_DELIVERIES, &ch.deliveries, tag) < 0:
+        if keep_question(g, TRACKED_DELIVERIES, &ch.deliveries, tag, e) < 0:
             return NO_MEMORY
         if over and end_deliveries(g, t, ch, b"connection-lost" if t.phase == PHASE_OVER else b"channel-closed") < 0:
             return NO_MEMORY

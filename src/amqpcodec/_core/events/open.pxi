@@ -30,9 +30,10 @@ cdef struct TrackerCounts:
     uint64_t contradicted           # numbers after a quiet time that a later confirm showed to be wrong
 
 cdef enum:
+    QUESTIONS_AHEAD = 4     # that the next answers are to, most likely
     SPARE_UNIT = 64         # bytes: questions take a multiple of them
     N_SPARE_SIZES = 16
-    SPARE_LIMIT = 1024      # of one size
+    SPARE_BYTES = 1 << 20   # of one size
 
 # Memory of questions that are answered, for the next ones of the same size.
 cdef struct SpareQuestions:
@@ -100,6 +101,7 @@ cdef struct Consumers:
     uint32_t n
     Consumer* first
     Consumer* last
+    Consumer* found         # that was looked for last, or NULL
 
 # Whether publishes are confirmed.
 cdef enum:
@@ -162,6 +164,15 @@ cdef inline size_t spare_size(size_t n) noexcept nogil:
     return (sizeof(Question) + n + SPARE_UNIT - 1) // SPARE_UNIT
 
 
+cdef inline void prefetch_question(const Question* q) noexcept nogil:
+    """Of thousands that are open few are in the processor's cache. q: any pointer, nothing of it is read."""
+    cdef const uint8_t* p = <const uint8_t*>q
+    AMQP_PREFETCH(p)
+    AMQP_PREFETCH(p + 64)
+    AMQP_PREFETCH(p + 128)
+    AMQP_PREFETCH(p + 192)
+
+
 cdef Question* allocate_question(Tracking* g, size_t n) noexcept nogil:
     """With room for n bytes; all of it but n is 0. NULL: no memory."""
     cdef size_t size = spare_size(n)
@@ -171,6 +182,7 @@ cdef Question* allocate_question(Tracking* g, size_t n) noexcept nogil:
         q = spare.first
         spare.first = q.next
         spare.n -= 1
+        prefetch_question(spare.first)
     else:
         q = <Question*>malloc(size * SPARE_UNIT)
         if q == NULL:
@@ -182,7 +194,7 @@ cdef Question* allocate_question(Tracking* g, size_t n) noexcept nogil:
 
 cdef void release_question(Tracking* g, Question* q) noexcept nogil:
     cdef size_t size = spare_size(q.n)
-    if size >= N_SPARE_SIZES or g.spare[size].n >= SPARE_LIMIT:
+    if size >= N_SPARE_SIZES or (<size_t>g.spare[size].n + 1) * size * SPARE_UNIT > <size_t>SPARE_BYTES:
         free(q)
         return
     q.next = g.spare[size].first
@@ -213,30 +225,6 @@ cdef Question* new_question(Tracking* g, int kind, Event* e, uint64_t number) no
     q.number = number
     q.time = g.now
     store_event(e, question_bytes(q))
-    g.n[kind] += 1
-    return q
-
-
-cdef Question* repeat_event(Tracking* g, int kind, uint64_t number) noexcept nogil:
-    """The same of the event that was emitted last, from its bytes."""
-    cdef const EventHead* head = <const EventHead*>newest_event(&g.output)
-    cdef const uint8_t* texts = <const uint8_t*>(head + 1)
-    cdef Question* q
-    cdef size_t n
-    cdef int k
-    for k in range(N_CONNECTION_TEXTS):
-        if head.sizes[k] != NO_TEXT:
-            texts += head.sizes[k]
-    n = <size_t>(g.output.data.p + g.output.used - texts)
-    q = allocate_question(g, sizeof(EventHead) + n)
-    if q == NULL:
-        return NULL
-    q.number = number
-    q.time = g.now
-    question_head(q)[0] = head[0]
-    for k in range(N_CONNECTION_TEXTS):
-        question_head(q).sizes[k] = NO_TEXT
-    copy_bytes(question_bytes(q) + sizeof(EventHead), texts, n)
     g.n[kind] += 1
     return q
 
@@ -296,8 +284,11 @@ cdef Question* remove_question(Questions* o, size_t i) noexcept nogil:
 
 
 cdef size_t find_question(const Questions* o, uint64_t number) noexcept nogil:
-    """The slot with this number, or the first one with a higher one."""
+    """The slot with this number, or the first one with a higher one. Most often all numbers are there."""
     cdef size_t from_ = o.first, to = o.n, i
+    cdef uint64_t after = number - question_slot(o, from_).number if from_ < to else 0
+    if after < to - from_ and question_slot(o, from_ + <size_t>after).number == number:
+        return from_ + <size_t>after
     while from_ < to:
         i = (from_ + to) >> 1
         if question_slot(o, i).number < number:
@@ -323,9 +314,8 @@ cdef void forget_sent(Tracking* g, TrackedChannel* ch) noexcept nogil:
     ch.returned = 0
 
 
-cdef int keep_question(Tracking* g, int kind, Questions* o, uint64_t number) noexcept nogil:
-    """Follow the event that was emitted last until it is answered. Where too many are, the channel's oldest is
-    forgotten."""
+cdef int keep_question(Tracking* g, int kind, Questions* o, uint64_t number, Event* e) noexcept nogil:
+    """Follow an event that was emitted until it is answered. Where too many are, the channel's oldest is forgotten."""
     cdef Question* q
     o.newest = number
     if g.n[kind] >= g.limit[kind]:
@@ -335,7 +325,7 @@ cdef int keep_question(Tracking* g, int kind, Questions* o, uint64_t number) noe
             return 0
         drop_question(g, kind, remove_question(o, o.first))
         trim_questions(o)
-    q = repeat_event(g, kind, number)
+    q = new_question(g, kind, e, number)
     if q == NULL or add_question(o, q) < 0:
         return NO_MEMORY
     return 0
@@ -390,15 +380,17 @@ cdef inline const uint8_t* consumer_queue(const Consumer* x) noexcept nogil:
     return <const uint8_t*>(x + 1) + x.n_tag
 
 
-cdef Consumer* find_consumer(const Consumers* o, const uint8_t* tag, size_t n) noexcept nogil:
+cdef Consumer* find_consumer(Consumers* o, const uint8_t* tag, size_t n) noexcept nogil:
     cdef uint32_t h
-    cdef Consumer* x
-    if o.n == 0:
-        return NULL
+    cdef Consumer* x = o.found
+    if o.n == 0 or (x != NULL and x.n_tag == n and memcmp(consumer_tag(x), tag, n) == 0):
+        return x
     h = keyed_hash(tag, n)
     x = o.bucket[h & (o.n_buckets - 1)]
     while x != NULL and not (x.hash == h and x.n_tag == n and memcmp(consumer_tag(x), tag, n) == 0):
         x = x.chain
+    if x != NULL:
+        o.found = x
     return x
 
 
@@ -423,6 +415,8 @@ cdef void remove_consumer(Tracking* g, Consumers* o, Consumer* x) noexcept nogil
     while at[0] != x:
         at = &at[0].chain
     at[0] = x.chain
+    if o.found == x:
+        o.found = NULL
     if x.before != NULL:
         x.before.after = x.after
     else:

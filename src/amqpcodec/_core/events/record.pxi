@@ -193,18 +193,19 @@ cdef size_t event_size(const Event* e) noexcept nogil:
     return (n + 7) & ~<size_t>7
 
 
-cdef size_t store_event(Event* e, uint8_t* w) noexcept nogil:
-    """What event_size() says. It writes STORE_SLACK bytes more, and notes how long the texts are."""
+cdef size_t store_event(const Event* e, uint8_t* w) noexcept nogil:
+    """What event_size() says. It writes STORE_SLACK bytes more."""
+    cdef EventHead* head = <EventHead*>w
     cdef uint8_t* to = w + sizeof(EventHead)
     cdef int k
+    head[0] = e.head
     for k in range(N_EVENT_TEXTS):
         if e.text[k].p == NULL:
-            e.head.sizes[k] = NO_TEXT
+            head.sizes[k] = NO_TEXT
         else:
-            e.head.sizes[k] = <uint16_t>e.text[k].n
+            head.sizes[k] = <uint16_t>e.text[k].n
             copy_bytes(to, e.text[k].p, e.text[k].n)
             to += e.text[k].n
-    memcpy(w, &e.head, sizeof(EventHead))
     store64(to, 0)
     return (<size_t>(to - w) + 7) & ~<size_t>7
 
@@ -236,11 +237,6 @@ cdef int append_event(EventOutput* o, Event* e) noexcept nogil:
     (<size_t*>o.end.p)[o.n] = o.used
     o.n += 1
     return 0
-
-
-cdef inline const uint8_t* newest_event(const EventOutput* o) noexcept nogil:
-    """Its bytes."""
-    return o.data.p + ((<const size_t*>o.end.p)[o.n - 2] if o.n > 1 else o.begin)
 
 
 # ---- a body as a number ----
@@ -294,8 +290,8 @@ cdef int64_t hash_value(const BodyHash* h) noexcept nogil:
             x = mix_word(x, h.lane[k])
     for k in range(at // 8):
         x = mix_word(x, load64(h.begun + 8 * k))
-    for k in range(at & ~7, at):
-        word = word << 8 | h.begun[k]
+    if at & 7:
+        word = load64(h.begun + (at & ~7)) >> (64 - 8 * (at & 7))
     x = mix_word(x, word)
     x = x ^ x >> 32
     return <int64_t>x if <int64_t>x != NO_NUMBER else 0

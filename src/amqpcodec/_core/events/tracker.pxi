@@ -281,6 +281,10 @@ cdef int answer_question(Tracking* g, Tracker* t, Question* q, int event, int ou
     cdef bint guessed
     load_event(question_bytes(q), &e)
     guessed = not omit_route(&e) and e.head.certainty == IS_INFERRED
+    if event == EVENT_CONFIRMED and certainty == IS_INFERRED and e.head.delivery_tag == NO_NUMBER:
+        e.head.delivery_tag = <int64_t>q.number     # which its publish does not say
+    if event == EVENT_SETTLED:
+        e.head.settles = SETTLES_MANUAL
     e.head.answers = e.head.event_id
     e.head.event = <uint8_t>event
     e.head.outcome = <uint8_t>outcome

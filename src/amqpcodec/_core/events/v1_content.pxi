@@ -42,15 +42,15 @@ cdef inline bint begins_message(const Delivery* y) noexcept nogil:
     return y.n >= 3 and y.payload[0] == 0 and y.payload[1] == 0x53 and 0x70 <= y.payload[2] <= 0x74
 
 
-cdef int follow_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, const Delivery* y, bint unsure,
+cdef int follow_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, const Delivery* y, Event* e, bint unsure,
                          bint over) noexcept nogil:
-    """The event that was emitted last waits for its outcome. unsure: it may be broken off, or settled already. over:
-    nothing will come of it."""
+    """The event waits for its outcome. unsure: it may be broken off, or settled already. over: nothing will come of
+    it."""
     cdef int kind = TRACKED_PUBLISHES if g.side == 0 else TRACKED_DELIVERIES
     cdef Questions* o = &ch.publishes if g.side == 0 else &ch.deliveries
     cdef const char* reason = b"connection-lost" if t.phase == PHASE_OVER else b"channel-closed"
     cdef uint64_t newest = o.newest
-    if keep_question(g, kind, o, y.number) < 0:
+    if keep_question(g, kind, o, y.number, e) < 0:
         return NO_MEMORY
     if unsure and o.n_open and question_slot(o, o.n - 1).number == y.number:
         question_slot(o, o.n - 1).question.on = ON_DELIVER
@@ -148,7 +148,7 @@ cdef int emit_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, const Delive
         return 0
     if ch.closing and ch.gaps >> g.side & 1 and t.phase < PHASE_CLOSING:
         return 0                # it may be another session, which took the number
-    return follow_delivery(g, t, ch, y, continues or not y.complete, over)
+    return follow_delivery(g, t, ch, y, &e, continues or not y.complete, over)
 
 
 cdef inline bint is_token_node(const EventText* queue) noexcept nogil:

@@ -49,39 +49,43 @@ cdef int read_arguments(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
 cdef int read_properties(const Desc* d, Cursor* c, AmqpValue* v, uintptr_t mode,
                          bint* unusual) noexcept nogil:
     """Flag words, then the properties that they name (0-9-1 §4.2.6.1)."""
-    cdef int i = 0
+    cdef int i
     cdef int count = 0      # flags seen
-    cdef uint16_t word
-    cdef int k
+    cdef uint64_t flags = 0     # of properties, the first one's uppermost: of all that a class can have
+    cdef uint64_t some
+    cdef uint16_t word = 1
     unusual[0] = False
     for i in range(d.n):
         v[i].present = False
         v[i].wire_type = d.op[i].wire_type
-    while True:
+    while word & 1:
         if short_of(c, 2, b"property flags"):
             return place_fault(d, c, -1)
         word = load16(c.p)
         c.p += 2
-        if word & 0xFFFE:
-            for k in range(15):
-                i = count + k
-                if word & (0x8000 >> k):
-                    if i < d.n:
-                        v[i].present = True
-                    else:
-                        unusual[0] = True   # a flag without a property: no bytes can belong to it
+        some = <uint64_t>(word & 0xFFFE) << 48
+        if count == 0:
+            flags = some
+        elif count >= 64:
+            unusual[0] |= some != 0
+        else:
+            flags |= some >> count
+            unusual[0] |= some << (64 - count) != 0
         count += 15
-        if not word & 1:
-            break
+    if d.n < 64 and flags << d.n != 0:
+        unusual[0] = True                   # a flag without a property: no bytes can belong to it
     if count > 15 * ((max(d.n, 1) + 14) // 15):
         unusual[0] = True                   # more flag words than are needed
-    for i in range(d.n):
-        if not v[i].present:
-            continue
-        if v[i].wire_type == W_BIT:
-            v[i].u = 1                  # the flag is the value
-        elif read_one(&d.op[i], c, &v[i], mode) < 0:
-            return place_fault(d, c, i)
+    i = 0
+    while flags != 0 and i < d.n:
+        if flags >> 63:
+            v[i].present = True
+            if v[i].wire_type == W_BIT:
+                v[i].u = 1                  # the flag is the value
+            elif read_one(&d.op[i], c, &v[i], mode) < 0:
+                return place_fault(d, c, i)
+        flags <<= 1
+        i += 1
     return check_end(d, c, mode, unusual)
 
 
