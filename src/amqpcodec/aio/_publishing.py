@@ -185,8 +185,8 @@ class Publishing(Closeable):
         self._link.check_loop()
         if not self._confirms:
             raise ValueError("publish_nowait needs a channel with confirms; await publish()")
-        if not self._is_ready(len(body)) or self._in_line:
-            raise self._no_room("now")
+        if self._in_line or not self._has_room(len(body)):
+            raise self.error or self._no_room("now")
         properties.setdefault("delivery_mode", 2)
         content = _Properties(**properties)
         future = self._send(body, exchange, routing_key, mandatory, content, math.inf)
@@ -233,19 +233,15 @@ class Publishing(Closeable):
             not count or (count < self._window and self._size + size <= self._window_bytes)
         )
 
-    def _is_ready(self, size: int) -> bool:
-        """The same, where the channel is not over."""
-        error = self.error
-        if error is not None:
-            raise error
-        return self._has_room(size)
-
     async def _wait_for_room(self, size: int, deadline: float) -> None:
         """Wait in the order of the callers."""
         self._in_line += 1
         try:
             async with asyncio.timeout_at(None if deadline == math.inf else deadline), self._turn:
-                while not self._is_ready(size):
+                while not self._has_room(size):
+                    error = self.error
+                    if error is not None:
+                        raise error
                     self._room = self._link.loop.create_future()
                     await self._room
         except TimeoutError:
