@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 from tests.fuzz import __main__ as program
 from tests.fuzz import instrumented, packets
 from tests.fuzz.target import SHARE, Target
-from tests.fuzz.targets import encode
+from tests.fuzz.targets import captures, encode
 
 ROOT = Path(__file__).resolve().parents[2]
 READ = """
@@ -244,3 +245,18 @@ def test_what_is_missing_of_clang_is_installed(
     assert apt_arguments == [("update",), ("install", "clang"), ("install", "libclang-rt-18-dev")]
     instrumented.install()
     assert len(apt_arguments) == 3
+
+
+@pytest.mark.parametrize(("magic", "unit"), [(0xA1B2C3D4, 10**6), (0xA1B23C4D, 10**9)])
+def test_a_record_with_more_than_a_second_of_fractions_is_not_in_turn(
+    magic: int, unit: int
+) -> None:
+    """A chain is ordered by the time that seconds and fractions make together."""
+    head = struct.pack("<IHHIIII", magic, 2, 4, 0, 0, 1000, 1)
+
+    def record(seconds: int, fraction: int) -> bytes:
+        return struct.pack("<IIII", seconds, fraction, 4, 4) + b"abcd"
+
+    for fraction, in_turn in ((unit - 1, True), (3 * unit, False), (3 * unit - 1, True)):
+        first = head + record(0, fraction)
+        assert captures.is_in_turn(first + record(3, 0), len(first)) is in_turn

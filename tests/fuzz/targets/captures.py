@@ -178,7 +178,12 @@ def is_in_turn(octets: bytes, at: int) -> bool:
     file = packets.take_apart(octets)
     if file is None or not file.head or file.trailer:
         return False
-    times = [struct.unpack(file.order + "II", item.head) for item in file.items]
+    (magic,) = struct.unpack(file.order + "I", file.head[:4])
+    unit = 10**9 if magic == 0xA1B23C4D else 10**6
+    times = []
+    for item in file.items:
+        seconds, fraction = struct.unpack(file.order + "II", item.head)
+        times.append(seconds * unit + fraction)  # a fraction of more than a second counts, too
     ends = list(accumulate(map(file.size, file.items), initial=len(file.head)))
     return at in ends[1:-1] and times[ends.index(at)] > times[0]
 
