@@ -165,12 +165,13 @@ cdef inline size_t spare_size(size_t n) noexcept nogil:
 
 
 cdef inline void prefetch_question(const Question* q) noexcept nogil:
-    """Of thousands that are open few are in the processor's cache. q: any pointer, nothing of it is read."""
+    """Of thousands that are open few are in the processor's cache. q: NULL for none; nothing of it is read."""
     cdef const uint8_t* p = <const uint8_t*>q
-    AMQP_PREFETCH(p)
-    AMQP_PREFETCH(p + 64)
-    AMQP_PREFETCH(p + 128)
-    AMQP_PREFETCH(p + 192)
+    if p != NULL:
+        AMQP_PREFETCH(p)
+        AMQP_PREFETCH(p + 64)
+        AMQP_PREFETCH(p + 128)
+        AMQP_PREFETCH(p + 192)
 
 
 cdef Question* allocate_question(Tracking* g, size_t n) noexcept nogil:
