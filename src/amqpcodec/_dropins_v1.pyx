@@ -27,7 +27,7 @@ from amqpcodec._v1 cimport (
     v1_parse_moment,
 )
 from amqpcodec._dropins cimport (
-    FALL_BACK, Fallbacks, Guard, not_ours, plain_u64, PyDict_GetItem, PyTuple_GET_ITEM,
+    Fallbacks, Guard, not_ours, plain_u64, PyDict_GetItem, PyTuple_GET_ITEM,
 )
 
 from sys import intern as _intern

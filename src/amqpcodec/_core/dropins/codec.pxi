@@ -99,6 +99,37 @@ cdef class DropIn(Fallbacks):
         self.fell_back()
         return self.stock[name]
 
+    cdef object read_at(self, str name, object encoded, object offset, bint table):
+        """(a table or a value with its tag, offset after it). name: the client's own function."""
+        self.calls += 1
+        if type(encoded) is bytes and type(offset) is int:
+            try:
+                self.may_read()
+                if table:
+                    return read_table_at(self.profile, encoded, offset, self.lenient)
+                return read_value_at(self.profile, encoded, offset)
+            except Exception as error:
+                self.remember(error)
+        return self.own(name)(encoded, offset)
+
+    cdef bytes item_bytes(self, object value, bint table):
+        """The bytes of a table, or of a value with its tag; None where they are left to the client."""
+        cdef Buffer b
+        cdef uint8_t memory[STACK_ROOM]
+        buffer_init(&b, memory, sizeof(memory))
+        try:
+            self.may_write()
+            if table:
+                put_bound_table(&b, self.profile, <PyObject*>value)
+            else:
+                put_profile_value(&b, self.profile, value, 0)
+            return buffer_bytes(&b)
+        except Exception as error:
+            self.remember(error)
+            return None
+        finally:
+            buffer_free(&b)
+
 cdef inline bint whole_frame(const uint8_t* p, size_t left, WireFrame* f) except -1:
     """Whether a whole frame of a known type, with the right end, lies at p. False: more bytes are
     needed. Falls back on anything else."""
@@ -167,3 +198,23 @@ def as_method(function not None):
             return function(self, *arguments)
         return function(self)
     return method
+
+
+cdef object bound_header_frame(ClientProfile profile, BoundMethod properties, uint64_t size, PyObject* o,
+                               uint16_t channel):
+    """The frame of a content header. size: bytes of the body; o: an object with the properties."""
+    cdef Buffer b
+    cdef uint8_t* w
+    cdef uint8_t memory[STACK_ROOM]
+    if Py_TYPE(o) != properties.cls.type:
+        not_ours("unusual value")
+    buffer_init(&b, memory, sizeof(memory))
+    try:
+        begin_frame(&b)
+        w = buffer_extend(&b, 12)
+        store32(w, properties.key)      # class id, and the weight, which is 0
+        store64(w + 4, size)
+        put_bound(&b, profile, properties, <object>o, True)
+        return end_frame(&b, FRAME_HEADER, channel)
+    finally:
+        buffer_free(&b)

@@ -105,10 +105,8 @@ cdef class PamqpCodec(DropIn):
                     frame = self.read(&f)
                     return <Py_ssize_t>f.total, f.channel, frame
                 missing = self.missing(data_in)
-            except FallBack as why:
-                self.remember(why)
             except Exception as error:
-                self.failed(error)
+                self.remember(error)
             if missing is not None:
                 raise missing
         return self.own("unmarshal")(data_in)
@@ -172,10 +170,8 @@ cdef class PamqpCodec(DropIn):
             if cls == self.header.type:
                 return self.write_header(frame_value, channel)
             return self.write_method(frame_value, channel)
-        except FallBack as why:
-            self.remember(why)
         except Exception as error:
-            self.failed(error)
+            self.remember(error)
         return self.own("marshal")(frame_value, channel_id)
 
     cdef ClientProfile now(self):
@@ -212,27 +208,16 @@ cdef class PamqpCodec(DropIn):
 
     cdef object write_header(self, object frame, uint16_t channel):
         cdef PyObject* values[4]
-        cdef Buffer b
-        cdef uint8_t memory[STACK_ROOM]
-        cdef uint8_t* w
         cdef uint64_t size = 0
         if not self.header.may_take():
             not_ours("client changed")
         self.header.take(<PyObject*>frame, values)
-        buffer_init(&b, memory, sizeof(memory))
         try:
-            begin_frame(&b)
-            if (not exact_u64(values[2], &size)
-                    or Py_TYPE(values[3]) != self.properties.cls.type):
+            if not exact_u64(values[2], &size):
                 not_ours("unusual value")
-            w = buffer_extend(&b, 12)
-            store32(w, self.properties.key)         # class id, and the weight, which is 0
-            store64(w + 4, size)
-            put_bound(&b, self.now(), self.properties, <object>values[3], True)
-            return end_frame(&b, FRAME_HEADER, channel)
+            return bound_header_frame(self.now(), self.properties, size, values[3], channel)
         finally:
             values_drop(values, 4)
-            buffer_free(&b)
 
     cdef object write_body(self, object frame, uint16_t channel):
         cdef PyObject* values[1]
@@ -288,11 +273,8 @@ cdef class PamqpCodec(DropIn):
             if conversion == READ_TEXT:
                 return 4 + <Py_ssize_t>n, profile_text(self.profile, p, n, ONE_SHOT_CACHE)
             return 4 + <Py_ssize_t>n, PyBytearray(PyBytes_FromStringAndSize(<const char*>p, n))
-        except FallBack as why:
-            self.remember(why)
-            return NotImplemented
         except Exception as error:
-            self.failed(error)
+            self.remember(error)
             return NotImplemented
 
     cdef object write_one(self, int what, object value):
@@ -330,11 +312,8 @@ cdef class PamqpCodec(DropIn):
                     return NotImplemented
                 put_profile_value(&b, self.now(), value, 0)
             return PyBytes_FromStringAndSize(<const char*>b.start + skip, <Py_ssize_t>buffer_size(&b) - skip)
-        except FallBack as why:
-            self.remember(why)
-            return NotImplemented
         except Exception as error:
-            self.failed(error)
+            self.remember(error)
             return NotImplemented
         finally:
             buffer_free(&b)

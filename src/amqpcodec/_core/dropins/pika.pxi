@@ -44,10 +44,8 @@ cdef class PikaCodec(DropIn):
             try:
                 frame = self.read(data_in, offset, &total)
                 return total, frame
-            except FallBack as why:
-                self.remember(why)
             except Exception as error:
-                self.failed(error)
+                self.remember(error)
         stock = self.own("decode_frame")
         return stock(data_in, offset) if offset else stock(data_in)
 
@@ -146,10 +144,8 @@ cdef class PikaCodec(DropIn):
         self.calls += 1
         try:
             return self.read(buffer, at, total)
-        except FallBack as why:
-            self.remember(why)
         except Exception as error:
-            self.failed(error)
+            self.remember(error)
         consumed, frame = self.own("decode_frame")(buffer[at:])
         total[0] = consumed
         return frame
@@ -159,10 +155,8 @@ cdef class PikaCodec(DropIn):
         self.calls += 1
         try:
             return self.write_method(frame)
-        except FallBack as why:
-            self.remember(why)
         except Exception as error:
-            self.failed(error)
+            self.remember(error)
         return self.own("marshal_method")(frame)
 
     cdef object write_method(self, object frame):
@@ -193,10 +187,8 @@ cdef class PikaCodec(DropIn):
         self.calls += 1
         try:
             return self.write_header(frame)
-        except FallBack as why:
-            self.remember(why)
         except Exception as error:
-            self.failed(error)
+            self.remember(error)
         return self.own("marshal_header")(frame)
 
     cdef object write_header(self, object frame):
@@ -212,22 +204,8 @@ cdef class PikaCodec(DropIn):
 
     cdef object header_bytes(self, uint64_t size, object properties, uint16_t channel):
         """The frame of a content header."""
-        cdef Buffer b
-        cdef uint8_t* w
-        cdef uint8_t memory[STACK_ROOM]
-        if Py_TYPE(<PyObject*>properties) != self.properties.cls.type:
-            not_ours("unusual value")
         self.may_write()
-        buffer_init(&b, memory, sizeof(memory))
-        try:
-            begin_frame(&b)
-            w = buffer_extend(&b, 12)
-            store32(w, self.properties.key)         # class id, and the weight, which is 0
-            store64(w + 4, size)
-            put_bound(&b, self.profile, self.properties, properties, True)
-            return end_frame(&b, FRAME_HEADER, channel)
-        finally:
-            buffer_free(&b)
+        return bound_header_frame(self.profile, self.properties, size, <PyObject*>properties, channel)
 
     def marshal_body(self, frame):
         """As pika.frame.Body.marshal."""
@@ -242,10 +220,8 @@ cdef class PikaCodec(DropIn):
                                       channel_number(values[1]))
             finally:
                 values_drop(values, 3)
-        except FallBack as why:
-            self.remember(why)
         except Exception as error:
-            self.failed(error)
+            self.remember(error)
         return self.own("marshal_body")(frame)
 
     def marshal_heartbeat(self, frame):
@@ -262,10 +238,8 @@ cdef class PikaCodec(DropIn):
                 values_drop(values, 2)
             put_envelope(raw, FRAME_HEARTBEAT, channel, 0)[0] = FRAME_END
             return PyBytes_FromStringAndSize(<const char*>raw, 8)
-        except FallBack as why:
-            self.remember(why)
         except Exception as error:
-            self.failed(error)
+            self.remember(error)
         return self.own("marshal_heartbeat")(frame)
 
     # ---- whole messages ----
@@ -276,10 +250,8 @@ cdef class PikaCodec(DropIn):
         self.calls += 1
         try:
             raw = self.message_bytes(connection, channel_number, method_frame, content)
-        except FallBack as why:
-            self.remember(why)
         except Exception as error:
-            self.failed(error)
+            self.remember(error)
         if raw is None:
             return self.own("send_message")(connection, channel_number, method_frame, content)
         connection._output_marshaled_frames(raw)
@@ -349,32 +321,11 @@ cdef class PikaCodec(DropIn):
 
     cdef object append_bytes(self, str name, object pieces, object value, bint table):
         self.calls += 1
-        try:
-            raw = self.table_bytes(value, table)
-        except FallBack as why:
-            self.remember(why)
-            raw = None
-        except Exception as error:
-            self.failed(error)
-            raw = None
+        raw = self.item_bytes(value, table)
         if raw is None:
             return self.own(name)(pieces, value)
         pieces.append(raw)
         return PyBytes_GET_SIZE(raw)
-
-    cdef bytes table_bytes(self, object value, bint table):
-        cdef Buffer b
-        cdef uint8_t memory[STACK_ROOM]
-        buffer_init(&b, memory, sizeof(memory))
-        try:
-            self.may_write()
-            if table:
-                put_bound_table(&b, self.profile, <PyObject*>value)
-            else:
-                put_profile_value(&b, self.profile, value, 0)
-            return buffer_bytes(&b)
-        finally:
-            buffer_free(&b)
 
     def decode_short_string(self, encoded, offset):
         """As pika.data.decode_short_string: (text, offset after it)."""
@@ -400,20 +351,6 @@ cdef class PikaCodec(DropIn):
     def decode_value(self, encoded, offset):
         """As pika.data.decode_value: (value, offset after it)."""
         return self.read_at("decode_value", encoded, offset, False)
-
-    cdef object read_at(self, str name, object encoded, object offset, bint table):
-        self.calls += 1
-        if type(encoded) is bytes and type(offset) is int:
-            try:
-                self.may_read()
-                if table:
-                    return read_table_at(self.profile, encoded, offset, self.lenient)
-                return read_value_at(self.profile, encoded, offset)
-            except FallBack as why:
-                self.remember(why)
-            except Exception as error:
-                self.failed(error)
-        return self.own(name)(encoded, offset)
 
 
 cdef inline int unwrapped(BoundClass cls, object frame, uint64_t frame_type, PyObject** values) except -1:

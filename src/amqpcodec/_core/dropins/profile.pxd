@@ -1,6 +1,5 @@
 # What other files use of profile.pxi.
 
-cdef object FALL_BACK           # FallBack, for other modules
 cdef object not_ours(str reason)
 
 
@@ -10,5 +9,4 @@ cdef class Fallbacks:
     cdef readonly dict reasons
     cdef public bint raises
     cdef object reason
-    cdef object remember(self, object why)
-    cdef object failed(self, object error)
+    cdef object remember(self, object error)

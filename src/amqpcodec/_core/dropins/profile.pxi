@@ -6,9 +6,6 @@ class FallBack(Exception):
     """Not ours: the client's own code does this; its argument is the reason."""
 
 
-FALL_BACK = FallBack
-
-
 cdef object not_ours(str reason):
     raise FallBack(reason)
 
@@ -23,12 +20,11 @@ cdef class Fallbacks:
     def __cinit__(self):
         self.reasons = {}
 
-    cdef object remember(self, object why):
-        """Remember the reason of a FallBack until `fell_back`."""
-        self.reason = why.args[0]
-
-    cdef object failed(self, object error):
-        """The same of another exception: what Python refuses to convert, or a mistake of ours."""
+    cdef object remember(self, object error):
+        """Remember until `fell_back` why the client's code does it: not ours, what Python refuses, or our mistake."""
+        if isinstance(error, FallBack):
+            self.reason = error.args[0]
+            return
         if isinstance(error, MemoryError):
             raise error
         if isinstance(error, (ArithmeticError, UnicodeError, RecursionError)):

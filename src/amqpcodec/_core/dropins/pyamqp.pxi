@@ -146,10 +146,8 @@ cdef class AmqpCodec(DropIn):
             try:
                 self.may_read()
                 return self.read_arguments(self.layout(format), buf, offset)
-            except FallBack as why:
-                self.remember(why)
             except Exception as error:
-                self.failed(error)
+                self.remember(error)
         return self.own("loads")(format, buf, offset)
 
     cdef tuple read_arguments(self, BoundMethod m, object buf, Py_ssize_t offset):
@@ -173,10 +171,8 @@ cdef class AmqpCodec(DropIn):
         try:
             self.may_write()
             return self.write_arguments(self.layout(format), values)
-        except FallBack as why:
-            self.remember(why)
         except Exception as error:
-            self.failed(error)
+            self.remember(error)
         return self.own("dumps")(format, values)
 
     cdef bytes write_arguments(self, BoundMethod m, object values):
@@ -204,16 +200,7 @@ cdef class AmqpCodec(DropIn):
 
     def read_item(self, buf, offset):
         """As amqp.serialization._read_item: (value, offset after it)."""
-        self.calls += 1
-        if type(buf) is bytes and type(offset) is int:
-            try:
-                self.may_read()
-                return read_value_at(self.profile, buf, offset)
-            except FallBack as why:
-                self.remember(why)
-            except Exception as error:
-                self.failed(error)
-        return self.own("_read_item")(buf, offset)
+        return self.read_at("_read_item", buf, offset, False)
 
     def write_table(self, d, write, bits):
         """As amqp.serialization._write_table: the bytes, their length before them, are written."""
@@ -239,27 +226,6 @@ cdef class AmqpCodec(DropIn):
             return self.own("_write_array")(list_, write, bits)
         write(raw[1:])
 
-    cdef bytes item_bytes(self, object value, bint table):
-        """None where the value is left to py-amqp."""
-        cdef Buffer b
-        cdef uint8_t memory[STACK_ROOM]
-        buffer_init(&b, memory, sizeof(memory))
-        try:
-            self.may_write()
-            if table:
-                put_bound_table(&b, self.profile, <PyObject*>value)
-            else:
-                put_profile_value(&b, self.profile, value, 0)
-            return buffer_bytes(&b)
-        except FallBack as why:
-            self.remember(why)
-            return None
-        except Exception as error:
-            self.failed(error)
-            return None
-        finally:
-            buffer_free(&b)
-
     # ---- properties ----
 
     def decode_properties_basic(self, buf, offset):
@@ -273,10 +239,8 @@ cdef class AmqpCodec(DropIn):
                 at = offset
                 properties = self.read_properties(buf, at, &end)
                 return properties, end
-            except FallBack as why:
-                self.remember(why)
             except Exception as error:
-                self.failed(error)
+                self.remember(error)
         return self.own("decode_properties_basic")(buf, offset)
 
     cdef dict read_properties(self, object buf, Py_ssize_t offset, Py_ssize_t* end):
@@ -301,10 +265,8 @@ cdef class AmqpCodec(DropIn):
             self.may_write()
             self.put_properties(&b, content)
             return buffer_bytes(&b)
-        except FallBack as why:
-            self.remember(why)
         except Exception as error:
-            self.failed(error)
+            self.remember(error)
         finally:
             buffer_free(&b)
         return self.own("serialize_properties")(content)

@@ -169,10 +169,8 @@ cdef class FrameHandler:
                 if state.size == 0:
                     state.message = self.made(state, "")
                 return state.size == 0
-            except FallBack as why:
-                codec.remember(why)
             except Exception as error:
-                codec.failed(error)
+                codec.remember(error)
         codec.fell_back()
         message = self.replay(state) if state.message is None else state.message
         message.inbound_header(buf)

@@ -80,11 +80,8 @@ cdef class FrameWriter:
         self.codec.calls += 1
         try:
             pieces = self.frames(type_, channel, signature, args, content)
-        except FallBack as why:
-            self.codec.remember(why)
-            pieces = None
         except Exception as error:
-            self.codec.failed(error)
+            self.codec.remember(error)
             pieces = None
         if pieces is None:      # out of the handler, so that an error of theirs has no context
             self.codec.fell_back()

@@ -85,7 +85,7 @@ cdef class AzureCodec(Fallbacks):
             if isinstance(error, (ArithmeticError, IndexError, TypeError, ValueError, _struct_error)):
                 self.reason = "unusual bytes"
             else:
-                self.failed(error)
+                self.remember(error)
             return error
 
     def decode_empty_frame(self, header):
@@ -127,10 +127,8 @@ cdef class AzureCodec(Fallbacks):
                         return head, None
                     return head, PyByteArray_FromStringAndSize(<const char*>b.start,
                                                                <Py_ssize_t>buffer_size(&b))
-            except FALL_BACK as why:
-                self.remember(why)
             except Exception as error:
-                self.failed(error)
+                self.remember(error)
             finally:
                 buffer_free(&b)
         return self.own("encode_frame")(frame, frame_type)
@@ -161,10 +159,8 @@ cdef class AzureCodec(Fallbacks):
                 PyByteArray_Resize(output, at + n)
                 memcpy(PyByteArray_AS_STRING(output) + at, b.start, <size_t>n)
                 return output
-            except FALL_BACK as why:
-                self.remember(why)
             except Exception as error:
-                self.failed(error)
+                self.remember(error)
             finally:
                 buffer_free(&b)
         return self.own("encode_payload")(output, payload)
