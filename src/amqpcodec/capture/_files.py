@@ -224,6 +224,9 @@ class Pieces:
             while piece := file.read(CHUNK_BYTES):
                 yield piece
             return
+        if not (piece := file.read(CHUNK_BYTES)):
+            return  # small files end here, without memory for more
+        yield piece
         # The same memory again and again: fresh pages for each piece would cost as much as reading.
         room = memoryview(bytearray(CHUNK_BYTES))
         while count := into(room):
