@@ -5,11 +5,11 @@ from typing import Any, TypedDict, Unpack, final
 from typing import Protocol as Protocol_
 
 from ._codec import Protocol
-from ._columns import Schema
+from ._columns import Schema, StructArray
 from ._v1 import V1Core
 
 @final
-class CaptureBatch:
+class CaptureBatch(StructArray):
     """A struct array of the rows of a capture, in Arrow's C Data Interface.
 
     pyarrow.record_batch(batch), polars.from_arrow(batch) and the like take it without a copy.
@@ -17,41 +17,14 @@ class CaptureBatch:
 
     def __len__(self) -> int: ...
     @property
-    def names(self) -> list[str]:
-        """The names of the columns, in order."""
-
-    def _repr_html_(self) -> str:
-        """A table of the first rows, for notebooks: text is cut, and bytes are counted only."""
-
-    @property
     def errors(self) -> int:
         """Rows with an error, as far as the column error was asked for."""
-
-    def to_numpy(self, column: str) -> Any:
-        """A column as an array of NumPy, as batch.Columns.to_numpy gives it. It needs pyarrow.
-
-        Raises KeyError where there is no such column.
-        """
-
-    def to_pylist(self) -> list[dict[str, Any]]:
-        """The rows as dicts. It needs pyarrow, whose own to_pylist this is but for timestamps.
-
-        A timestamp is an aware datetime, or beyond year 9999, where Python's calendar ends and
-        pyarrow's to_pylist raises OverflowError, the number of the wire: ``types.Timestamp``
-        (seconds) or, of AMQP 1.0, ``v1_0.Timestamp`` (milliseconds).
-        """
-
-    def __arrow_c_schema__(self) -> object:
-        """The Arrow schema, of a struct, in a PyCapsule."""
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
         """The Arrow schema and array, a struct, in two PyCapsules; as often as one likes.
 
         requested_schema is not followed: there is one type for each column.
         """
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
 
 @final
 class CaptureRows:

@@ -17,17 +17,9 @@ class Schema:
     def __arrow_c_schema__(self) -> object:
         """The Arrow schema, of a struct, in a PyCapsule."""
 
-@final
-class Columns:
-    """A struct array of columns, in Arrow's C Data Interface.
+class StructArray:
+    """Columns of one length, as a struct array in Arrow's C Data Interface."""
 
-    pyarrow.record_batch(columns), polars.from_arrow(columns) and the like take it without a copy.
-    The column `frame`, and views, may borrow the memory of bytes, which are then kept alive;
-    nothing else is borrowed. Its memory is shared by all who took it, and goes back to
-    the decoder's pool when the last of them, this object included, lets go of it.
-    """
-
-    def __len__(self) -> int: ...
     @property
     def names(self) -> list[str]:
         """The names of the columns, in order."""
@@ -53,21 +45,32 @@ class Columns:
     def _repr_html_(self) -> str:
         """A table of the first rows, for notebooks: text is cut, and bytes are counted only."""
 
+    def __arrow_c_schema__(self) -> object:
+        """The Arrow schema, of a struct, in a PyCapsule."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
+
+@final
+class Columns(StructArray):
+    """A struct array of columns, in Arrow's C Data Interface.
+
+    pyarrow.record_batch(columns), polars.from_arrow(columns) and the like take it without a copy.
+    The column `frame`, and views, may borrow the memory of bytes, which are then kept alive;
+    nothing else is borrowed. Its memory is shared by all who took it, and goes back to
+    the decoder's pool when the last of them, this object included, lets go of it.
+    """
+
+    def __len__(self) -> int: ...
     @property
     def held(self) -> tuple[list[tuple[int, bytes, int]], list[int]] | None:
         """What was open at the end: (row, bytes, link) each, and links; see decode_columns."""
-
-    def __arrow_c_schema__(self) -> object:
-        """The Arrow schema, of a struct, in a PyCapsule."""
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
         """The Arrow schema and array, a struct, in two PyCapsules; as often as one likes.
 
         requested_schema is not followed: there is one type for each column.
         """
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
 
 _Named = tuple[int, str, str, str, bool, tuple[int, ...], str]
 

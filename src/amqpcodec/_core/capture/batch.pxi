@@ -130,39 +130,22 @@ cdef int fill_times(Table* t, Table* items, int k, const CapRow* row, int64_t at
     return 0
 
 
-cdef int fill_indexes(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
-                      const CapNames* names) noexcept nogil:
+cdef int fill_smalls(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+                     const CapNames* names) noexcept nogil:
     cdef int32_t* out = <int32_t*>t.column[k].fixed.p + at
     cdef int64_t i
     for i in range(n):
-        out[i] = names.info[row[i].info].index
-    return mark_rows(&t.column[k], at, n)
-
-
-cdef int fill_positions(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
-                        const CapNames* names) noexcept nogil:
-    cdef int32_t* out = <int32_t*>t.column[k].fixed.p + at
-    cdef int64_t i
-    for i in range(n):
-        out[i] = row[i].position
-    return mark_rows(&t.column[k], at, n)
-
-
-cdef int fill_offsets(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
-                      const CapNames* names) noexcept nogil:
-    cdef int64_t* out = <int64_t*>t.column[k].fixed.p + at
-    cdef int64_t i
-    for i in range(n):
-        out[i] = <int64_t>row[i].packet_at
+        out[i] = row[i].position if k == CAP_POSITION else names.info[row[i].info].index
     return mark_rows(&t.column[k], at, n)
 
 
 cdef int fill_packets(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
                       const CapNames* names) noexcept nogil:
+    """Where the first packet of a row is: its number, or its offset in the file."""
     cdef int64_t* out = <int64_t*>t.column[k].fixed.p + at
     cdef int64_t i
     for i in range(n):
-        out[i] = <int64_t>row[i].packet
+        out[i] = <int64_t>(row[i].packet if k == CAP_PACKET else row[i].packet_at)
     return mark_rows(&t.column[k], at, n)
 
 
@@ -177,14 +160,14 @@ cdef int fill_file_indexes(Table* t, Table* items, int k, const CapRow* row, int
 
 fills_rows(CAP_FILE, AS_TEXT, fill_texts)
 fills_rows(CAP_CONNECTION, AS_TEXT, fill_texts)
-fills_rows(CAP_CONNECTION_INDEX, AS_INT32, fill_indexes)
+fills_rows(CAP_CONNECTION_INDEX, AS_INT32, fill_smalls)
 fills_rows(CAP_DIRECTION, AS_TEXT, fill_texts)
 fills_rows(CAP_TIMESTAMP, AS_INT64, fill_times)
 fills_rows(CAP_TIMESTAMP_LAST, AS_INT64, fill_times)
 fills_rows(CAP_SRC, AS_TEXT, fill_texts)
 fills_rows(CAP_DST, AS_TEXT, fill_texts)
-fills_rows(CAP_PACKET_OFFSET, AS_INT64, fill_offsets)
-fills_rows(CAP_POSITION, AS_INT32, fill_positions)
+fills_rows(CAP_PACKET_OFFSET, AS_INT64, fill_packets)
+fills_rows(CAP_POSITION, AS_INT32, fill_smalls)
 fills_rows(CAP_FLAGS, AS_TEXT, fill_flags)
 fills_rows(CAP_TIMESTAMP_NS, AS_INT64, fill_times)
 fills_rows(CAP_PACKET, AS_INT64, fill_packets)
@@ -246,7 +229,7 @@ cdef bytes peer_text(const Peer* peer):
 
 
 @cython.final
-cdef class CaptureBatch:
+cdef class CaptureBatch(StructArray):
     """A struct array of the rows of a capture, in Arrow's C Data Interface.
 
     pyarrow.record_batch(batch), polars.from_arrow(batch) and the like take it without a copy.
@@ -256,7 +239,6 @@ cdef class CaptureBatch:
     cdef Table* table
     cdef Table* items           # of the lists of flags
     cdef Table* routes          # at event level: of the lists of queues; else NULL
-    cdef tuple columns
     cdef list order             # number of a column of captures, or -1 for the next one of frames
 
     def __init__(self):
@@ -267,48 +249,16 @@ cdef class CaptureBatch:
         table_drop(self.items)
         table_drop(self.routes)
 
+    cdef str public_name(self):
+        return "capture.Batch"
+
     def __len__(self):
         return 0 if self.frames is None else self.frames.table.rows
-
-    def __repr__(self):
-        return f"<amqpcodec.capture.Batch: {len(self)} rows of {', '.join(self.names)}>"
-
-    def _repr_html_(self):
-        """A table of the first rows, for notebooks: text is cut, and bytes are counted only."""
-        from amqpcodec._facade.html import rows_html
-        return rows_html("Batch", self)
-
-    @property
-    def names(self):
-        """The names of the columns, in order."""
-        return [column[0] for column in self.columns]
 
     @property
     def errors(self):
         """Rows with an error, as far as the column error was asked for."""
         return 0 if self.frames is None or self.routes != NULL else self.frames.table.column[COL_ERROR].present
-
-    def to_numpy(self, column):
-        """A column as an array of NumPy, as batch.Columns.to_numpy gives it. It needs pyarrow.
-
-        Raises KeyError where there is no such column.
-        """
-        from amqpcodec._facade.arrays import column_to_numpy
-        return column_to_numpy(self, column)
-
-    def to_pylist(self):
-        """The rows as dicts. It needs pyarrow, whose own to_pylist this is but for timestamps.
-
-        A timestamp is an aware datetime, or beyond year 9999, where Python's calendar ends and
-        pyarrow's to_pylist raises OverflowError, the number of the wire: ``types.Timestamp``
-        (seconds) or, of AMQP 1.0, ``v1_0.Timestamp`` (milliseconds).
-        """
-        from amqpcodec._facade.arrays import rows_to_pylist
-        return rows_to_pylist(self)
-
-    def __arrow_c_schema__(self):
-        """The Arrow schema, of a struct, in a PyCapsule."""
-        return schema_capsule(self.columns)
 
     def __arrow_c_array__(self, requested_schema=None):
         """The Arrow schema and array, a struct, in two PyCapsules; as often as one likes.
@@ -337,11 +287,6 @@ cdef class CaptureBatch:
             if status < 0:
                 raise MemoryError
         return schema, array
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
-        schema, array = self.__arrow_c_array__()
-        return stream_capsule(schema, array)
 
 
 cdef int export_lists(Table* t, int k, Table* items, ArrowArray* a) noexcept nogil:

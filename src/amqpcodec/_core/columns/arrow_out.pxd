@@ -24,10 +24,14 @@ cdef object schema_capsule(tuple children, str format_=*)
 cdef class Schema:
     cdef tuple columns
 
+# What batches are: columns, in a struct.
+cdef class StructArray:
+    cdef tuple columns
+    cdef str public_name(self)
+
 @cython.final
-cdef class Columns:
+cdef class Columns(StructArray):
     cdef Table* table
     cdef int* order
     cdef int n
-    cdef tuple columns
     cdef tuple open_messages    # see decode_columns

@@ -312,33 +312,21 @@ cdef class Schema:
         """The Arrow schema, of a struct, in a PyCapsule."""
         return schema_capsule(self.columns)
 
-@cython.final
-cdef class Columns:
-    """A struct array of columns, in Arrow's C Data Interface.
 
-    pyarrow.record_batch(columns), polars.from_arrow(columns) and the like take it without a copy.
-    The column `frame`, and views, may borrow the memory of bytes, which are then kept alive;
-    nothing else is borrowed. Its memory is shared by all who took it, and goes back to
-    the decoder's pool when the last of them, this object included, lets go of it.
-    """
+cdef class StructArray:
+    """Columns of one length, as a struct array in Arrow's C Data Interface."""
 
-    def __init__(self):
-        raise TypeError("columns are made by amqpcodec.batch.decode")
-
-    def __dealloc__(self):
-        table_drop(self.table)
-        free(self.order)
-
-    def __len__(self):
-        return 0 if self.table == NULL else self.table.rows
+    cdef str public_name(self):
+        """Of its class, in the package."""
+        return "batch.StructArray"
 
     def __repr__(self):
-        return f"<amqpcodec.batch.Columns: {len(self)} rows of {', '.join(self.names)}>"
+        return f"<amqpcodec.{self.public_name()}: {len(self)} rows of {', '.join(self.names)}>"
 
     def _repr_html_(self):
         """A table of the first rows, for notebooks: text is cut, and bytes are counted only."""
         from amqpcodec._facade.html import rows_html
-        return rows_html("Columns", self)
+        return rows_html(self.public_name().rpartition(".")[2], self)
 
     @property
     def names(self):
@@ -367,14 +355,43 @@ cdef class Columns:
         from amqpcodec._facade.arrays import rows_to_pylist
         return rows_to_pylist(self)
 
+    def __arrow_c_schema__(self):
+        """The Arrow schema, of a struct, in a PyCapsule."""
+        return schema_capsule(self.columns)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
+        schema, array = self.__arrow_c_array__()
+        return stream_capsule(schema, array)
+
+
+@cython.final
+cdef class Columns(StructArray):
+    """A struct array of columns, in Arrow's C Data Interface.
+
+    pyarrow.record_batch(columns), polars.from_arrow(columns) and the like take it without a copy.
+    The column `frame`, and views, may borrow the memory of bytes, which are then kept alive;
+    nothing else is borrowed. Its memory is shared by all who took it, and goes back to
+    the decoder's pool when the last of them, this object included, lets go of it.
+    """
+
+    def __init__(self):
+        raise TypeError("columns are made by amqpcodec.batch.decode")
+
+    def __dealloc__(self):
+        table_drop(self.table)
+        free(self.order)
+
+    cdef str public_name(self):
+        return "batch.Columns"
+
+    def __len__(self):
+        return 0 if self.table == NULL else self.table.rows
+
     @property
     def held(self):
         """What was open at the end: (row, bytes, link) each, and links; see decode_columns."""
         return self.open_messages
-
-    def __arrow_c_schema__(self):
-        """The Arrow schema, of a struct, in a PyCapsule."""
-        return schema_capsule(self.columns)
 
     def __arrow_c_array__(self, requested_schema=None):
         """The Arrow schema and array, a struct, in two PyCapsules; as often as one likes.
@@ -387,8 +404,3 @@ cdef class Columns:
         if export_table(self.table, self.order, self.n, a) < 0:
             raise MemoryError
         return schema, array
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        """A stream of this one batch, in a PyCapsule, for those who take nothing else."""
-        schema, array = self.__arrow_c_array__()
-        return stream_capsule(schema, array)
