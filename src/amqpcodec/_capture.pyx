@@ -25,23 +25,22 @@ from amqpcodec._gen.v1_constants cimport (
     V1_NULL, V1_STRING, V1_SYMBOL, V1_UBYTE, V1_ULONG, V1_UNKNOWN, V1_UUID,
 )
 from amqpcodec._codec cimport (
-    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, Block, block_give, block_room, block_room_tight, Buffer,
-    buffer_free, buffer_init, buffer_size, CONNECTION_SECURE, CONNECTION_SECURE_OK, CONNECTION_START_OK,
+    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, begin_cursor, Block, block_give, block_room, block_room_tight,
+    Buffer, buffer_free, buffer_init, buffer_size, CONNECTION_SECURE, CONNECTION_SECURE_OK, CONNECTION_START_OK,
     CONNECTION_TUNE_OK, CONNECTION_UPDATE_SECRET, CONTENT_AWAITS_BODY, CONTENT_AWAITS_HEADER, CONTENT_BEGUN,
-    CONTENT_COMPLETE,
-    content_fault, content_frame, content_is_open, ContentMachine, ContentOutcome, copy_bytes, Cursor, DEPTH_LIMIT,
-    Desc, ERROR, Fault, find_content, FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, form_of, form_read, FRAME_BODY,
-    FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, is_known_type, is_utf8, KIND_SIGNED,
-    KIND_UNSIGNED, load16, load32, load64, MAX_FIELDS, MAX_U32, NO_MEMORY, OK, PLAIN, pool_use, Protocol, RABBITMQ,
-    read_arguments, read_properties, reading_mode, Scalar, SHAPE_LONG, SHAPE_SHORT, SHAPE_TABLE,
-    SHAPES, Slot, slot_index, store16, store64, use_begin, use_end, W_CONTENT,
+    CONTENT_COMPLETE, content_fault, content_frame, content_is_open, ContentMachine, ContentOutcome, copy_bytes, Cursor,
+    DEPTH_LIMIT, Desc, ERROR, Fault, find_content, FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, form_of, form_read,
+    FRAME_BODY, FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, is_known_type, is_utf8, KIND_SIGNED,
+    KIND_UNSIGNED, load16, load32, load64, MAX_FIELDS, MAX_U32, NO_MEMORY, PLAIN, pool_use, Protocol, RABBITMQ,
+    read_arguments, read_properties, reading_mode, Scalar, SHAPE_LONG, SHAPE_SHORT, SHAPE_TABLE, SHAPES, Slot,
+    slot_index, store16, store64, use_begin, use_end, W_CONTENT,
 )
 from amqpcodec._v1 cimport (
-    DELIVERY_ALONE, DELIVERY_COMPLETE, DELIVERY_DROPPED, delivery_event, delivery_fault, DELIVERY_IDLE,
-    DELIVERY_OPEN, delivery_step, DeliveryOutcome, DeliveryState, v1_is_silent, v1_is_unidentified, v1_is_variable,
-    v1_same_delivery, v1_true, V1_AMQP_FRAME, v1_begin, v1_check, v1_check_begin, v1_content, V1_FRAME_AMQP,
-    V1_FRAME_SASL, v1_inside, v1_known, V1_MAX_FIELDS, v1_read, V1_SASL_FRAME, v1_scan_sections,
-    v1_verify_begin, v1_verify_fields, V1Check, V1Core, V1Desc, V1Types, V1Value,
+    DELIVERY_ALONE, DELIVERY_COMPLETE, DELIVERY_DROPPED, delivery_event, delivery_fault, DELIVERY_IDLE, DELIVERY_OPEN,
+    delivery_step, DeliveryOutcome, DeliveryState, V1_AMQP_FRAME, v1_check, v1_check_begin, v1_content, V1_FRAME_AMQP,
+    V1_FRAME_SASL, v1_inside, v1_is_silent, v1_is_unidentified, v1_is_variable, v1_known, V1_MAX_FIELDS, v1_read,
+    v1_same_delivery, V1_SASL_FRAME, v1_scan_sections, v1_true, v1_verify_begin, v1_verify_fields, V1Check, V1Core,
+    V1Desc, V1Types, V1Value,
 )
 from amqpcodec._columns cimport (
     AMQP_PREFETCH, append_bytes, append_i64, array_capsule, ArrowArray, AS_BOOL, AS_INT32, AS_INT64, AS_TEXT,

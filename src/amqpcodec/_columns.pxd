@@ -9,8 +9,8 @@ from amqpcodec._gen.v1_constants cimport (
     CTOR_VBIN32, TRANSFER_DELIVERY_ID, TRANSFER_DELIVERY_TAG, V1_BOOLEAN, V1_NULL,
 )
 from amqpcodec._codec cimport (
-    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, Block, block_promise, Buffer, ContentMachine, Cursor, Desc,
-    Fault, load32, MAX_FIELDS, NO_MEMORY, Pool, Slot,
+    AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, Block, block_promise, Buffer, ContentMachine, Cursor, Desc, Fault,
+    load32, MAX_FIELDS, NO_MEMORY, Numbered, Pool, Slot,
 )
 from amqpcodec._v1 cimport V1_MAX_FIELDS, V1Types, V1Value
 

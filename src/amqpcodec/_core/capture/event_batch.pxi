@@ -251,10 +251,6 @@ cdef size_t put_event_name(uint8_t* w, const EventText* name, const EventText* u
     return user.n + n
 
 
-cdef inline bint is_same_text(const EventText* a, const EventText* b) noexcept nogil:
-    return a.n == b.n and (a.p == NULL) == (b.p == NULL) and (a.n == 0 or memcmp(a.p, b.p, a.n) == 0)
-
-
 cdef int fill_event_names(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
     """A row most often has the name of the one before it."""
     cdef EventText name, user
@@ -271,8 +267,8 @@ cdef int fill_event_names(Table* t, Table* items, Column* c, int source, const E
     for i in range(e.n):
         name = row_text(e, TEXT_CONNECTION_NAME, i)
         user = row_text(e, TEXT_USER, i)
-        if i and e.client[i] == e.client[i - 1] and is_same_text(&name, &last_name) \
-                and is_same_text(&user, &last_user):
+        if i and e.client[i] == e.client[i - 1] and is_equal_text(&name, &last_name) \
+                and is_equal_text(&user, &last_user):
             memcpy(start + used, start + used - n, n)
         else:
             n = put_event_name(start + used, &name, &user, e.client[i])

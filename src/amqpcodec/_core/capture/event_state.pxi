@@ -137,8 +137,8 @@ cdef void io_requests(StateIO* io, Tracking* g, TrackedChannel* ch) noexcept nog
             ch.last_request = q
 
 
-cdef void io_consumers(StateIO* io, Tracking* g, Consumers* o) noexcept nogil:
-    cdef Consumer* x = o.first
+cdef void io_consumers(StateIO* io, Tracking* g, NamedItems* o) noexcept nogil:
+    cdef Consumer* x = <Consumer*>o.first
     cdef EventText tag, queue
     cdef uint8_t[256] tag_bytes
     cdef uint8_t[256] queue_bytes
@@ -147,15 +147,15 @@ cdef void io_consumers(StateIO* io, Tracking* g, Consumers* o) noexcept nogil:
     cdef size_t i, n = io_size(io, o.n, TRACKED_LIMIT)
     for i in range(n):
         if io.writing:
-            tag.n = x.n_tag
+            tag.n = x.item.n_name
             queue.n = x.n_queue
-            memcpy(tag_bytes, consumer_tag(x), tag.n)
+            memcpy(tag_bytes, x.item.name, tag.n)
             memcpy(queue_bytes, consumer_queue(x), queue.n)
             settles = x.settles
             certainty = x.certainty
             leaving = x.leaving
             doubted = x.doubted
-            x = x.after
+            x = next_consumer(x)
         tag.n = <uint32_t>io_ranged(io, tag.n if io.writing else 0, 0, 255)
         queue.n = <uint32_t>io_ranged(io, queue.n if io.writing else 0, 0, 255)
         io_bytes(io, tag_bytes, tag.n)
@@ -172,8 +172,9 @@ cdef void io_consumers(StateIO* io, Tracking* g, Consumers* o) noexcept nogil:
                 or add_consumer(g, o, &tag, &queue, settles, certainty) < 0:
             io.bad = True
             return
-        o.last.leaving = leaving
-        o.last.doubted = doubted
+        x = <Consumer*>o.last
+        x.leaving = leaving
+        x.doubted = doubted
 
 
 cdef int io_link(StateIO* io, Tracking* g, V1Session* s, V1Link* x) noexcept nogil:
@@ -362,8 +363,8 @@ cdef int io_object(StateIO* io, Tracking* g, VirtualHost* host, int kind, Broker
     cdef uint8_t[255] room
     cdef EventText name
     if x != NULL:
-        name.p = object_name(x)
-        name.n = x.n_name
+        name.p = x.item.name
+        name.n = x.item.n_name
     io_name(io, &name, room, 255)
     if not io.writing:
         if io.bad or find_object(host, kind, &name) != NULL:
@@ -391,8 +392,8 @@ cdef int io_binding(StateIO* io, Tracking* g, VirtualHost* host, BrokerObject* s
     cdef int kind = 0
     if b != NULL:
         kind = b.target.kind
-        target.p = object_name(b.target)
-        target.n = b.target.n_name
+        target.p = b.target.item.name
+        target.n = b.target.item.n_name
         key.p = binding_key(b)
         key.n = b.n_key
         set_binding_arguments(b, &arguments)
@@ -470,7 +471,7 @@ cdef int io_host(StateIO* io, Tracking* g, VirtualHost* host) noexcept nogil:
     host.pending = io_number(io, host.pending)
     host.changes = io_count(io, host.changes)
     for kind in range(N_OBJECT_KINDS):
-        x = host.objects[kind].first
+        x = <BrokerObject*>host.objects[kind].first
         n = io_size(io, host.objects[kind].n, TRACKED_LIMIT)
         for i in range(n):
             if io_object(io, g, host, kind, x) < 0:
@@ -478,14 +479,14 @@ cdef int io_host(StateIO* io, Tracking* g, VirtualHost* host) noexcept nogil:
             if io.bad:
                 return 0
             if io.writing:
-                x = x.after
-    x = host.objects[OF_EXCHANGES].first
+                x = next_object(x)
+    x = <BrokerObject*>host.objects[OF_EXCHANGES].first
     while x != NULL:
         if io_bindings(io, g, host, x) < 0:
             return NO_MEMORY
         if io.bad:
             return 0
-        x = x.after
+        x = next_object(x)
     return io_returned(io, g, host)
 
 

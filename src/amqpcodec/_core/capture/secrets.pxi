@@ -137,7 +137,7 @@ cdef void v1_hide(const V1Types* types, uint8_t* p, size_t n, bint framed) noexc
         return
     if p[5] > V1_FRAME_SASL or skip < 8 or skip >= n:
         return
-    v1_begin(&c, &fault, p + skip, p + n, p, 0)
+    begin_cursor(&c, &fault, p + skip, p + n, p, 0)
     d = v1_find_descriptor(types, &c, V1_FRAME_SASL)
     if d == NULL and p[5] == V1_FRAME_AMQP:
         return

@@ -238,7 +238,7 @@ cdef void v1_hide_tokens(const V1Types* types, uint8_t* p, size_t n, TokenLinks*
             if unseen or has_links(links):
                 hide(p + 8, size - 8)
             return
-        v1_begin(&c, &fault, p + skip, p + size, p, 0)
+        begin_cursor(&c, &fault, p + skip, p + size, p, 0)
         d = v1_find_descriptor(types, &c, V1_FRAME_AMQP)
         secret = d == NULL
         fields = c

@@ -24,7 +24,7 @@ cdef void v1_count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t 
     if p[5] > V1_FRAME_SASL:
         r.count.types[5] += 1
         return
-    v1_begin(&at, &fault, p + skip, p + n, p, 0)
+    begin_cursor(&at, &fault, p + skip, p + n, p, 0)
     d = v1_find_descriptor(r.v1, &at, p[5])
     limit = h.takes
     if p[5] == V1_FRAME_SASL:

@@ -57,7 +57,7 @@ cdef bint v1_look(const V1Types* types, const uint8_t* p, size_t n, V1Look* out,
     cdef size_t skip = 4 * <size_t>p[4]
     if n < 8 or skip < 8 or skip > n:
         return False
-    v1_begin(&c, &fault, p + skip, p + n, p, 0)
+    begin_cursor(&c, &fault, p + skip, p + n, p, 0)
     out.desc = v1_find_descriptor(types, &c, p[5])
     if out.desc == NULL:
         return False
@@ -103,7 +103,7 @@ cdef bint v1_plausible(const V1Types* types, const uint8_t* p, size_t n, uint64_
     wire_type = CTOR_WIRE_TYPE[code]
     if wire_type != V1_SYMBOL and (wire_type != V1_ULONG or code == CTOR_ULONG0):
         return False
-    v1_begin(&c, &fault, p + skip, p + min(<uint64_t>n, size), p, 0)
+    begin_cursor(&c, &fault, p + skip, p + min(<uint64_t>n, size), p, 0)
     d = v1_find_descriptor(types, &c, p[5])
     if d == NULL:
         return n < size and n - skip < 64 and size <= limit      # more of it may come

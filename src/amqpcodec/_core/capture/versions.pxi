@@ -26,12 +26,7 @@ cdef bint is_strict(Reading* r, int k, const uint8_t* p, uint64_t total) noexcep
     cdef const Desc* d = NULL
     cdef int i
     cdef bint unusual
-    fault.code = OK
-    cursor.p = p + 11
-    cursor.end = p + total - 1
-    cursor.base = p
-    cursor.base_at = 0
-    cursor.fault = &fault
+    begin_cursor(&cursor, &fault, p + 11, p + total - 1, p, 0)
     if p[0] == FRAME_METHOD:
         d = method_of(known, load32(p + 7)) if total >= 12 else NULL
         return d != NULL and read_arguments(d, &cursor, r.v, r.dialect, &unusual) == 0

@@ -94,41 +94,24 @@ cdef int end_map(Table* t, Column* c, int64_t row, int status) noexcept nogil:
     return status
 
 
-cdef inline int fast_i64(Column* c, RowPlace at, int64_t v) noexcept nogil:
-    cdef int64_t* out
-    cdef uint8_t* valid
-    cdef int64_t filled
-    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
-        return NO_MEMORY
-    out = <int64_t*>c.fixed.p
-    valid = c.valid.p + at.byte
-    filled = c.filled
-    if AMQP_LIKELY(at.row - filled <= 2):
-        memset(out + filled, 0, 16)
-    else:
-        column_fill(c, at.row)
+cdef inline void fast_present(Column* c, RowPlace at) noexcept nogil:
     c.filled = at.row + 1
-    valid[0] |= at.bit
-    out[at.row] = v
+    c.valid.p[at.byte] |= at.bit
+
+
+cdef inline int fast_i64(Column* c, RowPlace at, int64_t v) noexcept nogil:
+    if zeros_before(c, at.row, sizeof(int64_t)) < 0:
+        return NO_MEMORY
+    fast_present(c, at)
+    (<int64_t*>c.fixed.p)[at.row] = v
     return 0
 
 
 cdef inline int fast_i32(Column* c, RowPlace at, int32_t v) noexcept nogil:
-    cdef int32_t* out
-    cdef uint8_t* valid
-    cdef int64_t filled
-    if AMQP_UNLIKELY(at.row >= c.rows) and column_grow(c, at.row + 1) < 0:
+    if zeros_before(c, at.row, sizeof(int32_t)) < 0:
         return NO_MEMORY
-    out = <int32_t*>c.fixed.p
-    valid = c.valid.p + at.byte
-    filled = c.filled
-    if AMQP_LIKELY(at.row - filled <= 4):
-        memset(out + filled, 0, 16)
-    else:
-        column_fill(c, at.row)
-    c.filled = at.row + 1
-    valid[0] |= at.bit
-    out[at.row] = v
+    fast_present(c, at)
+    (<int32_t*>c.fixed.p)[at.row] = v
     return 0
 
 

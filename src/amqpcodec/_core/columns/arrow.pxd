@@ -88,26 +88,26 @@ cdef inline void now_present(Column* c, int64_t row) noexcept nogil:
     if c.nullable:
         c.valid.p[row >> 3] |= <uint8_t>(1 << (row & 7))
 
-cdef inline int append_i64(Column* c, int64_t row, int64_t v) noexcept nogil:
-    if AMQP_UNLIKELY(row >= c.rows):
-        if column_grow(c, row + 1) < 0:
-            return NO_MEMORY
-    if AMQP_LIKELY(row - c.filled <= 2):
-        memset(<int64_t*>c.fixed.p + c.filled, 0, 16)
+cdef inline int zeros_before(Column* c, int64_t row, int64_t width) noexcept nogil:
+    """Room for a row of numbers of so many bytes, and zeros in those before it that have none."""
+    if AMQP_UNLIKELY(row >= c.rows) and column_grow(c, row + 1) < 0:
+        return NO_MEMORY
+    if AMQP_LIKELY(row - c.filled <= 16 // width):
+        memset(c.fixed.p + c.filled * width, 0, 16)
     else:
         column_fill(c, row)
+    return 0
+
+cdef inline int append_i64(Column* c, int64_t row, int64_t v) noexcept nogil:
+    if zeros_before(c, row, sizeof(int64_t)) < 0:
+        return NO_MEMORY
     now_present(c, row)
     (<int64_t*>c.fixed.p)[row] = v
     return 0
 
 cdef inline int append_i32(Column* c, int64_t row, int32_t v) noexcept nogil:
-    if AMQP_UNLIKELY(row >= c.rows):
-        if column_grow(c, row + 1) < 0:
-            return NO_MEMORY
-    if AMQP_LIKELY(row - c.filled <= 4):
-        memset(<int32_t*>c.fixed.p + c.filled, 0, 16)
-    else:
-        column_fill(c, row)
+    if zeros_before(c, row, sizeof(int32_t)) < 0:
+        return NO_MEMORY
     now_present(c, row)
     (<int32_t*>c.fixed.p)[row] = v
     return 0

@@ -254,11 +254,7 @@ cdef bint fast_check(Sink* s, const uint8_t* p, size_t n) noexcept nogil:
     """Whether a table is in order."""
     cdef Fault fault
     cdef Cursor c
-    fault.code = OK
-    c.p = c.base = p
-    c.end = p + n
-    c.base_at = 0
-    c.fault = &fault
+    begin_cursor(&c, &fault, p, p + n, p, 0)
     return check_pairs(&c, s.options.shapes, 1) == 0
 
 

@@ -114,11 +114,7 @@ cdef int fast_items(JsonText* t, const uint8_t* p, const uint8_t* end, const int
     """An array: checked, then written."""
     cdef Fault fault
     cdef Cursor c
-    fault.code = OK
-    c.p = c.base = p
-    c.end = end
-    c.base_at = 0
-    c.fault = &fault
+    begin_cursor(&c, &fault, p, end, p, 0)
     while c.p < c.end:
         # from the depth that the fast path may have reached
         if check_value(&c, shapes, FAST_DEPTH + 2) < 0:

@@ -232,35 +232,16 @@ cdef inline bint same_key(const uint8_t* a, const uint8_t* b) noexcept nogil:
     return a[0] == b[0] and memcmp(a + 1, b + 1, a[0]) == 0
 
 
-cdef void sift(const uint8_t** keys, size_t root, size_t n, KeyOrder order) noexcept nogil:
-    cdef size_t child
-    cdef const uint8_t* key = keys[root]
-    while 2 * root + 1 < n:
-        child = 2 * root + 1
-        if child + 1 < n and order(keys[child], keys[child + 1]) < 0:
-            child += 1
-        if order(key, keys[child]) >= 0:
-            break
-        keys[root] = keys[child]
-        root = child
-    keys[root] = key
+cdef bint is_key_before(const void* order, const void* a, const void* b) noexcept nogil:
+    return (<const KeyOrder*>order)[0]((<const uint8_t**>a)[0], (<const uint8_t**>b)[0]) < 0
 
 
 cdef bint any_twice(const uint8_t** keys, size_t n, KeyOrder order) noexcept nogil:
-    """Whether two keys are the same: by heapsort, which no choice of keys can make slow."""
-    cdef const uint8_t* key
-    cdef size_t i = n // 2
-    while i:
-        i -= 1
-        sift(keys, i, n, order)
-    i = n
-    while i > 1:
-        i -= 1
-        key = keys[i]
-        keys[i] = keys[0]
-        keys[0] = key
-        sift(keys, 0, i, order)
-        # largest first: the one taken before this stands after it
-        if i + 1 < n and order(keys[i], keys[i + 1]) == 0:
+    """Whether two keys are the same. They are in order then."""
+    cdef const uint8_t* moved
+    cdef size_t i
+    sort_items(keys, n, sizeof(uint8_t*), &moved, is_key_before, &order)
+    for i in range(1, n):
+        if order(keys[i - 1], keys[i]) == 0:
             return True
-    return n > 1 and order(keys[0], keys[1]) == 0
+    return False

@@ -12,12 +12,10 @@ cdef Assembly* assembly_new() noexcept nogil:
     a = <Assembly*>memory.p
     memset(a, 0, sizeof(Assembly) - sizeof(a.block))    # which stands last
     a.memory = memory
-    a.n_pending = 1
-    a.pieces = 1
-    if block_room(&a.pending, 0, 16 * sizeof(Pending)) < 0:
+    if block_room(&a.pending.items, 0, 16 * sizeof(Pending)) < 0:
         assembly_drop(a)
         return NULL
-    memset(a.pending.p, 0, sizeof(Pending))
+    memset(a.pending.items.p, 0, sizeof(Pending))
     return a
 
 
@@ -25,38 +23,33 @@ cdef void assembly_drop(Assembly* a) noexcept nogil:
     cdef Block memory
     if a != NULL:
         free(a.channel)
-        block_give(&a.pending)
-        block_give(&a.piece)
+        block_give(&a.pending.items)
+        block_give(&a.pieces.items)
         memory = a.memory
         block_give(&memory)
 
 
 cdef inline Pending* pending_at(Assembly* a, uint32_t k) noexcept nogil:
-    return <Pending*>a.pending.p + k
+    return <Pending*>a.pending.items.p + k
 
 
 cdef inline BodyPart* piece_at(Assembly* a, uint32_t k) noexcept nogil:
-    return <BodyPart*>a.piece.p + k
+    return <BodyPart*>a.pieces.items.p + k
 
 
 # ---- what is open ----
 
 cdef int open_pending(Assembly* a, const Entry* e, const ContentMachine* grammar) noexcept nogil:
     """A method whose content has yet to come."""
-    cdef uint32_t k = a.free_pending
+    cdef uint32_t k
     cdef Pending* m
     if a.channel == NULL:
         a.channel = <uint32_t*>calloc(65536, sizeof(uint32_t))
         if a.channel == NULL:
             return NO_MEMORY
-    if k:
-        a.free_pending = pending_at(a, k).after
-    else:
-        k = a.n_pending
-        if (k + 1) * sizeof(Pending) > a.pending.room:
-            if block_room(&a.pending, k * sizeof(Pending), 2 * k * sizeof(Pending)) < 0:
-                return NO_MEMORY
-        a.n_pending += 1
+    k = numbered_new(&a.pending, sizeof(Pending))
+    if k == 0:
+        return NO_MEMORY
     m = pending_at(a, k)
     memset(m, 0, sizeof(Pending))
     m.method = e[0]
@@ -75,25 +68,15 @@ cdef void close_pending(Assembly* a, uint32_t k) noexcept nogil:
     a.channel[m.method.channel] = 0
     pending_at(a, m.before).after = m.after
     pending_at(a, m.after).before = m.before
-    m.after = a.free_pending
-    a.free_pending = k
+    numbered_free(&a.pending, k, m)
     a.n_open -= 1
 
 
 cdef int add_piece(Assembly* a, Pending* m, const Entry* e) noexcept nogil:
-    cdef uint32_t k = a.free_piece
+    cdef uint32_t k = numbered_new(&a.pieces, sizeof(BodyPart))
     cdef BodyPart* piece
-    if k:
-        a.free_piece = piece_at(a, k).next
-    else:
-        k = a.pieces
-        if k == MAX_U32:
-            return NO_MEMORY
-        if (k + 1) * sizeof(BodyPart) > a.piece.room:
-            if block_room(&a.piece, k * sizeof(BodyPart) if k > 1 else 0,
-                          2 * (<size_t>k + 32) * sizeof(BodyPart)) < 0:
-                return NO_MEMORY
-        a.pieces += 1
+    if k == 0:
+        return NO_MEMORY
     piece = piece_at(a, k)
     piece.start = e.start
     piece.total = e.total
@@ -527,8 +510,7 @@ cdef int flush_pending(Sink* s) noexcept nogil:
             s.status = status
             return status
         if AMQP_UNLIKELY(m.first != 0):
-            piece_at(a, m.last).next = a.free_piece
-            a.free_piece = m.first
+            numbered_free(&a.pieces, m.first, piece_at(a, m.last))
     s.status = write_rows(s, kept)
     s.unusual_block = False
     s.rows = row

@@ -119,6 +119,7 @@ cdef struct Wanted:
 
 # A message, as far as it came, or frames that do not make one.
 cdef struct Pending:
+    uint32_t after, before  # of those open, in the order in which they began
     Entry method            # or what stands there instead of one
     Entry header            # total 0: there was none
     ContentMachine grammar
@@ -127,7 +128,6 @@ cdef struct Pending:
     const uint8_t* raw      # all bytes, where they are not those of the frames
     uint64_t raw_n
     uint32_t first, last    # frames of a body in pieces, or 0
-    uint32_t before, after  # of those open, in the order in which they began; after also in chains
     uint8_t content         # method and header and body are whole, or there is none
     uint8_t bad             # a fault that only assembly sees, or OK
     uint8_t at_other        # the fault's place is the frame `other`
@@ -138,10 +138,8 @@ cdef struct Pending:
 cdef struct Assembly:
     Block memory            # that it lies in itself
     uint32_t* channel       # number of the message that is open, or 0; NULL until one is
-    Block pending           # Pending messages, number 0 stands before the first and after the last of those open
-    Block piece             # BodyParts, number 0 is not used
-    uint32_t n_pending, pieces
-    uint32_t free_pending, free_piece    # chains
+    Numbered pending        # Pending messages, number 0 stands before the first and after the last of those open
+    Numbered pieces         # BodyParts
     uint32_t n_open
     int n                   # in the block
     int was                 # in it before it was emptied
@@ -199,11 +197,9 @@ cdef struct V1Links:
     uint32_t mask, used
     uint32_t* channel       # the newest that is open on each, or 0; NULL until one is
     uint64_t factor         # an odd number that nobody can guess: keys are a peer's choice
-    Block open              # V1Opens, number 0 stands before the first and after the last of those open
-    Block piece             # V1Pieces, number 0 is not used
+    Numbered open           # V1Opens, number 0 stands before the first and after the last of those open
+    Numbered pieces         # V1Pieces
     Block joined            # payloads of a delivery
-    uint32_t opens, pieces
-    uint32_t free_open, free_piece
     uint32_t n_open
     const uint8_t* single   # of captures: the value that is one delivery, or NULL
     const uint8_t* single_end

@@ -146,16 +146,16 @@ cdef enum:
 
 # A frame of a body that waits for the others.
 cdef struct BodyPart:
+    uint32_t next           # its number, or 0
     const uint8_t* start
     uint64_t total
-    uint32_t next           # its number, or 0
 
 # A transfer of a delivery that is not whole.
 cdef struct V1Piece:
+    uint32_t next           # its number, or 0
     Entry frame
     const uint8_t* payload
     uint64_t n
-    uint32_t next           # its number, or 0
 
 # Where the channel stands in a link's key: the handle has a bit more, for there being none.
 cdef enum:
@@ -163,9 +163,9 @@ cdef enum:
 
 # A delivery that more transfers are to come for.
 cdef struct V1Open:
-    uint64_t key            # channel and handle
+    uint32_t after, before  # of those open, in the order in which they began
     uint32_t first, last    # pieces
-    uint32_t before, after  # of those open, in the order in which they began; after also in chains
+    uint64_t key            # channel and handle
     uint32_t above, below   # of those open on the channel, the newest first
     uint32_t state          # the piece with the newest state, or 0
     DeliveryState grammar   # that skips the rest: its transfers are rows of their own

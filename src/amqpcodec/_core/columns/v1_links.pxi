@@ -6,15 +6,14 @@ cdef V1Links* v1_links_new() noexcept nogil:
     cdef V1Links* a = <V1Links*>calloc(1, sizeof(V1Links))
     if a == NULL:
         return NULL
-    a.opens = a.pieces = 1
     a.mask = 63
     a.factor = (<uint64_t><uintptr_t>a * <uint64_t>0x9E3779B97F4A7C15) | 1
     a.slot = <V1Slot*>calloc(64, sizeof(V1Slot))
-    if a.slot == NULL or block_room(&a.open, 0, 16 * sizeof(V1Open)) < 0:
+    if a.slot == NULL or block_room(&a.open.items, 0, 16 * sizeof(V1Open)) < 0:
         free(a.slot)
         free(a)
         return NULL
-    memset(a.open.p, 0, sizeof(V1Open))
+    memset(a.open.items.p, 0, sizeof(V1Open))
     return a
 
 
@@ -22,18 +21,18 @@ cdef void v1_links_drop(V1Links* a) noexcept nogil:
     if a != NULL:
         free(a.slot)
         free(a.channel)
-        block_give(&a.open)
-        block_give(&a.piece)
+        block_give(&a.open.items)
+        block_give(&a.pieces.items)
         block_give(&a.joined)
         free(a)
 
 
 cdef inline V1Open* v1_open_at(V1Links* a, uint32_t k) noexcept nogil:
-    return <V1Open*>a.open.p + k
+    return <V1Open*>a.open.items.p + k
 
 
 cdef inline V1Piece* v1_piece_at(V1Links* a, uint32_t k) noexcept nogil:
-    return <V1Piece*>a.piece.p + k
+    return <V1Piece*>a.pieces.items.p + k
 
 
 cdef V1Slot* v1_slot(V1Links* a, uint64_t key) noexcept nogil:
@@ -68,7 +67,7 @@ cdef uint32_t v1_find_open(V1Links* a, uint64_t key) noexcept nogil:
 
 cdef V1Open* v1_begin_open(V1Links* a, uint64_t key) noexcept nogil:
     """A delivery of which transfers are to come, or NULL."""
-    cdef uint32_t k = a.free_open
+    cdef uint32_t k
     cdef V1Slot* slot
     cdef V1Open* o
     cdef uint32_t* first
@@ -78,14 +77,9 @@ cdef V1Open* v1_begin_open(V1Links* a, uint64_t key) noexcept nogil:
             return NULL
     if 2 * a.used > a.mask and v1_slots_grow(a) < 0:
         return NULL
-    if k:
-        a.free_open = v1_open_at(a, k).after
-    else:
-        k = a.opens
-        if (k + 1) * sizeof(V1Open) > a.open.room:
-            if block_room(&a.open, k * sizeof(V1Open), 2 * k * sizeof(V1Open)) < 0:
-                return NULL
-        a.opens += 1
+    k = numbered_new(&a.open, sizeof(V1Open))
+    if k == 0:
+        return NULL
     slot = v1_slot(a, key)
     a.used += not slot.used
     slot.used = True
@@ -108,13 +102,12 @@ cdef V1Open* v1_begin_open(V1Links* a, uint64_t key) noexcept nogil:
 
 cdef void v1_drop_pieces(V1Links* a, V1Open* o) noexcept nogil:
     if o.first:
-        v1_piece_at(a, o.last).next = a.free_piece
-        a.free_piece = o.first
+        numbered_free(&a.pieces, o.first, v1_piece_at(a, o.last))
         o.first = o.last = 0
 
 
 cdef void v1_close_open(V1Links* a, V1Open* o) noexcept nogil:
-    cdef uint32_t k = <uint32_t>(o - <V1Open*>a.open.p)
+    cdef uint32_t k = <uint32_t>(o - <V1Open*>a.open.items.p)
     v1_drop_pieces(a, o)
     v1_slot(a, o.key).number = 0
     v1_open_at(a, o.before).after = o.after
@@ -125,25 +118,15 @@ cdef void v1_close_open(V1Links* a, V1Open* o) noexcept nogil:
         v1_open_at(a, o.above).below = o.below
     else:
         a.channel[o.key >> V1_KEY_CHANNEL] = o.below
-    o.after = a.free_open
-    a.free_open = k
+    numbered_free(&a.open, k, o)
     a.n_open -= 1
 
 
 cdef int v1_add_piece(V1Links* a, V1Open* o, const Entry* e, const uint8_t* payload) noexcept nogil:
-    cdef uint32_t k = a.free_piece
+    cdef uint32_t k = numbered_new(&a.pieces, sizeof(V1Piece))
     cdef V1Piece* piece
-    if k:
-        a.free_piece = v1_piece_at(a, k).next
-    else:
-        k = a.pieces
-        if k == MAX_U32:
-            return NO_MEMORY
-        if (k + 1) * sizeof(V1Piece) > a.piece.room:
-            if block_room(&a.piece, k * sizeof(V1Piece) if k > 1 else 0,
-                          2 * (<size_t>k + 16) * sizeof(V1Piece)) < 0:
-                return NO_MEMORY
-        a.pieces += 1
+    if k == 0:
+        return NO_MEMORY
     piece = v1_piece_at(a, k)
     piece.frame = e[0]
     piece.payload = payload

@@ -139,43 +139,8 @@ cdef uint64_t size_nodes(Variants* v) noexcept nogil:
     return node[0].n_bytes + bytes_before(v, &node[0])
 
 
-cdef void sift_fields(uint64_t* field, size_t root, size_t n) noexcept nogil:
-    cdef size_t child
-    cdef uint64_t moved = field[root]
-    while 2 * root + 1 < n:
-        child = 2 * root + 1
-        if child + 1 < n and field[child] < field[child + 1]:
-            child += 1
-        if moved >= field[child]:
-            break
-        field[root] = field[child]
-        root = child
-    field[root] = moved
-
-
-cdef void sort_fields(uint64_t* field, size_t n) noexcept nogil:
-    cdef size_t i, k
-    cdef uint64_t moved
-    if n <= SORTED_SLOWLY:
-        for i in range(1, n):
-            moved = field[i]
-            k = i
-            while k and moved < field[k - 1]:
-                field[k] = field[k - 1]
-                k -= 1
-            field[k] = moved
-        return
-    i = n // 2
-    while i:
-        i -= 1
-        sift_fields(field, i, n)
-    i = n
-    while i > 1:
-        i -= 1
-        moved = field[i]
-        field[i] = field[0]
-        field[0] = moved
-        sift_fields(field, 0, i)
+cdef bint field_before(const void* context, const void* a, const void* b) noexcept nogil:
+    return (<const uint64_t*>a)[0] < (<const uint64_t*>b)[0]
 
 
 cdef inline uint8_t* copy_leaves(Variants* v, uint8_t* w, size_t n) noexcept nogil:
@@ -195,7 +160,7 @@ cdef uint8_t* write_node(Variants* v, uint8_t* w) noexcept nogil:
     cdef uint8_t* ids
     cdef uint8_t* offsets
     cdef uint8_t* start
-    cdef uint64_t offset = 0
+    cdef uint64_t offset = 0, moved
     cdef size_t leaves = 0      # bytes of scalars that are not copied yet
     v.node += 1
     if is_object:
@@ -226,7 +191,7 @@ cdef uint8_t* write_node(Variants* v, uint8_t* w) noexcept nogil:
     put_little(offsets + <size_t>n * <size_t>width, offset, width)
     if is_object:
         v.field -= n
-        sort_fields(field, n)
+        sort_items(field, n, sizeof(uint64_t), &moved, field_before, NULL)
         for i in range(n):
             put_little(ids + <size_t>i * <size_t>id_width, field[i] >> 32, id_width)
             put_little(offsets + <size_t>i * <size_t>width, field[i], width)

@@ -39,7 +39,6 @@ cdef enum:
     KEY_ESCAPED = 0x40000000    # not written as it is
     KEY_OURS = -0x80000000  # one of OUR_KEYS
     KEY_ROOM = 352          # bytes that any key takes: 5 and base64 of 255
-    SORTED_SLOWLY = 24      # as many are put in order by insertion
 
 cdef const char** OUR_KEYS = [
     b"\x06$table", b"\x08$decimal", b"\x0a$timestamp", b"\x04$map", b"\x05$uuid", b"\x05$char",
@@ -165,10 +164,13 @@ cdef int compare_keys(const Variants* v, const VariantKey* a, const VariantKey* 
     return order
 
 
-cdef inline bint key_before(const Variants* v, const VariantKey* a, const VariantKey* b) noexcept nogil:
+cdef bint key_before(const void* variants, const void* key, const void* other) noexcept nogil:
+    """In order of their bytes."""
+    cdef const VariantKey* a = <const VariantKey*>key
+    cdef const VariantKey* b = <const VariantKey*>other
     if a.head != b.head:
         return a.head < b.head
-    return compare_keys(v, a, b) < 0
+    return compare_keys(<const Variants*>variants, a, b) < 0
 
 
 cdef int add_variant_key(Variants* v, const uint8_t* key, int ours) noexcept nogil:
@@ -196,49 +198,10 @@ cdef int add_variant_key(Variants* v, const uint8_t* key, int ours) noexcept nog
     return 0
 
 
-cdef void sift_keys(const Variants* v, VariantKey* key, size_t root, size_t n) noexcept nogil:
-    cdef size_t child
-    cdef VariantKey moved = key[root]
-    while 2 * root + 1 < n:
-        child = 2 * root + 1
-        if child + 1 < n and key_before(v, &key[child], &key[child + 1]):
-            child += 1
-        if not key_before(v, &moved, &key[child]):
-            break
-        key[root] = key[child]
-        root = child
-    key[root] = moved
-
-
-cdef void sort_keys(const Variants* v, VariantKey* key, size_t n) noexcept nogil:
-    """In order of their bytes; many by heapsort, which no choice of keys can make slow."""
-    cdef size_t i, k
-    cdef VariantKey moved
-    if n <= SORTED_SLOWLY:
-        for i in range(1, n):
-            moved = key[i]
-            k = i
-            while k and key_before(v, &moved, &key[k - 1]):
-                key[k] = key[k - 1]
-                k -= 1
-            key[k] = moved
-        return
-    i = n // 2
-    while i:
-        i -= 1
-        sift_keys(v, key, i, n)
-    i = n
-    while i > 1:
-        i -= 1
-        moved = key[i]
-        key[i] = key[0]
-        key[0] = moved
-        sift_keys(v, key, 0, i)
-
-
 cdef int number_keys(Variants* v) noexcept nogil:
     """Order the keys; equal ones are one name. Its number goes to each of their places."""
     cdef VariantKey* key = <VariantKey*>v.keys.p
+    cdef VariantKey moved
     cdef uint32_t* id_
     cdef uint8_t[KEY_ROOM] buffer
     cdef uint32_t i, last = 0
@@ -248,7 +211,7 @@ cdef int number_keys(Variants* v) noexcept nogil:
     if v.n_keys and block_room(&v.ids, 0, v.n_keys * sizeof(uint32_t)) < 0:
         return NO_MEMORY
     id_ = <uint32_t*>v.ids.p
-    sort_keys(v, key, v.n_keys)
+    sort_items(key, v.n_keys, sizeof(VariantKey), &moved, key_before, v)
     for i in range(v.n_keys):
         if i == 0 or key[i].head != key[last].head or compare_keys(v, &key[last], &key[i]) != 0:
             last = v.n_names

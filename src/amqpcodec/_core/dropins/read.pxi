@@ -183,11 +183,7 @@ cdef bint profile_checked(ClientProfile t, const uint8_t* p, size_t n, int depth
     """Whether these bytes are the pairs of a table, or the items of an array, down to the last."""
     cdef Fault fault
     cdef Cursor c
-    fault.code = OK
-    c.p = c.base = p
-    c.end = p + n
-    c.base_at = 0
-    c.fault = &fault
+    begin_cursor(&c, &fault, p, p + n, p, 0)
     if pairs:
         return check_pairs(&c, t.shape, depth) == 0
     while c.p < c.end:
@@ -238,11 +234,7 @@ cdef object read_value_at(ClientProfile t, object raw, Py_ssize_t offset):
     cdef object value
     if offset < 0 or offset >= PyBytes_GET_SIZE(raw):
         not_ours("unusual value")
-    fault.code = OK
-    c.p = c.base = p
-    c.end = start + PyBytes_GET_SIZE(raw)
-    c.base_at = 0
-    c.fault = &fault
+    begin_cursor(&c, &fault, p, start + PyBytes_GET_SIZE(raw), p, 0)
     if check_value(&c, t.shape, 1) < 0:
         not_ours("unusual value")
     value = profile_value(t, &p, ONE_SHOT_CACHE)

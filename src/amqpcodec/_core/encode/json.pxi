@@ -412,7 +412,7 @@ cdef int v1e_json_described(Encoder* e, Json* j, int depth) noexcept nogil:
         status = json_require(j, c',', b"a comma")
     if status != 0:
         return status
-    v1_begin(&c, &fault, b.start + at + 1, b.p, b.start, 0)
+    begin_cursor(&c, &fault, b.start + at + 1, b.p, b.start, 0)
     if v1_known(e.v1.types, &c) != NULL:
         return json_refuse(j, b'JSON: one of AMQP\'s own types is {"$type": name, ...} (before byte %llu)')
     status = json_value(e, j, depth + 1)

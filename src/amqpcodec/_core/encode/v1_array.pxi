@@ -9,7 +9,7 @@ cdef int v1e_elements(Buffer* b, size_t first, uint64_t count, Fault* f) noexcep
     cdef bint negative = False
     cdef uint8_t wire_type = V1_NULL
     memset(&v, 0, sizeof(V1Value))      # compilers do not see that it is always read
-    v1_begin(&c, &fault, b.start + first, b.p, b.start, 0)
+    begin_cursor(&c, &fault, b.start + first, b.p, b.start, 0)
     for i in range(count):
         v1_read(&c, &v)
         if v.wire_type == V1_DESCRIBED:

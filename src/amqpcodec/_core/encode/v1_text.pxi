@@ -72,7 +72,7 @@ cdef int v1e_twice(Buffer* b, const size_t* at, size_t start, size_t count) noex
     if keys == NULL:
         return NO_MEMORY
     memset(&check, 0, sizeof(check))
-    v1_begin(&c, &fault, base + start, b.p, base, 0)
+    begin_cursor(&c, &fault, base + start, b.p, base, 0)
     for i in range(count):
         keys[i] = c.p
         check.zero_width = 0

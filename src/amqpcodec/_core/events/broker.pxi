@@ -25,14 +25,10 @@ cdef struct BindingList:
     Binding* first
     Binding* last
 
-# An exchange or a queue. Its name follows.
+# An exchange or a queue.
 cdef struct BrokerObject:
-    BrokerObject* chain     # the next one with the same hash
-    BrokerObject* before    # in the order in which they came
-    BrokerObject* after
+    NamedItem item
     BrokerObject* next      # that is to be removed, or visited, after this one
-    uint32_t hash
-    uint16_t n_name
     uint8_t kind
     uint8_t type            # of an exchange
     bint auto_delete
@@ -62,13 +58,6 @@ cdef enum:
     BY_ALL
     N_BINDING_KEYS
 
-cdef struct BrokerObjects:
-    BrokerObject** bucket
-    uint32_t n_buckets
-    uint32_t n
-    BrokerObject* first
-    BrokerObject* last
-
 # Where messages with one routing key go that are sent to one exchange. Both names and the route follow.
 cdef struct KnownRoute:
     KnownRoute* chain
@@ -94,7 +83,7 @@ cdef struct KnownRoutes:
 cdef struct VirtualHost:
     VirtualHost* next
     EventText name
-    BrokerObjects objects[N_OBJECT_KINDS]
+    NamedItems objects[N_OBJECT_KINDS]
     Binding** bucket        # n_buckets for each key
     uint64_t n_buckets
     uint64_t n_bindings
@@ -107,8 +96,8 @@ cdef struct VirtualHost:
     KnownRoutes returned    # messages that came back; what asks for a change empties it
 
 
-cdef inline const uint8_t* object_name(const BrokerObject* x) noexcept nogil:
-    return <const uint8_t*>(x + 1)
+cdef inline BrokerObject* next_object(const BrokerObject* x) noexcept nogil:
+    return <BrokerObject*>x.item.after
 
 
 cdef inline const uint8_t* binding_key(const Binding* b) noexcept nogil:
@@ -169,9 +158,9 @@ cdef void free_hosts(Tracking* g) noexcept nogil:
         forget_routes(g, &host.routes, False)
         forget_routes(g, &host.returned, True)
         while host.objects[OF_EXCHANGES].first != NULL:
-            drop_object(g, host, host.objects[OF_EXCHANGES].first)
+            drop_object(g, host, <BrokerObject*>host.objects[OF_EXCHANGES].first)
         while host.objects[OF_QUEUES].first != NULL:
-            drop_object(g, host, host.objects[OF_QUEUES].first)
+            drop_object(g, host, <BrokerObject*>host.objects[OF_QUEUES].first)
         for kind in range(N_OBJECT_KINDS):
             free(host.objects[kind].bucket)
         free(host.bucket)
@@ -210,33 +199,8 @@ cdef void expect_changes(Tracking* g) noexcept nogil:
 
 # ---- exchanges and queues ----
 
-cdef BrokerObject* find_object(const VirtualHost* host, int kind, const EventText* name) noexcept nogil:
-    cdef const BrokerObjects* o = &host.objects[kind]
-    cdef BrokerObject* x
-    cdef uint32_t h
-    if o.n == 0 or name.p == NULL:
-        return NULL
-    h = keyed_hash(name.p, name.n)
-    x = o.bucket[h & (o.n_buckets - 1)]
-    while x != NULL and not (x.hash == h and x.n_name == name.n and memcmp(object_name(x), name.p, name.n) == 0):
-        x = x.chain
-    return x
-
-
-cdef int grow_objects(BrokerObjects* o) noexcept nogil:
-    cdef uint32_t n = max(2 * o.n_buckets, <uint32_t>8)
-    cdef BrokerObject** bucket = <BrokerObject**>calloc(n, sizeof(BrokerObject*))
-    cdef BrokerObject* x = o.first
-    if bucket == NULL:
-        return NO_MEMORY
-    while x != NULL:
-        x.chain = bucket[x.hash & (n - 1)]
-        bucket[x.hash & (n - 1)] = x
-        x = x.after
-    free(o.bucket)
-    o.bucket = bucket
-    o.n_buckets = n
-    return 0
+cdef inline BrokerObject* find_object(VirtualHost* host, int kind, const EventText* name) noexcept nogil:
+    return NULL if name.p == NULL else <BrokerObject*>find_named(&host.objects[kind], name.p, name.n)
 
 
 cdef uint8_t type_of_predeclared(const EventText* name) noexcept nogil:
@@ -256,7 +220,6 @@ cdef uint8_t type_of_predeclared(const EventText* name) noexcept nogil:
 cdef int keep_object(Tracking* g, VirtualHost* host, int kind, const EventText* name,
                      BrokerObject** out) noexcept nogil:
     """The one of this name, from here on; out: NULL where too many are followed."""
-    cdef BrokerObjects* o = &host.objects[kind]
     cdef int counted = TRACKED_EXCHANGES + kind
     cdef BrokerObject* x = find_object(host, kind, name)
     out[0] = x
@@ -265,27 +228,12 @@ cdef int keep_object(Tracking* g, VirtualHost* host, int kind, const EventText* 
     if g.n[counted] >= g.limit[counted]:
         g.counts.forgotten[counted] += 1
         return 0
-    if o.n >= o.n_buckets and grow_objects(o) < 0:
-        return NO_MEMORY
-    x = <BrokerObject*>malloc(sizeof(BrokerObject) + name.n)
+    x = <BrokerObject*>add_named(&host.objects[kind], sizeof(BrokerObject), name, 0)
     if x == NULL:
         return NO_MEMORY
-    memset(x, 0, sizeof(BrokerObject))
-    x.n_name = <uint16_t>name.n
     x.kind = <uint8_t>kind
-    memcpy(x + 1, name.p, name.n)
     if kind == OF_EXCHANGES:
         x.type = type_of_predeclared(name)
-    x.hash = keyed_hash(name.p, name.n)
-    x.chain = o.bucket[x.hash & (o.n_buckets - 1)]
-    o.bucket[x.hash & (o.n_buckets - 1)] = x
-    x.before = o.last
-    if o.last != NULL:
-        o.last.after = x
-    else:
-        o.first = x
-    o.last = x
-    o.n += 1
     g.n[counted] += 1
     out[0] = x
     return 0
@@ -293,27 +241,13 @@ cdef int keep_object(Tracking* g, VirtualHost* host, int kind, const EventText* 
 
 cdef void drop_object(Tracking* g, VirtualHost* host, BrokerObject* x) noexcept nogil:
     """With its bindings, and without what follows from that."""
-    cdef BrokerObjects* o = &host.objects[x.kind]
-    cdef BrokerObject** at = &o.bucket[x.hash & (o.n_buckets - 1)]
     while x.out.first != NULL:
         drop_binding(g, host, x.out.first)
     while x.into.first != NULL:
         drop_binding(g, host, x.into.first)
-    while at[0] != x:
-        at = &at[0].chain
-    at[0] = x.chain
-    if x.before != NULL:
-        x.before.after = x.after
-    else:
-        o.first = x.after
-    if x.after != NULL:
-        x.after.before = x.before
-    else:
-        o.last = x.before
-    o.n -= 1
     g.n[TRACKED_EXCHANGES + x.kind] -= 1
     free(<void*>x.alternate.p)
-    free(x)
+    remove_named(&host.objects[x.kind], &x.item)
 
 
 cdef void remove_object(Tracking* g, VirtualHost* host, BrokerObject* x) noexcept nogil:
@@ -350,7 +284,7 @@ cdef inline uint32_t mix_hash(uint32_t h, uint32_t other) noexcept nogil:
 
 
 cdef inline uint32_t hash_by_key(const BrokerObject* source, const uint8_t* key, size_t n) noexcept nogil:
-    return mix_hash(source.hash, keyed_hash(key, n))
+    return mix_hash(source.item.hash, keyed_hash(key, n))
 
 
 cdef Binding* find_binding(const VirtualHost* host, const BrokerObject* source, const BrokerObject* target,
@@ -375,7 +309,7 @@ cdef Binding* find_binding(const VirtualHost* host, const BrokerObject* source, 
 cdef uint32_t hash_by_all(const BrokerObject* source, const BrokerObject* target, const EventText* key,
                           const EventText* arguments) noexcept nogil:
     cdef uint32_t h = hash_by_key(source, key.p, key.n)
-    h = mix_hash(h, target.hash + target.kind)
+    h = mix_hash(h, target.item.hash + target.kind)
     return mix_hash(h, keyed_hash(arguments.p, arguments.n))
 
 
@@ -388,7 +322,7 @@ cdef inline void chain_binding(VirtualHost* host, Binding* b, int k) noexcept no
 cdef int grow_bindings(VirtualHost* host) noexcept nogil:
     cdef uint64_t n = max(2 * host.n_buckets, <uint64_t>8)
     cdef Binding** bucket = <Binding**>calloc(N_BINDING_KEYS * <size_t>n, sizeof(Binding*))
-    cdef BrokerObject* x = host.objects[OF_EXCHANGES].first
+    cdef BrokerObject* x = <BrokerObject*>host.objects[OF_EXCHANGES].first
     cdef Binding* b
     if bucket == NULL:
         return NO_MEMORY
@@ -401,7 +335,7 @@ cdef int grow_bindings(VirtualHost* host) noexcept nogil:
             chain_binding(host, b, BY_KEY)
             chain_binding(host, b, BY_ALL)
             b = b.out_after
-        x = x.after
+        x = next_object(x)
     return 0
 
 

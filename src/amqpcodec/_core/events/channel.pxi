@@ -451,7 +451,7 @@ cdef int answer_number(Tracking* g, Tracker* t, int kind, Questions* o, size_t i
     return status
 
 
-cdef int emit_lone_answer(Tracking* g, Tracker* t, uint16_t channel, int event, uint64_t tag,
+cdef int emit_lone_answer(Tracking* g, Tracker* t, int32_t channel, int event, uint64_t tag,
                           int outcome) noexcept nogil:
     """An answer whose question is not there."""
     cdef Event e

@@ -14,11 +14,7 @@ cdef bint read_method(Tracking* g, const TrackedFrame* f) noexcept nogil:
     cdef Cursor cursor
     cdef Fault fault
     cdef bint unusual
-    fault.code = OK
-    cursor.fault = &fault
-    cursor.base = cursor.p = f.p + 11
-    cursor.base_at = 0
-    cursor.end = f.p + f.n - 1
+    begin_cursor(&cursor, &fault, f.p + 11, f.p + f.n - 1, f.p, 0)
     g.method = f.method
     return read_arguments(f.desc, &cursor, g.v, g.dialect, &unusual) == 0
 
@@ -161,21 +157,29 @@ cdef int emit_blocked(Tracking* g, Tracker* t, bint blocked) noexcept nogil:
 
 # ---- channels ----
 
+cdef int begin_channel(Tracking* g, Tracker* t, uint16_t number, bint whole, TrackedChannel** ch) noexcept nogil:
+    """As add_channel(), in the place of one whose end was not seen, or whose reply came first: ch, or NULL."""
+    cdef bint unordered = ch[0] != NULL and ch[0].unordered
+    if ch[0] != NULL:
+        if end_channel(g, t, ch[0], NULL) < 0:
+            return NO_MEMORY
+        remove_channel(g, t, ch[0])
+    if add_channel(g, t, number, whole, ch) < 0:
+        return NO_MEMORY
+    if ch[0] != NULL:
+        ch[0].unordered |= unordered
+    return 0
+
+
 cdef int open_channel(Tracking* g, Tracker* t, uint16_t number) noexcept nogil:
     """channel.open"""
     cdef TrackedChannel* ch = find_channel(t, number)
     cdef bint again = ch != NULL
-    cdef bint unordered = again and ch.unordered
     cdef Event e
-    if again:           # its end was not seen, or the reply came first
-        if end_channel(g, t, ch, NULL) < 0:
-            return NO_MEMORY
-        remove_channel(g, t, ch)
-    if add_channel(g, t, number, True, &ch) < 0:
+    if begin_channel(g, t, number, True, &ch) < 0:
         return NO_MEMORY
     if ch == NULL:
         return 0
-    ch.unordered |= unordered
     if again:
         ch.asks = ch.counts = False
         ch.confirms = CONFIRMS_UNKNOWN
@@ -189,7 +193,6 @@ cdef int confirm_channel(Tracking* g, Tracker* t, uint16_t number) noexcept nogi
     """channel.open-ok"""
     cdef TrackedChannel* ch = find_channel(t, number)
     cdef Question* q = ch.request if ch != NULL else NULL
-    cdef bint unordered = ch != NULL and ch.unordered
     cdef Event e
     clear_event(&e, EVENT_CHANNEL_OPENED, number)
     e.head.initiator = INITIATOR_CLIENT
@@ -200,14 +203,8 @@ cdef int confirm_channel(Tracking* g, Tracker* t, uint16_t number) noexcept nogi
     if ch != NULL and ch.asks:
         return emit_event(g, t, &e)
     g.counts.unmatched += 1
-    if ch != NULL:
-        if end_channel(g, t, ch, NULL) < 0:
-            return NO_MEMORY
-        remove_channel(g, t, ch)
-    if add_channel(g, t, number, False, &ch) < 0:
+    if begin_channel(g, t, number, False, &ch) < 0:
         return NO_MEMORY
-    if ch != NULL:
-        ch.unordered |= unordered
     return emit_event(g, t, &e)
 
 

@@ -22,18 +22,13 @@ cdef bint read_content(Tracking* g, const Content* x) noexcept nogil:
     cdef Cursor cursor
     cdef Fault fault
     cdef bint unusual
-    fault.code = OK
-    cursor.fault = &fault
-    cursor.base = cursor.p = x.method + 11
-    cursor.base_at = 0
-    cursor.end = x.method + x.n_method - 1
+    begin_cursor(&cursor, &fault, x.method + 11, x.method + x.n_method - 1, x.method, 0)
     if read_arguments(x.desc, &cursor, g.v, g.dialect, &unusual) != 0:
         return False
     memset(g.properties, 0, <size_t>x.desc.properties.n * sizeof(AmqpValue))
     if x.header == NULL or x.n_header < 22 or load16(x.header + 7) != x.desc.class_id:
         return x.header == NULL
-    cursor.base = cursor.p = x.header + 19
-    cursor.end = x.header + x.n_header - 1
+    begin_cursor(&cursor, &fault, x.header + 19, x.header + x.n_header - 1, x.header, 0)
     return read_properties(x.desc.properties, &cursor, g.properties, g.dialect, &unusual) == 0
 
 
@@ -183,7 +178,7 @@ cdef int emit_published(Tracking* g, Tracker* t, TrackedChannel* ch, Event* e, c
         return NO_MEMORY
     if sent.dropped != IS_UNKNOWN and not over and emit_unroutable(g, t, e, sent.dropped) < 0:
         return NO_MEMORY
-    return end_publishes(g, t, ch, b"channel-closed") if over else 0
+    return end_questions(g, t, ch, TRACKED_PUBLISHES, b"channel-closed") if over else 0
 
 
 cdef int check_delivered(Tracking* g, VirtualHost* host, const Content* x, const Event* e) noexcept nogil:
@@ -235,7 +230,8 @@ cdef int emit_delivered(Tracking* g, Tracker* t, TrackedChannel* ch, Event* e, i
     if e.head.settles != SETTLES_AUTOMATIC and tag:
         if keep_question(g, TRACKED_DELIVERIES, &ch.deliveries, tag, e) < 0:
             return NO_MEMORY
-        if over and end_deliveries(g, t, ch, b"connection-lost" if t.phase == PHASE_OVER else b"channel-closed") < 0:
+        if over and end_questions(g, t, ch, TRACKED_DELIVERIES,
+                                  b"connection-lost" if t.phase == PHASE_OVER else b"channel-closed") < 0:
             return NO_MEMORY
     if q != NULL:
         drop_question(g, TRACKED_REQUESTS, q)

@@ -83,25 +83,31 @@ cdef struct Questions:
     size_t n_open
     uint64_t newest         # number of the newest one, also of one that is not followed
 
-cdef struct Consumer:
-    Consumer* chain         # the next one with the same hash
-    Consumer* before        # in the order in which they began
-    Consumer* after
+# What is found by its name, as the first field of what it is.
+cdef struct NamedItem:
+    NamedItem* chain        # the next one with the same hash
+    NamedItem* before       # in the order in which they came
+    NamedItem* after
+    const uint8_t* name     # behind all fields
     uint32_t hash
+    uint16_t n_name
+
+cdef struct NamedItems:
+    NamedItem** bucket
+    uint32_t n_buckets
+    uint32_t n
+    NamedItem* first
+    NamedItem* last
+    NamedItem* found        # that was looked for last, or NULL
+
+# The name is its tag; of an exclusive queue, its own. Its queue's follows.
+cdef struct Consumer:
+    NamedItem item
     uint8_t settles
     uint8_t certainty       # of its queue
     bint leaving            # its end was asked for
     bint doubted            # it may have ended, and no one saw it
-    uint16_t n_tag
     uint16_t n_queue
-
-cdef struct Consumers:
-    Consumer** bucket
-    uint32_t n_buckets
-    uint32_t n
-    Consumer* first
-    Consumer* last
-    Consumer* found         # that was looked for last, or NULL
 
 # Whether publishes are confirmed.
 cdef enum:
@@ -145,7 +151,7 @@ cdef struct TrackedChannel:
     Questions deliveries
     Question* request
     Question* last_request
-    Consumers consumers
+    NamedItems consumers
     bint names_queue        # `queue` is the one that was declared last
     uint8_t n_queue
     uint8_t[256] queue
@@ -371,34 +377,26 @@ cdef Question* remove_request(TrackedChannel* ch) noexcept nogil:
     return q
 
 
-# ---- consumers by their tag; and exclusive queues by their name ----
+# ---- what is found by its name ----
 
-cdef inline const uint8_t* consumer_tag(const Consumer* x) noexcept nogil:
-    return <const uint8_t*>(x + 1)
-
-
-cdef inline const uint8_t* consumer_queue(const Consumer* x) noexcept nogil:
-    return <const uint8_t*>(x + 1) + x.n_tag
-
-
-cdef Consumer* find_consumer(Consumers* o, const uint8_t* tag, size_t n) noexcept nogil:
+cdef NamedItem* find_named(NamedItems* o, const uint8_t* name, size_t n) noexcept nogil:
     cdef uint32_t h
-    cdef Consumer* x = o.found
-    if o.n == 0 or (x != NULL and x.n_tag == n and memcmp(consumer_tag(x), tag, n) == 0):
+    cdef NamedItem* x = o.found
+    if o.n == 0 or (x != NULL and x.n_name == n and memcmp(x.name, name, n) == 0):
         return x
-    h = keyed_hash(tag, n)
+    h = keyed_hash(name, n)
     x = o.bucket[h & (o.n_buckets - 1)]
-    while x != NULL and not (x.hash == h and x.n_tag == n and memcmp(consumer_tag(x), tag, n) == 0):
+    while x != NULL and not (x.hash == h and x.n_name == n and memcmp(x.name, name, n) == 0):
         x = x.chain
     if x != NULL:
         o.found = x
     return x
 
 
-cdef int grow_consumers(Consumers* o) noexcept nogil:
+cdef int grow_named(NamedItems* o) noexcept nogil:
     cdef uint32_t n = max(2 * o.n_buckets, <uint32_t>4)
-    cdef Consumer** bucket = <Consumer**>calloc(n, sizeof(Consumer*))
-    cdef Consumer* x = o.first
+    cdef NamedItem** bucket = <NamedItem**>calloc(n, sizeof(NamedItem*))
+    cdef NamedItem* x = o.first
     if bucket == NULL:
         return NO_MEMORY
     while x != NULL:
@@ -411,8 +409,32 @@ cdef int grow_consumers(Consumers* o) noexcept nogil:
     return 0
 
 
-cdef void remove_consumer(Tracking* g, Consumers* o, Consumer* x) noexcept nogil:
-    cdef Consumer** at = &o.bucket[x.hash & (o.n_buckets - 1)]
+cdef NamedItem* add_named(NamedItems* o, size_t size, const EventText* name, size_t more) noexcept nogil:
+    """What has `size` bytes, its name behind them, and room for `more` bytes behind that. NULL: no memory."""
+    cdef NamedItem* x = NULL
+    if o.n < o.n_buckets or grow_named(o) == 0:
+        x = <NamedItem*>malloc(size + name.n + more)
+    if x == NULL:
+        return NULL
+    memset(x, 0, size)
+    copy_bytes(<uint8_t*>x + size, name.p, name.n)
+    x.name = <uint8_t*>x + size
+    x.n_name = <uint16_t>name.n
+    x.hash = keyed_hash(x.name, x.n_name)
+    x.chain = o.bucket[x.hash & (o.n_buckets - 1)]
+    o.bucket[x.hash & (o.n_buckets - 1)] = x
+    x.before = o.last
+    if o.last != NULL:
+        o.last.after = x
+    else:
+        o.first = x
+    o.last = x
+    o.n += 1
+    return x
+
+
+cdef void remove_named(NamedItems* o, NamedItem* x) noexcept nogil:
+    cdef NamedItem** at = &o.bucket[x.hash & (o.n_buckets - 1)]
     while at[0] != x:
         at = &at[0].chain
     at[0] = x.chain
@@ -427,51 +449,51 @@ cdef void remove_consumer(Tracking* g, Consumers* o, Consumer* x) noexcept nogil
     else:
         o.last = x.before
     o.n -= 1
-    g.n[TRACKED_CONSUMERS] -= 1
     free(x)
 
 
-cdef int add_consumer(Tracking* g, Consumers* o, const EventText* tag, const EventText* queue, int settles,
+# ---- consumers; and exclusive queues ----
+
+cdef inline const uint8_t* consumer_queue(const Consumer* x) noexcept nogil:
+    return x.item.name + x.item.n_name
+
+
+cdef inline Consumer* find_consumer(NamedItems* o, const uint8_t* tag, size_t n) noexcept nogil:
+    return <Consumer*>find_named(o, tag, n)
+
+
+cdef inline Consumer* next_consumer(const Consumer* x) noexcept nogil:
+    return <Consumer*>x.item.after
+
+
+cdef void remove_consumer(Tracking* g, NamedItems* o, Consumer* x) noexcept nogil:
+    g.n[TRACKED_CONSUMERS] -= 1
+    remove_named(o, &x.item)
+
+
+cdef int add_consumer(Tracking* g, NamedItems* o, const EventText* tag, const EventText* queue, int settles,
                       int certainty) noexcept nogil:
     """In the place of one with the same tag. queue: its p is NULL where it is not known."""
     cdef Consumer* x = find_consumer(o, tag.p, tag.n)
     cdef size_t n_queue = queue.n if queue.p != NULL else 0
-    cdef uint8_t* w
     if x != NULL:
         remove_consumer(g, o, x)
     if g.n[TRACKED_CONSUMERS] >= g.limit[TRACKED_CONSUMERS]:
         g.counts.forgotten[TRACKED_CONSUMERS] += 1
         return 0
-    if o.n >= o.n_buckets and grow_consumers(o) < 0:
-        return NO_MEMORY
-    x = <Consumer*>malloc(sizeof(Consumer) + tag.n + n_queue)
+    x = <Consumer*>add_named(o, sizeof(Consumer), tag, n_queue)
     if x == NULL:
         return NO_MEMORY
-    memset(x, 0, sizeof(Consumer))
-    x.n_tag = <uint16_t>tag.n
     x.n_queue = <uint16_t>n_queue
     x.settles = <uint8_t>settles
     x.certainty = <uint8_t>(IS_UNKNOWN if queue.p == NULL else certainty)
-    w = <uint8_t*>(x + 1)
-    memcpy(w, tag.p, tag.n)
-    if n_queue:
-        memcpy(w + tag.n, queue.p, n_queue)
-    x.hash = keyed_hash(w, tag.n)
-    x.chain = o.bucket[x.hash & (o.n_buckets - 1)]
-    o.bucket[x.hash & (o.n_buckets - 1)] = x
-    x.before = o.last
-    if o.last != NULL:
-        o.last.after = x
-    else:
-        o.first = x
-    o.last = x
-    o.n += 1
+    copy_bytes(<uint8_t*>consumer_queue(x), queue.p, n_queue)
     g.n[TRACKED_CONSUMERS] += 1
     return 0
 
 
-cdef void forget_consumers(Tracking* g, Consumers* o) noexcept nogil:
+cdef void forget_consumers(Tracking* g, NamedItems* o) noexcept nogil:
     while o.first != NULL:
-        remove_consumer(g, o, o.first)
+        remove_consumer(g, o, <Consumer*>o.first)
     free(o.bucket)
-    memset(o, 0, sizeof(Consumers))
+    memset(o, 0, sizeof(NamedItems))

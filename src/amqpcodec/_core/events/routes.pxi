@@ -178,8 +178,8 @@ cdef int visit_exchange(Visit* v, VirtualHost* host, BrokerObject* x) noexcept n
 cdef int compare_names(const void* a, const void* b) noexcept nogil:
     cdef const BrokerObject* x = (<const BrokerObject**>a)[0]
     cdef const BrokerObject* y = (<const BrokerObject**>b)[0]
-    cdef int order = memcmp(object_name(x), object_name(y), min(x.n_name, y.n_name))
-    return order if order != 0 else <int>x.n_name - <int>y.n_name
+    cdef int order = memcmp(x.item.name, y.item.name, min(x.item.n_name, y.item.n_name))
+    return order if order != 0 else <int>x.item.n_name - <int>y.item.n_name
 
 
 cdef void write_route(Visit* v, Route* out) noexcept nogil:
@@ -198,13 +198,13 @@ cdef void write_route(Visit* v, Route* out) noexcept nogil:
         qsort(queues, v.n_queues, sizeof(BrokerObject*), compare_names)
     for i in range(v.n_queues):
         x = queues[i]
-        if out.n + 1 + x.n_name > ROUTE_LIMIT:
+        if out.n + 1 + x.item.n_name > ROUTE_LIMIT:
             out.forgotten = True
             out.n = 0
             return
-        out.own[out.n] = <uint8_t>x.n_name
-        copy_bytes(out.own + out.n + 1, object_name(x), x.n_name)
-        out.n += 1 + x.n_name
+        out.own[out.n] = <uint8_t>x.item.n_name
+        copy_bytes(out.own + out.n + 1, x.item.name, x.item.n_name)
+        out.n += 1 + x.item.n_name
     out.n_queues = <int32_t>v.n_queues
     out.certainty = IS_INFERRED
 

@@ -60,7 +60,7 @@ cdef struct Tracker:
     TrackedChannel* first
     TrackedChannel* last
     VirtualHost* host       # NULL while it is not known
-    Consumers exclusive     # queues of this connection, by name
+    NamedItems exclusive     # queues of this connection, by name
     EventText name          # its own copies
     EventText user
     EventText virtual_host
@@ -198,19 +198,11 @@ cdef void free_tracker(Tracking* g, Tracker* t) noexcept nogil:
 
 cdef int keep_text(EventText* to, const uint8_t* p, size_t n) noexcept nogil:
     """A copy in the place of the one before, NAME_LIMIT bytes at most, cut where a character begins."""
-    cdef uint8_t* own
-    if n > NAME_LIMIT:
-        n = NAME_LIMIT
-        while n and p[n] & 0xC0 == 0x80:
-            n -= 1
-    own = <uint8_t*>malloc(n + 1)
-    if own == NULL:
-        return NO_MEMORY
-    memcpy(own, p, n)
-    free(<void*>to.p)
-    to.p = own
-    to.n = <uint32_t>n
-    return 0
+    cdef EventText text
+    text.p = p if p != NULL else <const uint8_t*>b""
+    text.n = <uint32_t>n
+    cut_text(&text, NAME_LIMIT)
+    return copy_text(to, &text)
 
 
 cdef int emit_event(Tracking* g, Tracker* t, Event* e) noexcept nogil:
@@ -319,37 +311,23 @@ cdef inline bint may_be_answered(const Tracking* g, const Tracker* t, const Trac
     return g.unordered and (g.side == asker or ch.session != NULL) and t.phase != PHASE_OVER
 
 
-cdef int end_deliveries(Tracking* g, Tracker* t, TrackedChannel* ch, const char* reason) noexcept nogil:
-    """Those that were to be settled, and were not for all that is known, go back to their queue."""
-    cdef Questions* o = &ch.deliveries
-    cdef bint unread = may_be_answered(g, t, ch, 1)
+cdef int end_questions(Tracking* g, Tracker* t, TrackedChannel* ch, int kind, const char* reason) noexcept nogil:
+    """Those that had no answer, for all that is known: deliveries that were to be settled go back to their queue."""
+    cdef bint sent = kind == TRACKED_PUBLISHES
+    cdef Questions* o = &ch.publishes if sent else &ch.deliveries
+    cdef uint64_t doubtful = ch.doubtful_publishes if sent else ch.doubtful_deliveries
+    cdef bint unread = may_be_answered(g, t, ch, 0 if sent else 1)
     cdef Question* q
     cdef size_t i
     cdef int status = 0
     for i in range(o.first, o.n):
         q = question_slot(o, i).question
-        if q == NULL or status < 0 or q.on == ON_DELIVER:
+        if q == NULL or status < 0 or q.on == ON_DELIVER or q.number <= doubtful or unread:
             continue
-        if question_head(q).settles == SETTLES_MANUAL and q.number > ch.doubtful_deliveries and not unread:
-            status = answer_question(g, t, q, EVENT_REQUEUED, OUTCOME_NONE, IS_EXACT, reason)
-    forget_questions(g, TRACKED_DELIVERIES, o)
-    return status
-
-
-cdef int end_publishes(Tracking* g, Tracker* t, TrackedChannel* ch, const char* reason) noexcept nogil:
-    cdef Questions* o = &ch.publishes
-    cdef bint unread = may_be_answered(g, t, ch, 0)
-    cdef Question* q
-    cdef size_t i
-    cdef int status = 0
-    for i in range(o.first, o.n):
-        q = question_slot(o, i).question
-        if q == NULL or status < 0 or q.on == ON_DELIVER:
-            continue
-        if ch.confirms == CONFIRMS and q.number > ch.doubtful_publishes and not unread:
-            status = answer_question(g, t, q, EVENT_UNCONFIRMED, OUTCOME_NONE,
-                                     IS_INFERRED if ch.infers else IS_EXACT, reason)
-    forget_questions(g, TRACKED_PUBLISHES, o)
+        if ch.confirms == CONFIRMS if sent else question_head(q).settles == SETTLES_MANUAL:
+            status = answer_question(g, t, q, EVENT_UNCONFIRMED if sent else EVENT_REQUEUED, OUTCOME_NONE,
+                                     IS_INFERRED if sent and ch.infers else IS_EXACT, reason)
+    forget_questions(g, kind, o)
     return status
 
 
@@ -360,7 +338,7 @@ cdef int end_consumer(Tracking* g, Tracker* t, int32_t channel, const Consumer* 
     e.head.certainty = <uint8_t>certainty
     e.head.initiator = <uint8_t>initiator
     e.head.settles = x.settles
-    set_text(&e, TEXT_CONSUMER_TAG, consumer_tag(x), x.n_tag)
+    set_text(&e, TEXT_CONSUMER_TAG, x.item.name, x.item.n_name)
     if x.certainty != IS_UNKNOWN:
         set_text(&e, TEXT_QUEUE, consumer_queue(x), x.n_queue)
     set_word(&e, TEXT_REASON, reason)
@@ -371,16 +349,16 @@ cdef int end_consumer(Tracking* g, Tracker* t, int32_t channel, const Consumer* 
 
 cdef int end_channel(Tracking* g, Tracker* t, TrackedChannel* ch, const char* reason) noexcept nogil:
     """What was open on it. reason: of the events; NULL: it is not known what became of these, and none is made."""
-    cdef Consumer* x = ch.consumers.first
+    cdef Consumer* x = <Consumer*>ch.consumers.first
     cdef int status = 0
     if reason != NULL:
-        status = end_deliveries(g, t, ch, reason)
+        status = end_questions(g, t, ch, TRACKED_DELIVERIES, reason)
         if status == 0:
-            status = end_publishes(g, t, ch, reason)
+            status = end_questions(g, t, ch, TRACKED_PUBLISHES, reason)
         while status == 0 and x != NULL:
             status = end_consumer(g, t, ch.number, x, IS_EXACT if x.certainty == IS_EXACT and not x.leaving
                                   and not x.doubted else IS_INFERRED, INITIATOR_NONE, reason)
-            x = x.after
+            x = next_consumer(x)
     forget_questions(g, TRACKED_DELIVERIES, &ch.deliveries)
     forget_questions(g, TRACKED_PUBLISHES, &ch.publishes)
     forget_requests(g, ch)
@@ -390,7 +368,7 @@ cdef int end_channel(Tracking* g, Tracker* t, TrackedChannel* ch, const char* re
 
 cdef int end_everything(Tracking* g, Tracker* t, const char* reason) noexcept nogil:
     """The connection is over: all channels, and its exclusive queues. reason: as end_channel() has it."""
-    cdef Consumer* x = t.exclusive.first
+    cdef Consumer* x = <Consumer*>t.exclusive.first
     cdef TrackedChannel* ch = t.first
     cdef Event e
     while ch != NULL:
@@ -400,13 +378,13 @@ cdef int end_everything(Tracking* g, Tracker* t, const char* reason) noexcept no
     while x != NULL:
         clear_event(&e, EVENT_DELETED, -1)
         e.head.certainty = IS_INFERRED
-        set_text(&e, TEXT_QUEUE, consumer_tag(x), x.n_tag)
+        set_text(&e, TEXT_QUEUE, x.item.name, x.item.n_name)
         set_word(&e, TEXT_REASON, reason)
         if t.host != NULL:
             end_queue(g, t.host, &e.text[TEXT_QUEUE])
         if reason != NULL and emit_event(g, t, &e) < 0:
             return NO_MEMORY
-        x = x.after
+        x = next_consumer(x)
     if reason == NULL and doubt_changes(g, t) < 0:
         return NO_MEMORY
     forget_consumers(g, &t.exclusive)
@@ -417,7 +395,7 @@ cdef int end_everything(Tracking* g, Tracker* t, const char* reason) noexcept no
 
 cdef void doubt_channel(Tracking* g, TrackedChannel* ch, int side) noexcept nogil:
     """One side's frames may be missing here: what counts them stops counting."""
-    cdef Consumer* x = ch.consumers.first
+    cdef Consumer* x = <Consumer*>ch.consumers.first
     cdef Consumer* after
     ch.gaps |= <uint8_t>(1 << side)
     restart_standstill(&ch.standstill)
@@ -443,7 +421,7 @@ cdef void doubt_channel(Tracking* g, TrackedChannel* ch, int side) noexcept nogi
         ch.doubtful_publishes = max(ch.doubtful_publishes, ch.publishes.newest)
         ch.names_queue = False
     while x != NULL:
-        after = x.after
+        after = next_consumer(x)
         if side == 0:
             x.certainty = <uint8_t>max(<int>x.certainty, <int>IS_INFERRED)
         elif x.leaving:

@@ -56,9 +56,7 @@ cdef int follow_delivery(Tracking* g, Tracker* t, TrackedChannel* ch, const Deli
         question_slot(o, o.n - 1).question.on = ON_DELIVER
     o.newest = max(newest, y.number)
     sink_question(o)
-    if not over:
-        return 0
-    return end_publishes(g, t, ch, reason) if g.side == 0 else end_deliveries(g, t, ch, reason)
+    return end_questions(g, t, ch, kind, reason) if over else 0
 
 
 cdef void place_message(Tracking* g, const Tracker* t, const V1Link* x, Event* e, const V1Message* m,
@@ -204,19 +202,6 @@ cdef int read_outcome(Tracking* g, const V1Value* state) noexcept nogil:
     return OUTCOME_MODIFIED if code == DESC_MODIFIED else OUTCOME_NONE
 
 
-cdef int emit_unmatched(Tracking* g, Tracker* t, const TrackedChannel* ch, int event, uint32_t number,
-                        int outcome) noexcept nogil:
-    """Of a delivery that no one saw."""
-    cdef Event e
-    g.counts.unmatched += 1
-    clear_event(&e, event, ch.number)
-    e.head.certainty = IS_UNKNOWN
-    e.head.outcome = <uint8_t>outcome
-    e.head.initiator = <uint8_t>(INITIATOR_CLIENT + g.side)
-    e.head.delivery_tag = number
-    return emit_of(g, t, ch, &e)
-
-
 cdef int answer_range(Tracking* g, Tracker* t, TrackedChannel* ch, const TrackedPerformative* f, int kind,
                       int outcome) noexcept nogil:
     """The outcome of deliveries from first to last, of each by itself. kind: of those that the other side sent, or of
@@ -254,7 +239,7 @@ cdef int answer_range(Tracking* g, Tracker* t, TrackedChannel* ch, const Tracked
         return 0                # it was said before
     if last > o.newest and doubtful[0] < last:
         doubtful[0] = last      # they may come yet, and have their outcome then
-    return emit_unmatched(g, t, ch, event, <uint32_t>first, outcome)
+    return emit_lone_answer(g, t, ch.number, event, <uint32_t>first, outcome)
 
 
 cdef int track_disposition(Tracking* g, Tracker* t, const TrackedPerformative* f) noexcept nogil:

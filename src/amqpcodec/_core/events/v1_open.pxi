@@ -119,6 +119,14 @@ cdef int grow_links(V1Session* s) noexcept nogil:
     return 0
 
 
+cdef void cut_text(EventText* text, uint32_t limit) noexcept nogil:
+    """To so many bytes, where a character begins."""
+    if text.n > limit:
+        text.n = limit
+        while text.n and text.p[text.n] & 0xC0 == 0x80:
+            text.n -= 1
+
+
 cdef int copy_text(EventText* to, const EventText* text) noexcept nogil:
     """A copy in the place of the one before."""
     cdef uint8_t* own = NULL
@@ -200,7 +208,7 @@ cdef void doubt_session(Tracking* g, TrackedChannel* ch, int side) noexcept nogi
     """One side's frames may be missing: its handles may stand for other links, and deliveries may have been cut."""
     cdef V1Session* s = ch.session
     cdef V1Link* x = s.first
-    cdef Consumer* consumer = ch.consumers.first
+    cdef Consumer* consumer = <Consumer*>ch.consumers.first
     s.anchored[side] = False
     s.unheard[1 - side] = max(s.unheard[1 - side], ch.publishes.newest if side == 1 else ch.deliveries.newest)
     # Either side may have settled what either one sent.
@@ -217,7 +225,7 @@ cdef void doubt_session(Tracking* g, TrackedChannel* ch, int side) noexcept nogi
         x = x.after
     while consumer != NULL:     # its end may be among what is missing
         consumer.doubted = True
-        consumer = consumer.after
+        consumer = next_consumer(consumer)
 
 
 # ---- numbers of deliveries ----

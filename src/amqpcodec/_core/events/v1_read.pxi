@@ -29,7 +29,7 @@ cdef int v1_described_code(Tracking* g, const V1Value* v) noexcept nogil:
     cdef const V1Desc* d
     if v.wire_type != V1_DESCRIBED:
         return 0
-    v1_begin(&c, &fault, v.p, v.p + v.n, v.p, 0)
+    begin_cursor(&c, &fault, v.p, v.p + v.n, v.p, 0)
     d = v1_known(g.v1, &c)
     return 0 if d == NULL else d.code
 
@@ -42,7 +42,7 @@ cdef bint read_v1_composite(Tracking* g, const V1Value* v, int code, V1Value* ou
     cdef const V1Desc* d
     if v.wire_type != V1_DESCRIBED:
         return False
-    v1_begin(&c, &fault, v.p, v.p + v.n, v.p, 0)
+    begin_cursor(&c, &fault, v.p, v.p + v.n, v.p, 0)
     d = v1_known(g.v1, &c)
     if d == NULL or d.code != code:
         return False
@@ -50,29 +50,28 @@ cdef bint read_v1_composite(Tracking* g, const V1Value* v, int code, V1Value* ou
     return v1_verify_fields(d, &c, &k, 1, out, ALL_V1_FIELDS) == 0
 
 
+cdef bint read_v1_item(Cursor* c, V1Value* v) noexcept nogil:
+    """The next value of a map, whatever is in it; whether it can be read."""
+    cdef Cursor at = c[0]
+    cdef V1Check k
+    if v1_read(&at, v) < 0:
+        return False
+    v1_check_begin(&k, 0)
+    return v1_check(c, &k, 1) >= 0
+
+
 cdef bint find_v1_text(const V1Value* map_, const char* key, EventText* out) noexcept nogil:
     """The string of this key in a map, whose structure was checked."""
-    cdef Cursor c, at
+    cdef Cursor c
     cdef Fault fault
-    cdef V1Check k
     cdef V1Value name, v
     cdef uint32_t i
     cdef size_t n = strlen(key)
     if map_.wire_type != V1_MAP:
         return False
-    v1_begin(&c, &fault, map_.p, map_.p + map_.n, map_.p, 0)
+    begin_cursor(&c, &fault, map_.p, map_.p + map_.n, map_.p, 0)
     for i in range(map_.count // 2):
-        at = c
-        if v1_read(&at, &name) < 0:
-            return False
-        v1_check_begin(&k, 0)
-        if v1_check(&c, &k, 1) < 0:
-            return False
-        at = c
-        if v1_read(&at, &v) < 0:
-            return False
-        v1_check_begin(&k, 0)
-        if v1_check(&c, &k, 1) < 0:
+        if not read_v1_item(&c, &name) or not read_v1_item(&c, &v):
             return False
         if v1_is_variable(name.wire_type) and name.n == n and memcmp(name.p, key, n) == 0:
             set_v1_text(out, &v, NAME_LIMIT)
@@ -88,16 +87,8 @@ cdef bint set_v1_error(Tracking* g, Event* e, const V1Value* v) noexcept nogil:
     set_v1_text(&e.text[TEXT_REASON], &fields[ERROR_CONDITION], MAX_U32)
     e.text[TEXT_REASON].n = min(e.text[TEXT_REASON].n, <uint32_t>TEXT_LIMIT)
     set_v1_text(&e.text[TEXT_REPLY_TEXT], &fields[ERROR_DESCRIPTION], MAX_U32)
-    cut_text(&e.text[TEXT_REPLY_TEXT])
+    cut_text(&e.text[TEXT_REPLY_TEXT], TEXT_LIMIT)
     return True
-
-
-cdef void cut_text(EventText* text) noexcept nogil:
-    """To TEXT_LIMIT bytes, where a character begins."""
-    if text.n > TEXT_LIMIT:
-        text.n = TEXT_LIMIT
-        while text.n and text.p[text.n] & 0xC0 == 0x80:
-            text.n -= 1
 
 
 # ---- addresses ----
@@ -295,8 +286,8 @@ cdef void read_v1_properties(Tracking* g, const uint8_t* p, size_t n, Event* e, 
         return
     set_v1_id(&e.text[TEXT_MESSAGE_ID], &v[PROPERTIES_MESSAGE_ID], m.ids[0])
     set_v1_id(&e.text[TEXT_CORRELATION_ID], &v[PROPERTIES_CORRELATION_ID], m.ids[1])
-    cut_text(&e.text[TEXT_MESSAGE_ID])
-    cut_text(&e.text[TEXT_CORRELATION_ID])
+    cut_text(&e.text[TEXT_MESSAGE_ID], TEXT_LIMIT)
+    cut_text(&e.text[TEXT_CORRELATION_ID], TEXT_LIMIT)
     if v[PROPERTIES_TO].wire_type == V1_STRING:
         set_v1_text(&m.to, &v[PROPERTIES_TO], ADDRESS_LIMIT)
     if v[PROPERTIES_SUBJECT].wire_type == V1_STRING:
@@ -312,7 +303,7 @@ cdef void read_v1_body(Tracking* g, const uint8_t* p, size_t n, int section, Eve
     cdef V1Value v
     memset(&body, 0, sizeof(body))
     while p < end:
-        v1_begin(&c, &fault, p + 1, end, p, 0)
+        begin_cursor(&c, &fault, p + 1, end, p, 0)
         if v1_known(g.v1, &c) == NULL:
             return
         if section == SEC_DATA:
@@ -340,7 +331,7 @@ cdef void read_v1_message(Tracking* g, const uint8_t* p, size_t n, Event* e, V1M
     cdef Cursor c
     cdef Fault fault
     cdef int have, i
-    v1_begin(&c, &fault, p, p + n, p, 0)
+    begin_cursor(&c, &fault, p, p + n, p, 0)
     have = v1_scan_sections(&c, g.v1, offset, length)
     if have < 0:
         return

@@ -12,7 +12,7 @@ cdef int v1_join_items(Buffer* b, size_t first, uint64_t count, uint8_t wire_typ
     cdef bint narrow = CTOR_NARROW[wire_type] != 0
     cdef bint copied = wire_type >= V1_BINARY or CTOR_WIDE[wire_type] >> 4 == CATEGORY_FIXED16
     memset(&v, 0, sizeof(V1Value))      # compilers do not see that it is always read
-    v1_begin(&c, &fault, b.start + first, b.p, b.start, 0)
+    begin_cursor(&c, &fault, b.start + first, b.p, b.start, 0)
     for i in range(count):
         v1_read(&c, &v)
         if copied:
@@ -30,7 +30,7 @@ cdef int v1_join_items(Buffer* b, size_t first, uint64_t count, uint8_t wire_typ
     n += <size_t>count * head
     if buffer_ensure(b, 1 + n) < 0:
         return NO_MEMORY
-    v1_begin(&c, &fault, b.start + first, b.p, b.start, 0)
+    begin_cursor(&c, &fault, b.start + first, b.p, b.start, 0)
     w = b.p
     w[0] = CTOR_NARROW[wire_type] if narrow else CTOR_WIDE[wire_type]
     w += 1

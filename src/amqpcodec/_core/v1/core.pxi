@@ -89,7 +89,7 @@ cdef object v1_value_at(V1Core self, const uint8_t* p, Py_ssize_t size, Py_ssize
     cdef V1Reader r
     if AMQP_UNLIKELY(offset < 0 or offset > size):
         raise ValueError(f"offset {offset} is outside of {size} bytes")
-    v1_begin(&c, &fault, p + offset, p + size, p, 0)
+    begin_cursor(&c, &fault, p + offset, p + size, p, 0)
     v1_reader(&r, &self.descs.types, V1_ONE_SHOT_CACHE, mode)
     value = v1_value(&r, &c, 0)
     return value, c.p - (p + offset)

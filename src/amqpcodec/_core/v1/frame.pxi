@@ -6,7 +6,7 @@ cdef extern from "Python.h":
 cdef inline void v1_frame_cursor(const WireFrame* f, const uint8_t* start, uint64_t at, Cursor* c,
                                  Fault* fault) noexcept nogil:
     """A cursor over the body of a frame that begins at start, which has the offset `at`."""
-    v1_begin(c, fault, f.payload, f.payload + f.size, start, at)
+    begin_cursor(c, fault, f.payload, f.payload + f.size, start, at)
     fault.in_frame = True
     fault.frame_type = f.type
     fault.channel = f.channel

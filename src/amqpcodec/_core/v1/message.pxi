@@ -451,7 +451,7 @@ cdef Message v1_message(bytes whole, uint64_t at, bint eager, bint views, uintpt
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(whole)
     if <uint64_t>PyBytes_GET_SIZE(whole) > MAX_U32:
         raise ValueError("a message takes at most 4294967295 bytes")
-    v1_begin(&c, &fault, p, p + PyBytes_GET_SIZE(whole), p, at)
+    begin_cursor(&c, &fault, p, p + PyBytes_GET_SIZE(whole), p, at)
     m.have = v1_scan_sections(&c, &V1_FAMILY.descs.types, m.offset, m.length)
     if m.have < 0:
         v1_raise(&c)
@@ -476,7 +476,7 @@ cdef object v1_read_section(Message m, int i):
     cdef Fault fault
     cdef V1Reader r
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(m.raw)
-    v1_begin(&c, &fault, p + m.offset[i], p + m.offset[i] + m.length[i], p, 0)
+    begin_cursor(&c, &fault, p + m.offset[i], p + m.offset[i] + m.length[i], p, 0)
     v1_reader(&r, &V1_FAMILY.descs.types, V1_ONE_SHOT_CACHE, m.mode)
     return v1_section_at(m, &r, i, &c)
 
@@ -595,7 +595,7 @@ cdef list v1_section_list(bytes whole):
     cdef const uint8_t* start
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(whole)
     cdef list found = []
-    v1_begin(&c, &fault, p, p + PyBytes_GET_SIZE(whole), p, 0)
+    begin_cursor(&c, &fault, p, p + PyBytes_GET_SIZE(whole), p, 0)
     while c.p < c.end:
         start = c.p
         c.p += 1

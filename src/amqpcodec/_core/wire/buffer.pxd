@@ -20,6 +20,33 @@ cdef extern from "wire/block.h" nogil:
 cdef enum:
     NO_MEMORY = -1
 
+# Items of one size by number, from 1 on. The first field of an item is a uint32_t: the number of the next one in a
+# chain, as those that nobody uses are.
+cdef struct Numbered:
+    Block items
+    uint32_t n
+    uint32_t unused
+
+cdef inline uint32_t numbered_new(Numbered* o, size_t width) noexcept nogil:
+    """The number of an item, whose bytes are anything; 0: no memory."""
+    cdef uint32_t k = o.unused
+    cdef size_t used
+    if k:
+        memcpy(&o.unused, o.items.p + k * width, sizeof(uint32_t))
+        return k
+    k = max(o.n, <uint32_t>1)
+    used = k * width
+    if k == MAX_U32 or (used + width > o.items.room and block_room(
+            &o.items, min(used, o.items.room), 2 * (used + 16 * width)) < 0):
+        return 0
+    o.n = k + 1
+    return k
+
+cdef inline void numbered_free(Numbered* o, uint32_t first, void* last) noexcept nogil:
+    """Nobody uses the items of a chain any more."""
+    memcpy(last, &o.unused, sizeof(uint32_t))
+    o.unused = first
+
 cdef extern from "wire/buffer.h" nogil:
     ctypedef struct Buffer:
         uint8_t* start

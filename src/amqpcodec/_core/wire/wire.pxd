@@ -36,6 +36,10 @@ cdef extern from "wire/foreign.h" nogil:
     uint8_t FOREIGN_LEAST
     const char* foreign_protocol(const uint8_t* p, size_t n)
 
+cdef extern from "wire/sort.h" nogil:
+    ctypedef bint (*SortBefore)(const void* context, const void* a, const void* b) noexcept nogil
+    void sort_items(void* first, size_t n, size_t size, void* moved, SortBefore before, const void* context)
+
 cdef extern from "wire/atomic.h" nogil:
     ctypedef long Atomic
     long atomic_add_(Atomic* a, long n)
@@ -121,6 +125,19 @@ cdef struct Cursor:
     const uint8_t* base
     uint64_t base_at
     Fault* fault
+
+cdef inline void begin_cursor(Cursor* c, Fault* fault, const uint8_t* p, const uint8_t* end,
+                              const uint8_t* base, uint64_t base_at) noexcept nogil:
+    """A cursor over bytes, and a fault that knows nothing yet."""
+    # What fail() sets needs no value before; this runs for every value of 1.0.
+    fault.code = OK
+    place_begin(&fault.at, NULL, NULL)
+    fault.in_frame = False
+    c.p = p
+    c.end = end
+    c.base = base
+    c.base_at = base_at
+    c.fault = fault
 
 cdef int fail(Cursor* c, int code, const char* what, uint64_t need, uint8_t byte) noexcept nogil
 
