@@ -78,6 +78,24 @@ def test_freeze_and_thaw(amqp_broker, talk):
     amqp_broker.published(q)
 
 
+@pytest.mark.parametrize("trouble", ["frozen", "blocked"])
+def test_a_client_that_is_not_read_is_not_silent(amqp_broker, talk, trouble):
+    """The broker leaves the connection open, whatever the heartbeats of the client are."""
+    with Talk((amqp_broker.host, amqp_broker.port), heartbeat=1) as client:
+        channel, q = confirmed(client)
+        if trouble == "frozen":
+            amqp_broker.on("basic.publish").freeze()
+        else:
+            amqp_broker.block("memory")
+        channel.channel.publish("", q, b"m")
+        client.drain(2.5)
+        assert len(amqp_broker.connections()) == 1
+        amqp_broker.thaw()
+        amqp_broker.unblock()
+        client.until(lambda: not channel.channel.publications)
+    amqp_broker.published(q)
+
+
 def talk_once(channel, q):
     channel.channel.publish("", q, b"m")
     channel.talk.until(lambda: not channel.channel.publications, 0.2)

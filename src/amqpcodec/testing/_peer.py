@@ -121,6 +121,8 @@ class Peer:
         Heartbeats are in real time: the client's are, too.
         """
         now = time.monotonic()
+        if self.wire.is_deaf:
+            self.session.receive_data(b"")  # it is not the client that is silent
         self.session.handle_timeout(now)
         if self.session.closed and not self.wire.is_over:
             self.wire.end()

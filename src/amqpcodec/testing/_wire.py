@@ -111,6 +111,11 @@ class Wire:
             self._peer.all_taken()
             self._node.flush()
 
+    @property
+    def is_deaf(self) -> bool:
+        """Whether nothing is read, so that the client's silence tells nothing."""
+        return self._is_frozen or self._is_blocked
+
     def _holds(self, sender: Sender) -> bool:
         return (
             self.is_over
