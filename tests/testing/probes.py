@@ -17,6 +17,9 @@ import secrets
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from amqpcodec import v0_9_1 as amqp
@@ -220,6 +223,26 @@ def headers_exchange(bench):
 
 
 @probe
+def headers_are_equal_by_value(bench):
+    ch, x = bench.channel(), bench.name("x")
+    ch.exchange(x, "headers")
+    second = datetime.fromtimestamp(1, UTC)
+    values = [
+        1, 1.0, Decimal(1), True, second, "a", b"a", [1], [1.0], ["a"], [b"a"], {"a": 1},
+        {"a": 1.0}, 0, False, -0.0, "",
+    ]  # fmt: skip
+    result = []
+    for expected in values:
+        q = ch.queue(exclusive=True)
+        ch.ask(amqp.Queue.Bind(q, x, "", arguments={"v": expected}))
+        for number, value in enumerate(values):
+            ch.publish(b"%d" % number, "", x, headers={"v": value})
+        result.append(ch.bodies(q))
+        ch.ask(amqp.Queue.Delete(q))
+    return result
+
+
+@probe
 def exchange_to_exchange_and_back(bench):
     ch, x, y = bench.channel(), bench.name("x"), bench.name("y")
     ch.exchange(x, "fanout")
@@ -327,8 +350,20 @@ def publish_as_someone_else(bench):
 
 @probe
 def publish_with_a_bad_expiration(bench):
+    return [
+        closes(lambda text=text: bench.channel().confirm().publish(b"m", "k", expiration=text))
+        for text in ("soon", "", "-1", "+5", "1.5", " 5", "5 ", "315360000000", "315360000001")
+    ]
+
+
+@probe
+def returned_without_bcc(bench):
     ch = bench.channel().confirm()
-    return closes(lambda: ch.publish(b"m", "k", expiration="soon"))[:60]
+    headers = {"CC": [bench.name("nobody")], "BCC": [bench.name("no one")], "a": 1}
+    ch.publish(b"m", "k", mandatory=True, headers=headers)
+    return [
+        event.message.properties.headers for event in ch.talk.events if isinstance(event, Returned)
+    ]
 
 
 # ---- declarations ----
@@ -400,13 +435,77 @@ def arguments_with_bad_values(bench):
     bad = [
         {"x-message-ttl": -1}, {"x-message-ttl": "5"}, {"x-expires": 0}, {"x-max-length": -1},
         {"x-max-priority": 256}, {"x-dead-letter-routing-key": "k"}, {"x-overflow": "other"},
-        {"x-dead-letter-exchange": 5},
+        {"x-dead-letter-exchange": 5}, {"x-expires": 315360000001}, {"x-max-length": 1.5},
+        {"x-max-priority": True}, {"x-max-length-bytes": None}, {"x-message-ttl": b"5"},
+        {"x-overflow": 5}, {"x-queue-mode": "odd"}, {"x-queue-mode": 1}, {"x-queue-version": 3},
+        {"x-queue-version": True}, {"x-queue-version": -1}, {"x-queue-type": "odd"},
+        {"x-queue-type": 5}, {"x-single-active-consumer": "yes"}, {"x-delivery-limit": 5},
+        {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": 5},
+        {"x-queue-type": "quorum", "x-max-priority": 5},
     ]  # fmt: skip
-    results = [
+    return [
         closes(lambda table=table: bench.channel().queue(bench.name("q"), arguments=table))
         for table in bad
     ]
-    return [result.partition(" for queue")[0] for result in results]
+
+
+@probe
+def arguments_of_others_with_bad_values(bench):
+    ch = bench.channel()
+    x, y, q = bench.name("x"), bench.name("y"), ch.queue(exclusive=True)
+    ch.exchange(x, "headers")
+
+    def bind(mode):
+        bench.channel().ask(amqp.Queue.Bind(r, x, "", arguments={"x-match": mode}))
+
+    r = ch.queue(bench.name("r"))
+    return [
+        *[closes(lambda mode=mode: bind(mode)) for mode in ("odd", 5)],
+        *[
+            closes(
+                lambda value=value: ch.talk.channel().consume(q, arguments={"x-priority": value})
+            )
+            for value in ("a", 1.5, b"x")
+        ],
+        closes(lambda: bench.channel().exchange(y, arguments={"alternate-exchange": b"x"})),
+    ]
+
+
+@probe
+def classic_queues_need_no_type(bench):
+    q, classic, quorum = bench.name("q"), {"x-queue-type": "classic"}, {"x-queue-type": "quorum"}
+    outcomes = []
+    for first, second in (
+        (classic, {}), ({}, classic), (quorum, {}), ({}, quorum), (quorum, classic),
+        ({**classic, "x-max-length": 1}, {"x-max-length": 2}),
+    ):  # fmt: skip
+        ch = bench.channel()
+        ch.queue(q, arguments=first)
+        outcomes.append(closes(lambda table=second: bench.channel().queue(q, arguments=table)))
+        ch.ask(amqp.Queue.Delete(q))
+    return outcomes
+
+
+@probe
+def names_lose_their_line_ends(bench):
+    ch = bench.channel()
+    ch.exchange("\r" + bench.name("x") + "\n")
+    ch.exchange(bench.name("x"), passive=True)
+    return [ch.queue(f"{bench.name('q')}\r\n"), ch.queue("\n", exclusive=True)]
+
+
+@probe
+def unbinding_what_is_missing(bench):
+    q, nobody = bench.channel().queue(bench.name("q")), bench.name("nobody")
+    methods = [
+        amqp.Queue.Unbind(q, nobody, "k"), amqp.Queue.Unbind(nobody, "amq.direct", "k"),
+        amqp.Queue.Unbind(nobody, nobody, "k"), amqp.Queue.Unbind(q, "", "k"),
+        amqp.Queue.Unbind("", "amq.direct", "k"), amqp.Exchange.Unbind(nobody, "amq.direct", "k"),
+        amqp.Exchange.Unbind("amq.direct", nobody, "k"), amqp.Exchange.Unbind("", "amq.direct"),
+        amqp.Exchange.Unbind("amq.direct", ""), amqp.Queue.Bind(nobody, "other", "k"),
+        amqp.Exchange.Bind(nobody, "other", "k"), amqp.Queue.Bind(nobody, "", "k"),
+    ]  # fmt: skip
+    return [closes(lambda method=method: bench.channel().ask(method)) for method in methods]
 
 
 @probe
@@ -620,6 +719,18 @@ def exclusive_consumer(bench):
     r = ch.queue(bench.name("r"))
     ch.consume(r)
     return [first, closes(lambda: bench.channel().consume(r, exclusive=True))]
+
+
+@probe
+def exclusive_consumers_of_other_queues(bench):
+    active, quorum = {"x-single-active-consumer": True}, {"x-queue-type": "quorum"}
+    outcomes = []
+    for name, arguments in (("q", active), ("r", quorum), ("d", quorum | active)):
+        q = bench.channel().queue(bench.name(name), arguments=arguments)
+        for options in ({"exclusive": True}, {}):
+            consume = partial(bench.channel().consume, q, **options)
+            outcomes.append(closes(lambda act=consume: bool(act())))
+    return outcomes
 
 
 @probe

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +14,13 @@ __all__ = [
     "alternate_of",
     "binding_arguments",
     "consumer_options",
+    "expiration_fault",
     "inequivalent",
     "type_name",
 ]
 
-#: RabbitMQ's timers count so far.
-MAX_MILLISECONDS = 2**32 - 1
-_OVERFLOWS = ("drop-head", "reject-publish", "reject-publish-dlx")
+#: RabbitMQ's times are at most ten years.
+MAX_MILLISECONDS = 315_360_000_000
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,10 @@ class QueueOptions:
         quorum_only = options.delivery_limit is not None
         classic_only = options.max_priority is not None or options.overflow == "reject-publish-dlx"
         if quorum_only and options.queue_type == "classic":
-            raise _invalid("x-delivery-limit", where, "a classic queue does not have it")
+            raise _of_other_type("x-delivery-limit", where, "classic")
         if classic_only and options.queue_type == "quorum":
             name = "x-overflow" if options.max_priority is None else "x-max-priority"
-            raise _invalid(name, where, "a quorum queue does not have it")
+            raise _of_other_type(name, where, "quorum")
         return options
 
 
@@ -76,7 +77,7 @@ _QUEUE_ARGUMENTS = {
     "x-max-length-bytes": ("max_length_bytes", "number"),
     "x-overflow": ("overflow", "overflow"),
     "x-dead-letter-exchange": ("dead_letter_exchange", "text"),
-    "x-dead-letter-routing-key": ("dead_letter_routing_key", "text"),
+    "x-dead-letter-routing-key": ("dead_letter_routing_key", "key"),
     "x-max-priority": ("max_priority", "priority"),
     "x-single-active-consumer": ("single_active_consumer", "bool"),
     "x-delivery-limit": ("delivery_limit", "number"),
@@ -84,41 +85,40 @@ _QUEUE_ARGUMENTS = {
     "x-queue-mode": ("", "mode"),
     "x-queue-version": ("", "version"),
 }
+#: Kind of value -> the values that there are.
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "mode": ("default", "lazy"),
+    "type": ("classic", "quorum"),
     "version": (1, 2),
-    "overflow": _OVERFLOWS,
+    "overflow": ("drop-head", "reject-publish", "reject-publish-dlx"),
 }
 
 
 def _checked(name: str, value: Any, kind: str, where: str) -> Any:
-    if kind == "type":
-        if value not in ("classic", "quorum"):
-            raise not_modelled(f"queues of the type '{value}', which {where} asks for", 406)
-        return value
-    if kind in _CHOICES:
-        if value not in _CHOICES[kind]:
-            raise _invalid(
-                name, where, f"'{value}' is none of {', '.join(map(str, _CHOICES[kind]))}"
-            )
-        return value
+    if kind == "type" and value == "stream":
+        raise not_modelled(f"queues of the type '{value}', which {where} asks for", 406)
     if kind == "text":
         if not isinstance(value, str):
             text = f"invalid type '{type_name(value)}' for arg '{name}' in {where}"
             raise Refusal(406, text)
         return value
-    if kind == "bool":
-        if not isinstance(value, bool):
+    if kind in ("bool", "key", "mode", "type", "overflow"):
+        if not isinstance(value, bool if kind == "bool" else str):
             raise _invalid(name, where, f"{{unacceptable_type,{type_name(value)}}}")
+        if value not in _CHOICES.get(kind, (value,)):
+            is_named = kind in ("mode", "type")
+            text = f"\"unsupported queue {kind} '{value}'\"" if is_named else "invalid_overflow"
+            raise _invalid(name, where, text)
         return value
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise _invalid(name, where, f"{{unacceptable_type,{type_name(value)}}}")
+    _check_integer(name, value, where)
     if value < 0:
         raise _invalid(name, where, f"{{value_negative,{value}}}")
     if kind == "milliseconds above 0" and value == 0:
         raise _invalid(name, where, "{value_zero,0}")
     if kind.startswith("milliseconds") and value > MAX_MILLISECONDS:
-        raise _invalid(name, where, f"{{value_too_big,{value}}}")
+        raise _invalid(name, where, f"{{value_too_large,{value}}}")
+    if kind == "version" and value not in _CHOICES[kind]:
+        raise _invalid(name, where, f"\"unsupported queue version '{value}'\"")
     if kind == "priority" and value > 255:
         raise _invalid(name, where, f"{{max_value_exceeded,{value}}}")
     return value / 1000 if kind.startswith("milliseconds") else value
@@ -128,15 +128,39 @@ def _invalid(name: str, where: str, reason: str) -> Refusal:
     return Refusal(406, f"invalid arg '{name}' for {where}: {reason}")
 
 
+def _of_other_type(name: str, where: str, queue_type: str) -> Refusal:
+    return Refusal(406, f"invalid arg '{name}' for {where} of queue type rabbit_{queue_type}_queue")
+
+
+def _check_integer(name: str, value: Any, where: str) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _invalid(name, where, f'"expected integer, got {type_name(value)}"')
+
+
+def expiration_fault(text: str) -> str | None:
+    """What RabbitMQ says of the property expiration; None where it is a number that it takes."""
+    match = re.fullmatch(r"([+-]?[0-9]+)(.*)", text, re.DOTALL)
+    if match is None:
+        return "no_integer"
+    if match[2]:
+        return f'{{leftover_string,"{match[2]}"}}'
+    digits = match[1].removeprefix("+")
+    if digits.startswith("-") and digits.strip("-0"):
+        return f"{{value_negative,{digits}}}"
+    is_large = (
+        len(digits.lstrip("0")) > len(str(MAX_MILLISECONDS)) or int(digits) > MAX_MILLISECONDS
+    )
+    return f"{{value_too_large,{digits}}}" if is_large else None
+
+
 def type_name(value: Any) -> str:
     """The name of a value's type in RabbitMQ's texts."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int):
         return "signedint" if -(2**31) <= value < 2**31 else "long"
-    if isinstance(value, str | bytes):
-        return "longstr"
     names = {"float": "double", "dict": "table", "list": "array", "NoneType": "void"}
+    names |= {"str": "longstr", "bytes": "binary"}
     return names.get(type(value).__name__, type(value).__name__.lower())
 
 
@@ -144,6 +168,8 @@ def inequivalent(name: str, where: str, received: Any, current: Any) -> Refusal 
     """What declaring again with another value is answered with; None where both are equal."""
     if received == current and isinstance(received, bool) == isinstance(current, bool):
         return None
+    if name == "x-queue-type" and {received, current} == {None, "classic"}:
+        return None  # a queue without a type is a classic one
     if isinstance(received, bool) and isinstance(current, bool):
         shown = (f"'{str(received).lower()}'", f"'{str(current).lower()}'")
         text = f"received {shown[0]} but current is {shown[1]}"
@@ -173,10 +199,10 @@ def binding_arguments(exchange_type: str, arguments: dict[str, Any], where: str)
     if exchange_type == "headers":
         mode = arguments.get("x-match", "all")
         if mode not in ("all", "any", "all-with-x", "any-with-x"):
-            text = (
-                f"Invalid x-match field value {mode!r}; expected all, any, all-with-x, any-with-x"
-            )
-            raise Refusal(406, text)
+            text = f'value <<"{mode}">>; expected all, any, all-with-x, or any-with-x'
+            if not isinstance(mode, str):
+                text = f"type {type_name(mode)} (value {mode}); expected longstr"
+            raise Refusal(406, f"Invalid x-match field {text}")
     return dict(arguments)
 
 
@@ -185,8 +211,7 @@ def consumer_options(arguments: dict[str, Any], where: str) -> tuple[int, float 
     priority, timeout = 0, None
     for name, value in arguments.items():
         if name == "x-priority":
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise _invalid(name, where, f"{{unacceptable_type,{type_name(value)}}}")
+            _check_integer(name, value, where)
             priority = value
         elif name == "x-consumer-timeout":
             timeout = _checked(name, value, "milliseconds above 0", where)

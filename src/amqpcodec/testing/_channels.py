@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from .. import v0_9_1 as amqp
 from ..session import Channel, Connection, Consumer
-from ._arguments import MAX_MILLISECONDS
+from ._arguments import expiration_fault
 from ._clock import Timer
 from ._node import Node, Publication
 from ._queues import Content, Queue, Stored
@@ -154,10 +154,9 @@ class ClientChannel:
                 f"'{self.peer.username}'",
             )
         expiration = properties.expiration
-        if expiration is not None and not (expiration.isascii() and expiration.isdigit()):
-            raise Refusal(406, f"invalid expiration '{expiration}'")
-        if expiration is not None and int(expiration[:20]) > MAX_MILLISECONDS:
-            raise Refusal(406, f"invalid expiration '{expiration}': {{value_too_big,{expiration}}}")
+        fault = None if expiration is None else expiration_fault(expiration)
+        if fault is not None:
+            raise Refusal(406, f"invalid expiration '{expiration}': {fault}")
         if properties.reply_to == REPLY_TO:
             if self.reply_consumer is None:
                 raise Refusal(406, "fast reply consumer does not exist")
@@ -181,7 +180,7 @@ class ClientChannel:
             # RabbitMQ returns a reply, too, although it arrives: direct reply-to is no queue.
             self.session.send(
                 amqp.Basic.Return(312, "NO_ROUTE", content.exchange, content.routing_key),
-                content.properties,
+                content.without_bcc().properties,
                 content.body,
             )
         if reply_channel is not None:

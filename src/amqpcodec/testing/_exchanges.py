@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -90,21 +91,21 @@ def _headers_fit(arguments: dict[str, Any], headers: dict[str, Any]) -> bool:
         if name != "x-match" and (mode.endswith("-with-x") or not name.startswith("x-"))
     }
     results = [
-        name in headers and (value is None or _is_equal(value, headers[name]))
+        name in headers and (value is None or _term(value) == _term(headers[name]))
         for name, value in expected.items()
     ]
     return any(results) if mode.startswith("any") else all(results)
 
 
-def _is_equal(value: Any, other: Any) -> bool:
-    """Equal and of one kind: 1, True and 1.0 are three values."""
-    return _kind(value) == _kind(other) and value == other
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    for kind in (int, float, Decimal, str, bytes):
-        if isinstance(value, kind):
-            return kind.__name__
-    return type(value).__name__
+def _term(value: Any, *, is_nested: bool = False) -> Any:
+    """What RabbitMQ compares: the tags of the table's types count within lists and tables alone."""
+    if isinstance(value, list):
+        return [_term(one, is_nested=True) for one in value]
+    if isinstance(value, dict):
+        return {name: _term(one, is_nested=True) for name, one in value.items()}
+    if isinstance(value, bool | Decimal):
+        return (type(value).__name__, value)
+    plain = value.encode() if isinstance(value, str) else value
+    if isinstance(value, datetime):
+        plain = value.timestamp()
+    return (type(value).__name__, plain) if is_nested else plain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from ._arguments import QueueOptions
@@ -27,6 +27,14 @@ class Content:
     routing_key: str
     properties: Any
     body: bytes
+
+    def without_bcc(self) -> Content:
+        """As others get it: the header BCC is for the broker alone."""
+        headers = self.properties.headers or {}
+        if "BCC" not in headers:
+            return self
+        others = {name: value for name, value in headers.items() if name != "BCC"}
+        return replace(self, properties=self.properties.__replace__(headers=others))
 
 
 @dataclass(eq=False, slots=True)

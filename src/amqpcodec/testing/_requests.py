@@ -44,18 +44,24 @@ def _queue(channel: ClientChannel, name: str) -> Queue:
     return channel.host.queue(name, channel.peer)
 
 
+def _without_line_ends(name: str) -> str:
+    """A name as RabbitMQ declares it."""
+    return name.replace("\r", "").replace("\n", "")
+
+
 # ---- exchanges ----
 
 
 def _exchange_declare(
     channel: ClientChannel, method: amqp.Exchange.Declare, request: PeerRequest
 ) -> None:
+    name = _without_line_ends(method.exchange)
     if method.passive:
-        channel.host.check_not_default(method.exchange)
-        channel.host.exchange(method.exchange)
+        channel.host.check_not_default(name)
+        channel.host.exchange(name)
     else:
         channel.host.declare_exchange(
-            method.exchange,
+            name,
             method.type,
             durable=method.durable,
             auto_delete=method.auto_delete,
@@ -85,17 +91,20 @@ def _exchange_bind(
     channel: ClientChannel, method: amqp.Exchange.Bind, request: PeerRequest
 ) -> None:
     channel.host.check_not_default(method.destination)
+    source = channel.host.source(method.source)
     destination = channel.host.exchange(method.destination)
-    channel.host.bind(method.source, destination, method.routing_key, method.arguments)
+    channel.host.bind(source, destination, method.routing_key, method.arguments)
     _answer(request, amqp.Exchange.BindOk())
 
 
 def _exchange_unbind(
     channel: ClientChannel, method: amqp.Exchange.Unbind, request: PeerRequest
 ) -> None:
-    channel.host.check_not_default(method.destination)
-    destination = channel.host.exchange(method.destination)
-    channel.host.unbind(method.source, destination, method.routing_key, method.arguments)
+    for name in (method.destination, method.source):
+        channel.host.check_not_default(name)
+    destination = channel.host.exchanges.get(method.destination)
+    if destination is not None:  # RabbitMQ: unbinding what is missing is no mistake
+        channel.host.unbind(method.source, destination, method.routing_key, method.arguments)
     _answer(request, amqp.Exchange.UnbindOk())
 
 
@@ -105,7 +114,7 @@ def _exchange_unbind(
 def _queue_declare(
     channel: ClientChannel, method: amqp.Queue.Declare, request: PeerRequest
 ) -> None:
-    name = method.queue
+    name = _without_line_ends(method.queue)
     if name == REPLY_TO or name in channel.node.replies:
         _answer(request, amqp.Queue.DeclareOk(name, 0, 1))
         return
@@ -131,16 +140,19 @@ def _binding_key(channel: ClientChannel, queue: str, routing_key: str) -> str:
 
 
 def _queue_bind(channel: ClientChannel, method: amqp.Queue.Bind, request: PeerRequest) -> None:
+    source = channel.host.source(method.exchange)
     queue = _queue(channel, method.queue)
     key = _binding_key(channel, method.queue, method.routing_key)
-    channel.host.bind(method.exchange, queue, key, method.arguments)
+    channel.host.bind(source, queue, key, method.arguments)
     _answer(request, amqp.Queue.BindOk())
 
 
 def _queue_unbind(channel: ClientChannel, method: amqp.Queue.Unbind, request: PeerRequest) -> None:
-    queue = _queue(channel, method.queue)
-    key = _binding_key(channel, method.queue, method.routing_key)
-    channel.host.unbind(method.exchange, queue, key, method.arguments)
+    channel.host.check_not_default(method.exchange)
+    if not method.queue or method.queue in channel.host.queues:  # RabbitMQ: no mistake
+        queue = _queue(channel, method.queue)
+        key = _binding_key(channel, method.queue, method.routing_key)
+        channel.host.unbind(method.exchange, queue, key, method.arguments)
     _answer(request, amqp.Queue.UnbindOk())
 
 
@@ -195,13 +207,17 @@ def _basic_consume(
     queue = _queue(channel, method.queue)
     where = channel.host.queue_text(queue.name)
     priority, timeout = consumer_options(method.arguments, where)
-    if queue.options.queue_type == "quorum" and channel.global_prefetch:
+    options = queue.options
+    is_quorum = options.queue_type == "quorum"
+    if is_quorum and channel.global_prefetch:
         raise Refusal(540, f"{where} does not support global qos")
-    if queue.exclusive_subscriber is not None or (method.exclusive and queue.subscribers):
+    exclusive = method.exclusive and not is_quorum  # which has no exclusive consumers
+    is_shared = bool(queue.subscribers) or options.single_active_consumer
+    if queue.exclusive_subscriber is not None or (exclusive and is_shared):
         raise Refusal(403, f"{where} in exclusive use")
-    timeout = timeout or queue.options.consumer_timeout or channel.node.consumer_timeout
+    timeout = timeout or options.consumer_timeout or channel.node.consumer_timeout
     _answer(request, amqp.Basic.ConsumeOk(tag))
-    channel.subscribe(Subscription(channel, consumer, queue, priority, method.exclusive, timeout))
+    channel.subscribe(Subscription(channel, consumer, queue, priority, exclusive, timeout))
 
 
 def _basic_cancel(channel: ClientChannel, method: amqp.Basic.Cancel, request: PeerRequest) -> None:

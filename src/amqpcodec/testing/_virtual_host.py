@@ -227,35 +227,38 @@ class VirtualHost:
 
     # ---- bindings ----
 
-    def bind(
-        self, source: str, destination: Queue | Exchange, routing_key: str, arguments: Any
-    ) -> None:
-        """Add a binding; one that is there already is left as it is.
-
-        Raises:
-            Refusal: 403, 404, 406.
-        """
-        self.check_not_default(source)
-        exchange = self.exchange(source)
-        table = binding_arguments(exchange.type, dict(arguments), self.exchange_text(source))
-        route = Route(routing_key, table, destination)
-        if not any(route.is_same(other) for other in exchange.routes):
-            exchange.routes.append(route)
-
-    def unbind(
-        self, source: str, destination: Queue | Exchange, routing_key: str, arguments: Any
-    ) -> None:
-        """Remove a binding; one that is not there is no mistake.
+    def source(self, name: str) -> Exchange:
+        """An exchange that a binding may begin at.
 
         Raises:
             Refusal: 403, 404.
         """
-        self.check_not_default(source)
-        exchange = self.exchange(source)
-        route = Route(routing_key, dict(arguments), destination)
-        before = len(exchange.routes)
-        exchange.routes = [other for other in exchange.routes if not route.is_same(other)]
-        self._delete_if_unbound(exchange, before)
+        self.check_not_default(name)
+        return self.exchange(name)
+
+    def bind(
+        self, source: Exchange, destination: Queue | Exchange, routing_key: str, arguments: Any
+    ) -> None:
+        """Add a binding; one that is there already is left as it is.
+
+        Raises:
+            Refusal: 406.
+        """
+        table = binding_arguments(source.type, dict(arguments), self.exchange_text(source.name))
+        route = Route(routing_key, table, destination)
+        if not any(route.is_same(other) for other in source.routes):
+            source.routes.append(route)
+
+    def unbind(
+        self, source: str, destination: Queue | Exchange, routing_key: str, arguments: Any
+    ) -> None:
+        """Remove a binding; one that is not there is no mistake, nor is a missing source."""
+        exchange = self.exchanges.get(source)
+        if exchange is not None:
+            route = Route(routing_key, dict(arguments), destination)
+            before = len(exchange.routes)
+            exchange.routes = [other for other in exchange.routes if not route.is_same(other)]
+            self._delete_if_unbound(exchange, before)
 
     def _forget_destination(self, destination: Queue | Exchange) -> None:
         for exchange in list(self.exchanges.values()):
@@ -319,12 +322,7 @@ class VirtualHost:
             Refusal: 404: no such exchange.
         """
         queues = self.route(content)
-        if "BCC" in (content.properties.headers or {}):
-            headers = {
-                name: value for name, value in content.properties.headers.items() if name != "BCC"
-            }
-            properties = content.properties.__replace__(headers=headers)
-            content = Content(content.exchange, content.routing_key, properties, content.body)
+        content = content.without_bcc()
         accepted = [queue.put(content) for queue in queues]
         return queues, not all(accepted)
 
