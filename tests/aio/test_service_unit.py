@@ -177,6 +177,48 @@ def test_a_lost_connection_ends_it(amqp_broker: Broker) -> None:
     run(work)
 
 
+def test_a_handler_whose_own_wait_is_cancelled_ends_nothing(amqp_broker: Broker) -> None:
+    """Its message goes back; only a cancellation of the service's own tasks ends them."""
+
+    async def work() -> None:
+        stop, seen = asyncio.Event(), []
+
+        async def handle(message: aio.Message) -> None:
+            seen.append((message.body, message.redelivered))
+            if message.body == b"0" and not message.redelivered:
+                inner = asyncio.create_task(asyncio.sleep(10))
+                asyncio.get_running_loop().call_soon(inner.cancel)
+                await inner
+            if len(seen) == 4:
+                stop.set()
+
+        problems: list[dict[str, Any]] = []
+        loop = asyncio.get_running_loop()
+        before = loop.get_exception_handler()
+        loop.set_exception_handler(lambda _, context: problems.append(context))
+        async with orders(amqp_broker, 3) as connection:
+            await aio.serve(connection, "orders", handle, concurrency=1, stop=stop)
+            assert await left(connection) == 0
+        loop.set_exception_handler(before)
+        assert sorted(seen) == [(b"0", False), (b"0", True), (b"1", False), (b"2", False)]
+        assert [problem["message"].rpartition(" ")[2] for problem in problems] == ["CancelledError"]
+
+    run(work)
+
+
+def test_a_group_of_other_exceptions_is_raised(amqp_broker: Broker) -> None:
+    async def work() -> None:
+        async def handle(message: aio.Message) -> None:
+            raise BaseExceptionGroup("a group", [asyncio.CancelledError()])
+
+        async with orders(amqp_broker, 1) as connection:
+            with pytest.raises(BaseExceptionGroup, match="a group"):
+                await aio.serve(connection, "orders", handle)
+            assert await left(connection) == 1
+
+    run(work)
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [({"concurrency": 0}, "concurrency is 0"), ({"drain": -1.0}, "drain is -1.0")],

@@ -31,7 +31,8 @@ async def serve(
     """Have a coroutine function handle the messages of a queue, several at a time.
 
     Each message is acknowledged when its handler returns. An exception of the handler rejects the
-    message, goes to the exception handler of the event loop, which logs it, and ends nothing.
+    message, goes to the exception handler of the event loop, which logs it, and ends nothing. Nor
+    does a CancelledError of what a handler waits for: the message goes back to the queue.
 
     It ends when `stop` is set, or the task is cancelled: no more messages are taken, those that no
     handler has begun go back to the queue, and handlers that run have `drain` seconds to end. Those
@@ -78,7 +79,7 @@ async def serve(
                     task.cancel()
                 ends = await asyncio.gather(*tasks, return_exceptions=True)
         for end in ends:
-            if isinstance(end, Exception):
+            if isinstance(end, BaseException) and not isinstance(end, asyncio.CancelledError):
                 raise end
 
 
@@ -88,7 +89,10 @@ async def _work(messages: Consumer, handler: Handler, requeue: bool) -> None:
         try:
             async with message.process(requeue=requeue):
                 await handler(message)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError) as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task and task.cancelling():
+                raise  # it is this task that is cancelled, and not what its handler waited for
             asyncio.get_running_loop().call_exception_handler({
                 "message": f"the handler of {message!r} raised {type(error).__name__}",
                 "exception": error,
