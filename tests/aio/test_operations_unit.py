@@ -94,6 +94,20 @@ def test_a_message_keeps_what_it_was_published_with(amqp_broker):
     run(work)
 
 
+@pytest.mark.parametrize("when", [1_770_000_000_000, 2**63])
+def test_a_time_that_is_no_date(amqp_broker, when):
+    """Publishers write milliseconds by mistake: that is none of the consumer's exceptions."""
+    amqp_broker.declare_queue("orders")
+    amqp_broker.publish(b"", routing_key="orders", timestamp=when)
+
+    async def work():
+        async with aio.connect(amqp_broker.url) as connection, connection.channel() as channel:
+            message = await channel.get("orders")
+            return message.timestamp, message.properties.timestamp
+
+    assert run(work) == (None, when)
+
+
 def test_publish_names_every_property():
     parameters = inspect.signature(aio.Channel.publish).parameters.keys()
     others = {"self", "body", "routing_key", "exchange", "mandatory", "timeout"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Coroutine
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from operator import attrgetter
 from typing import Any, Final, Protocol, TypedDict, final
@@ -129,9 +129,9 @@ class Message:
 
     @property
     def timestamp(self) -> datetime | None:
-        """When it was published, in UTC, as its publisher has it; None where that is absent."""
-        value: datetime | int | None = self.properties.timestamp
-        return datetime.fromtimestamp(value, UTC) if isinstance(value, int) else value
+        """When it was published, in UTC; None where its publisher says nothing, or no date, such as
+        milliseconds: ``properties.timestamp`` has the number."""
+        return value if isinstance(value := self.properties.timestamp, datetime) else None
 
     # ---- settling ----
 
