@@ -55,6 +55,7 @@ def test_26_options_of_a_url():
         ("amqp://u:secret@h?heartbeat=x", "heartbeat"),
         ("amqp://u:secret@h?heartbeat=-1", "heartbeat"),
         ("amqp://u:secret@h?hartbeat=1", "unknown option 'hartbeat'"),
+        ("amqp://u:secret@h?auth_mechanism=other", "one of PLAIN, AMQPLAIN, EXTERNAL"),
         ("amqp://u:secret@h/a#b", "%23"),
     ],
 )

@@ -10,6 +10,7 @@ __all__ = ["Address", "parse"]
 
 _PORTS = {"amqp": 5672, "amqps": 5671}
 _NUMBERS = ("channel_max", "frame_max", "heartbeat")
+_MECHANISMS = ("PLAIN", "AMQPLAIN", "EXTERNAL")
 _OPTIONS = ("auth_mechanism", *_NUMBERS)
 
 
@@ -59,11 +60,12 @@ def parse(url: str) -> Address:
     for name, text in parse_qsl(parts.query, keep_blank_values=True):
         if name not in _OPTIONS:
             raise ValueError(f"URL: unknown option {name!r}; known are {', '.join(_OPTIONS)}")
-        if name not in _NUMBERS:
-            options["mechanism"] = text.upper()
-        elif text.isascii() and text.isdigit():
+        if name in _NUMBERS and text.isascii() and text.isdigit():
             options[name] = int(text)
+        elif name not in _NUMBERS and text.upper() in _MECHANISMS:
+            options["mechanism"] = text.upper()
         else:
-            raise ValueError(f"URL: {name} is {text!r} and not a number")
+            expected = "a number" if name in _NUMBERS else f"one of {', '.join(_MECHANISMS)}"
+            raise ValueError(f"URL: {name} is {text!r} and not {expected}")
     port = _PORTS[parts.scheme] if port is None else port
     return Address(parts.hostname or "localhost", port, parts.scheme == "amqps", options)
