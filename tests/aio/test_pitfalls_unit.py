@@ -8,6 +8,7 @@ with aio_worker.py.
 from __future__ import annotations
 
 import asyncio
+import datetime
 import gc
 import random
 import ssl
@@ -309,6 +310,28 @@ def test_6_cancelled_consumers_and_channels_leave_nothing(amqp_broker):
     assert {(name, False) for name in ("channel", "consume", "get")} <= outcomes
 
 
+def test_6_a_cancelled_consumer_of_a_connection_leaves_no_channel(amqp_broker):
+    """Cancelled while it waits for basic.cancel-ok, at the end of its ``async with``."""
+
+    async def consume(connection):
+        async with connection.consume("orders") as messages:
+            await messages.get()
+
+    async def work(connection):
+        amqp_broker.declare_queue("orders")
+        amqp_broker.publish(b"", routing_key="orders")
+        fault = amqp_broker.on("basic.cancel-ok").drop()
+        task = asyncio.create_task(consume(connection))
+        await until(lambda: fault.hit)
+        task.cancel()
+        await asyncio.wait((task,))
+        assert task.cancelled()
+        await amqp_broker.aio.channels(n=0)
+        await amqp_broker.aio.messages("orders", n=1)
+
+    connected(amqp_broker, work)
+
+
 # ---- 7: cancellation in the middle of a call breaks the next one ----
 
 
@@ -602,6 +625,32 @@ def test_17_returns_are_errors_of_their_own_publications(amqp_broker, coalesce):
             await channel.publish(b"", routing_key="nowhere")
         await channel.publish(b"", routing_key="nowhere", exchange="amq.topic")  # no subscriber
         await channel.publish(b"", routing_key="nowhere", mandatory=False)
+
+    connected(amqp_broker, work)
+
+
+def test_17_messages_are_told_apart_by_what_the_broker_reads(amqp_broker):
+    """Times without fractions, tuples as lists, and headers as they were when they were sent."""
+    amqp_broker.coalesce_confirms()
+
+    async def work(connection):
+        channel = await connection.channel()
+        queue = await channel.declare_queue()
+        await channel.bind_queue(queue.name, "amq.headers", arguments={"to": "orders"})
+        headers = {"tuple": (1, 2), "when": datetime.datetime.now(datetime.UTC)}
+        futures = []
+        for number in range(100):
+            headers["to"] = "orders" if number % 3 else "nowhere"
+            futures.append(
+                channel.publish_nowait(
+                    b"", routing_key="", exchange="amq.headers", mandatory=True,
+                    headers=headers, timestamp=datetime.datetime.now(datetime.UTC),
+                )
+            )  # fmt: skip
+        ends = await asyncio.gather(*futures, return_exceptions=True)
+        returned = [number for number, end in enumerate(ends) if isinstance(end, aio.Returned)]
+        assert returned == list(range(0, 100, 3))
+        assert ends[0].properties.headers["to"] == "nowhere"
 
     connected(amqp_broker, work)
 
@@ -1010,7 +1059,7 @@ def test_25_the_bytes_that_wait_are_bounded(amqp_broker):
         assert channel.unconfirmed == 10  # cancelling frees no place
         with pytest.raises(aio.WindowFull):
             channel.publish_nowait(b"", routing_key="orders")
-        with pytest.raises(aio.WindowFull, match="in time"):
+        with pytest.raises(aio.WindowFull, match="no room; nothing was sent"):
             await channel.publish(b"", routing_key="orders", timeout=0.05)
         amqp_broker.reset_connections()
         ends = await asyncio.gather(*tasks[10:])
@@ -1122,14 +1171,21 @@ def test_31_another_loop_is_refused(amqp_broker):
     async def work(connection):
         channel = await connection.channel()
         await channel.declare_queue("orders")
+        messages = await channel.consume("orders").__aenter__()
         for call in (
             lambda: channel.declare_queue("orders"),
             lambda: channel.publish(b"", routing_key="orders"),
             lambda: connection.close(),
+            lambda: connection.wait_closed(),
+            lambda: connection.wait_unblocked(),
+            lambda: messages.get(),
+            lambda: messages.cancel(),
         ):
             with pytest.raises(RuntimeError, match="another event loop"):
                 await asyncio.to_thread(lambda call=call: asyncio.run(call()))
         await channel.publish(b"", routing_key="orders")
+        assert (await messages.get()).body == b""
+        await messages.cancel()
 
     connected(amqp_broker, work)
 

@@ -181,15 +181,15 @@ def test_a_handler_whose_own_wait_is_cancelled_ends_nothing(amqp_broker: Broker)
     """Its message goes back; only a cancellation of the service's own tasks ends them."""
 
     async def work() -> None:
-        stop, seen = asyncio.Event(), []
+        stop, deliveries = asyncio.Event(), []
 
         async def handle(message: aio.Message) -> None:
-            seen.append((message.body, message.redelivered))
+            deliveries.append((message.body, message.redelivered))
             if message.body == b"0" and not message.redelivered:
                 inner = asyncio.create_task(asyncio.sleep(10))
                 asyncio.get_running_loop().call_soon(inner.cancel)
                 await inner
-            if len(seen) == 4:
+            if len(deliveries) == 4:
                 stop.set()
 
         problems: list[dict[str, Any]] = []
@@ -200,7 +200,7 @@ def test_a_handler_whose_own_wait_is_cancelled_ends_nothing(amqp_broker: Broker)
             await aio.serve(connection, "orders", handle, concurrency=1, stop=stop)
             assert await left(connection) == 0
         loop.set_exception_handler(before)
-        assert sorted(seen) == [(b"0", False), (b"0", True), (b"1", False), (b"2", False)]
+        assert sorted(deliveries) == [(b"0", False), (b"0", True), (b"1", False), (b"2", False)]
         assert [problem["message"].rpartition(" ")[2] for problem in problems] == ["CancelledError"]
 
     run(work)

@@ -334,8 +334,7 @@ class Channel(Publishing):
     def _usable_session(self) -> SessionChannel:
         """The session's channel, or the error that says why it cannot be used."""
         self._link.check_loop()
-        error = self.error
-        if error is not None:
+        if (error := self.error) is not None:
             raise error
         return self.session
 

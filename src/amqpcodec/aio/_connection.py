@@ -66,7 +66,7 @@ class Opening(Generic[CloseableT]):
 
     def __init__(self, start: Callable[[], Coroutine[Any, Any, CloseableT]]) -> None:
         self._start = start
-        self._opened: CloseableT | None = None
+        self._opened: CloseableT
 
     def __await__(self) -> Generator[Any, Any, CloseableT]:
         """Open it."""
@@ -79,7 +79,6 @@ class Opening(Generic[CloseableT]):
 
     async def __aexit__(self, *_: object) -> None:
         """Close it."""
-        assert self._opened is not None
         await self._opened.__aexit__()
 
 
@@ -133,8 +132,6 @@ async def _connect(addresses: list[Address], options: ConnectOptions) -> Connect
             is_final &= isinstance(error, tls.SSLCertVerificationError) or (
                 isinstance(error, ConnectFailed) and error.is_final
             )
-            if len(addresses) == 1 and isinstance(error, ConnectFailed):
-                raise
     failure = ConnectFailed(f"no connection: {'; '.join(failures)}")
     failure.is_final = is_final
     raise failure from cause
@@ -298,13 +295,14 @@ class Connection(Closeable):
         Raises:
             ConnectionLost: the connection ended before.
         """
+        self._link.check_loop()
         await self._link.unblocked.wait()
-        error = self._link.error()
-        if error is not None:
+        if (error := self._link.error()) is not None:
             raise error
 
     async def wait_closed(self) -> None:
         """Wait until the connection is over, for whatever reason: see `error`."""
+        self._link.check_loop()
         await asyncio.wait((self._link.ended,))
 
     async def update_secret(self, secret: str | bytes, reason: str = "") -> None:

@@ -172,9 +172,13 @@ class Consumer:
 
     async def __aexit__(self, *_: object) -> None:
         """Stop consuming: see `cancel`."""
-        await self.cancel()
-        if self._open_channel is not None:
-            await self._channel.close(LEAVE)
+        try:
+            await self.cancel()
+            if self._open_channel is not None:
+                await self._channel.close(LEAVE)
+        finally:
+            if self._open_channel is not None:
+                self._channel._give_up()  # where this task was cancelled
 
     def __aiter__(self) -> Self:
         """Itself: each message goes to one of the tasks that iterate."""
@@ -190,6 +194,7 @@ class Consumer:
                 if self._make_error is None:
                     raise StopAsyncIteration
                 raise self._make_error()
+            self._channel._link.check_loop()
             waiter: asyncio.Future[None] = self._channel._link.loop.create_future()
             self._waiters.append(waiter)
             try:
@@ -234,10 +239,10 @@ class Consumer:
         channel = self._channel
         channel._consumers.discard(self)
         future = channel._link.expect(request)
+        future.add_done_callback(take_error)  # nobody wants it
         done, _ = await asyncio.wait((future,), timeout=timeout)
         if not done:
             channel._give_up()
-        take_error(future)
 
     # ---- what the channel tells ----
 
@@ -276,6 +281,7 @@ class Consumer:
         """Ask the broker to cancel, and give back what no task has taken; the request, if any."""
         if self._is_leaving or self._subscription is None:
             return None
+        self._channel._link.check_loop()
         self._is_leaving = True
         self._finish(None)
         session = self._channel.session

@@ -133,6 +133,6 @@ _BY_CODE: dict[int, type[ChannelClosed]] = {
 }
 
 
-def request_error(reply_code: int, reply_text: str) -> ChannelClosed:
-    """The error of the call that the broker found at fault."""
-    return _BY_CODE.get(reply_code, ChannelClosed)(reply_text, reply_code)
+def error_class(reply_code: int) -> type[ChannelClosed]:
+    """Of the call that the broker found at fault."""
+    return _BY_CODE.get(reply_code, ChannelClosed)

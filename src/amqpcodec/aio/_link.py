@@ -19,7 +19,7 @@ from ._errors import (
     ConnectionLost,
     HeartbeatTimeout,
     VirtualHostRefused,
-    request_error,
+    error_class,
 )
 from ._states import States
 
@@ -29,11 +29,9 @@ logger = logging.getLogger("amqpcodec.aio")
 
 #: Bytes that wait to be sent, above which callers wait, too.
 _HIGH_WATER = 1 << 20
-#: Seconds after which a transport that was closed, but whose bytes nobody takes, is aborted.
-_LINGER = 5.0
 #: Seconds that a timer may be late before an error says that the event loop was blocked.
 _LATE = 1.0
-#: Seconds that the end of an ``async with`` may take.
+#: Seconds that the end of an ``async with`` may take, and the last bytes of a transport.
 LEAVE = 5.0
 CLOSED_HERE = "closed by this client"
 
@@ -131,8 +129,7 @@ class Link(asyncio.Protocol):
     def check_open(self) -> None:
         """Refuse a call from another event loop, or on a connection that is over or closing."""
         self.check_loop()
-        error = self.error()
-        if error is not None:
+        if (error := self.error()) is not None:
             raise error
 
     def error(self) -> AMQPError | None:
@@ -250,7 +247,7 @@ class Link(asyncio.Protocol):
             self._adjust_reading()
         if self.session.closed and not transport.is_closing():
             transport.close()
-            self._linger = self.loop.call_later(_LINGER, transport.abort)
+            self._linger = self.loop.call_later(LEAVE, transport.abort)
 
     # ---- what asyncio calls ----
 
@@ -384,12 +381,10 @@ class Link(asyncio.Protocol):
     def _on_failed(self, event: session_events.RequestFailed) -> None:
         if event.request.context is None or event.request.context[0].done():
             return
-        error: AMQPError | None = None
-        if self.is_end_of_connection(event):
-            error = self.error()
-        elif event.cause:
-            error = request_error(event.reply_code, event.reply_text)
-        error = error or ChannelClosed(event.reply_text, event.reply_code)
+        error = self.error() if self.is_end_of_connection(event) else None
+        if error is None:
+            kind = error_class(event.reply_code) if event.cause else ChannelClosed
+            error = kind(event.reply_text, event.reply_code)
         event.request.context[0].set_exception(error)
 
     def _on_opened(self, event: session_events.ConnectionOpened) -> None:

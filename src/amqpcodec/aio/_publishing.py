@@ -186,7 +186,7 @@ class Publishing(Closeable):
         if not self._confirms:
             raise ValueError("publish_nowait needs a channel with confirms; await publish()")
         if self._in_line or not self._has_room(len(body)):
-            raise self.error or self._no_room("now")
+            raise self.error or self._no_room()
         properties.setdefault("delivery_mode", 2)
         content = _Properties(**properties)
         future = self._send(body, exchange, routing_key, mandatory, content, math.inf)
@@ -212,6 +212,10 @@ class Publishing(Closeable):
         if number is None:
             link.soon()
             return None
+        if mandatory and not (content.headers is None and content.timestamp is None):
+            # As basic.return brings it, whatever the caller makes of its headers.
+            decoded: Any = amqp.decode(amqp.encode(1, amqp.Header(0, content)))
+            content = decoded[2].properties
         future: asyncio.Future[None] = link.loop.create_future()
         is_only = not self._sent
         self._sent[number] = future, exchange, routing_key, body, content, mandatory, deadline
@@ -239,29 +243,23 @@ class Publishing(Closeable):
         try:
             async with asyncio.timeout_at(None if deadline == math.inf else deadline), self._turn:
                 while not self._has_room(size):
-                    error = self.error
-                    if error is not None:
+                    if (error := self.error) is not None:
                         raise error
                     self._room = self._link.loop.create_future()
                     await self._room
         except TimeoutError:
-            raise self._no_room("in time") from None
+            raise self._no_room() from None
         finally:
             self._in_line -= 1
 
-    def _no_room(self, when: str) -> AMQPError:
+    def _no_room(self) -> AMQPError:
         blocked = self._link.session.blocked
         if blocked is not None:
-            return ConnectionBlocked(
-                f"the broker takes no publications {when}, for it is short of a resource "
-                f"({blocked}); nothing was sent"
-            )
+            return ConnectionBlocked(f"the broker takes nothing now ({blocked}); nothing was sent")
         if not self.session.flow_active:
-            return ConnectionBlocked(f"the broker stopped the channel's flow {when}; not sent")
-        return WindowFull(
-            f"{len(self._sent)} publications of {self._size} bytes wait for their confirms, "
-            f"and there was no room {when}; nothing was sent"
-        )
+            return ConnectionBlocked("the broker has stopped the channel's flow; nothing was sent")
+        text = f"{len(self._sent)} publications of {self._size} bytes wait for their confirms"
+        return WindowFull(f"{text}: there is no room; nothing was sent")
 
     def _look_again(self, _event: session_events.FlowChanged | None = None) -> None:
         """Something that publishers wait for may have changed."""
