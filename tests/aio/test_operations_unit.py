@@ -320,6 +320,27 @@ def test_logins(amqp_broker):
     assert run(work) == f"<Connection to amqp://127.0.0.1:{amqp_broker.port}, open>"
 
 
+def test_the_code_of_a_broker_that_closes_in_the_handshake(amqp_broker):
+    async def work():
+        amqp_broker.on("connection.open").close(541, "nothing works")
+        with pytest.raises(aio.ConnectFailed, match="amqp://.*: 541 .*nothing works") as caught:
+            await aio.connect(amqp_broker.url)
+        assert caught.value.reply_code == 541
+
+    run(work)
+
+
+def test_a_consumer_tag_that_is_in_use(amqp_broker):
+    async def work():
+        async with aio.connect(amqp_broker.url) as connection, connection.channel() as channel:
+            queue = await channel.declare_queue()
+            async with channel.consume(queue.name, tag="me"):
+                with pytest.raises(aio.AMQPError, match="'me'"):
+                    await channel.consume(queue.name, tag="me").__aenter__()
+
+    run(work)
+
+
 def test_external_is_refused_where_the_broker_does_not_offer_it(amqp_broker):
     async def work():
         with pytest.raises(aio.ConnectFailed, match="EXTERNAL"):

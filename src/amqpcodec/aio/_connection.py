@@ -133,6 +133,8 @@ async def _connect(addresses: list[Address], options: ConnectOptions) -> Connect
                 isinstance(error, ConnectFailed) and error.is_final
             )
     failure = ConnectFailed(f"no connection: {'; '.join(failures)}")
+    if isinstance(cause, ConnectFailed) and len(addresses) == 1:
+        failure.reply_code = cause.reply_code
     failure.is_final = is_final
     raise failure from cause
 

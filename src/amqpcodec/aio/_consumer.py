@@ -138,7 +138,10 @@ class Consumer:
         if not self._no_ack:
             # In one write with basic.consume: it holds for this consumer alone.
             session.qos(prefetch_count=self._prefetch)
-        request = session.consume(self.queue, no_ack=self._no_ack, **self._options)
+        try:
+            request = session.consume(self.queue, no_ack=self._no_ack, **self._options)
+        except LocalProtocolError as error:  # the tag is in use
+            raise AMQPError(str(error)) from None
         subscription = self._subscription = request.consumer
         assert subscription is not None
         subscription.context = self
