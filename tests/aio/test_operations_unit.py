@@ -323,7 +323,7 @@ def test_logins(amqp_broker):
 def test_the_code_of_a_broker_that_closes_in_the_handshake(amqp_broker):
     async def work():
         amqp_broker.on("connection.open").close(541, "nothing works")
-        with pytest.raises(aio.ConnectFailed, match="amqp://.*: 541 .*nothing works") as caught:
+        with pytest.raises(aio.ConnectFailed, match=r"amqp://.*: 541 .*nothing works") as caught:
             await aio.connect(amqp_broker.url)
         assert caught.value.reply_code == 541
 
