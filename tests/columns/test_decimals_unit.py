@@ -209,6 +209,25 @@ def test_a_fault_after_a_value_that_does_not_fit_keeps_its_place() -> None:
     assert row["error"].startswith("properties.creation_time: timestamp 9223372036854775807 does")
 
 
+def test_the_first_value_that_does_not_fit_is_the_one_an_error_names() -> None:
+    transfer = v1.Transfer(handle=0, delivery_id=1, delivery_tag=b"t", settled=True)
+    far = v1.ULong(2**64 - 1)
+    content = v1.Message(b"x", application_properties={"x": far, "y": far, "z": 3})
+    raw = v1.encode_message(1, transfer, content, frame_max=4096)
+    fields = [*(f"application_properties.{name}:long" for name in "xyz"), "error", "error_offset"]
+    (row,) = decode(raw, protocol="1.0", level="message", fields=fields).to_pylist()
+    *numbers, error, offset = row.values()
+    assert numbers == [None, None, 3]
+    assert error.startswith(f"application-properties: ulong {far} does not fit the column")
+    assert offset == raw.index(b"\xa1\x01x") + 3
+
+
+def test_lists_and_maps_are_no_value_of_another_type() -> None:
+    for kind in ("long", "string", "binary", "decimal(5,0)", "timestamp"):
+        values, errors = column("1.0", [[1, 2], {"a": 1}], kind)
+        assert values.to_pylist() == errors == [None, None]
+
+
 @pytest.mark.parametrize("protocol", FAMILIES)
 @pytest.mark.parametrize("kind", ["decimal(10,2)", "bool", "Int", "long"])
 def test_encode_takes_what_decode_called_a_column(protocol: str, kind: str) -> None:

@@ -12,6 +12,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from amqpcodec import _dropins
 from amqpcodec.types import RawValue
 
 pytest.importorskip("amqp")
@@ -202,6 +203,25 @@ def test_a_write_that_fails_frees_the_writer() -> None:
         with pytest.raises(ZeroDivisionError):
             write(8, 0, None, None, None)
     assert own.bytes_sent == 0
+
+
+def test_versions_that_have_no_lock_or_write_no_empty_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before 5.4.0, or 5.4.2: ours holds no lock, and leaves an empty body that does not fit."""
+    codec = _dropins.AmqpCodec
+    monkeypatch.setattr(_dropins, "AmqpCodec", lambda *parts: codec(*parts[:-2], False, False))
+    drop_in.uninstall()
+    lock = MagicMock()
+    monkeypatch.setattr(method_framing.threading, "Lock", lambda: lock)
+    drop_in.install()
+    lock.reset_mock()
+    small, large = ((1, 3, DELIVER, b"x" * size, message(b"")) for size in (50, 600))
+    before = drop_in.fallbacks()
+    small_octets = written(500, small)
+    assert (lock.mock_calls, drop_in.fallbacks()) == ([], before)
+    large_octets = written(500, large)
+    assert drop_in.fallbacks() == {**before, "unusual value": before.get("unusual value", 0) + 1}
+    drop_in.uninstall()
+    assert (written(500, small), written(500, large)) == (small_octets, large_octets)
 
 
 def test_a_frame_out_of_turn() -> None:

@@ -361,3 +361,14 @@ def test_what_compiled_drop_ins_are_made_of() -> None:
         _dropins.namespace_of(5)
     with pytest.raises(TypeError, match="abstract"):
         _dropins.DropIn()
+
+
+def test_profiles_that_say_too_much_or_too_little() -> None:
+    with pytest.raises(TypeError, match=r"unknown options of a profile: .*nonsense, .*timestamp"):
+        _dropins.ClientProfile({}, nonsense=1)
+
+
+def test_names_of_pamqp_are_made_of_256_flags() -> None:
+    bound = _dropins.BoundMethod(None, 60, 80, (), ())
+    with pytest.raises(ValueError, match="has not 256 entries"):
+        _dropins.CheckedMethod(bound, (), (), b"\1" * 255)

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from amqpcodec import _dropins
 from amqpcodec.types import RawValue
 
 pytest.importorskip("pamqp")
 
 from pamqp import body, commands, decode, encode, exceptions, frame, header, heartbeat
 
+from amqpcodec.compat import CompatWarning
 from amqpcodec.compat import pamqp as drop_in
 from tests.support import amqp091_wire as w
 from tests.support.growth import block_growth
@@ -102,6 +104,39 @@ def test_old_brokers_get_no_unsigned_numbers(value: int, octets: bytes, deprecat
     assert deprecated in frame.marshal(header.ContentHeader(0, 5, properties), 1)
     assert encode.encode_table_value(value) == deprecated
     assert fallback_count() == before
+
+
+def test_versions_that_write_no_negative_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before 4.0.0: such numbers are left to pamqp, which refuses them then."""
+    profile = _dropins.ClientProfile
+    monkeypatch.setattr(
+        _dropins,
+        "ClientProfile",
+        lambda read, **options: profile(read, **options | {"negative_bytes": False}),
+    )
+    drop_in.uninstall()
+    drop_in.install()
+    for value in (-129, -128, -1, 0, 127):
+        before = fallback_count()
+        octets = encode.field_table({"n": value})
+        assert (fallback_count() > before) == (-128 <= value < 0)
+        assert decode.field_table(octets) == (len(octets), {"n": value})
+
+
+def test_versions_that_read_short_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where `s` is one, as in the letter of 0-9-1, ours asks and does the same."""
+    drop_in.uninstall()
+    monkeypatch.setattr(drop_in._DROP_IN, "versions", ("0.1",))
+    monkeypatch.setitem(decode.TABLE_MAPPING, b"s", decode.short_str)
+    with pytest.warns(CompatWarning, match=r"knows pamqp 0\.1"):
+        drop_in.install()
+    before = fallback_count()
+    octets = w.table(("k", b"s\5caf\xc3\xa9"), ("n", b"s\0"))
+    assert decode.field_table(octets) == (len(octets), {"k": "caf\u00e9", "n": ""})
+    assert fallback_count() == before
+    with pytest.raises(UnicodeDecodeError):
+        decode.field_table(w.table(("k", b"s\2\xff\xff")))
+    assert fallback_count() > before
 
 
 @pytest.mark.parametrize("size", [2, 24, 25, 60])

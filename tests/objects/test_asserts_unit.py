@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -148,6 +149,20 @@ def test_comparisons(check: str, good: list[int], bad: list[int]) -> None:
         refused(by_field(n=number, m=5), "n", f"5, the value of m; it is {number}")
         refused(module.Y(n=number), "n", f"5, the value of x.z.limit; it is {number}", limit)
         module.Y(n=number).validate()
+
+
+def test_times_are_compared_by_their_seconds() -> None:
+    time = '<field name="begun" type="timestamp"/><field name="done" type="timestamp">'
+    y = loaded(f'{time}<assert check="ge" field="begun"/></field>').Y
+    noon = datetime(2026, 1, 2, 12, tzinfo=UTC)
+    same = noon.astimezone(timezone(timedelta(hours=5)))
+    y(begun=noon, done=same).validate()
+    y(begun=noon, done=noon + timedelta(seconds=1)).validate()
+    early = noon - timedelta(seconds=1)
+    refused(y(begun=same, done=early), "done", "must be at least 2026-01-02 17:00:00+05:00")
+    y = loaded('<field name="t" type="timestamp"><assert check="gt" value="60"/></field>').Y
+    y(t=datetime.fromtimestamp(61, UTC)).validate()
+    refused(y(t=datetime.fromtimestamp(60, UTC)), "t", "must be above 60")
 
 
 def test_comparison_of_texts_and_times() -> None:

@@ -309,3 +309,16 @@ def test_deliveries_over_the_limit_make_room() -> None:
         (bad,) = (event for _, event in decoder.feed(large))
         assert f"exceeds max_message_size {limit}" in str(bad.error)
         assert [event.payload for _, event in decoder.feed(whole)] == [PAYLOAD]
+
+
+def test_what_follows_a_part_over_the_limit_is_passed_over() -> None:
+    """More was to come of the delivery: what comes is none of the next one's."""
+    decoder = amqp.MessageDecoder(
+        opened=True, max_message_size=len(PAYLOAD), max_open=1, errors="frame"
+    )
+    part, end = transfer(PAYLOAD + b"x", delivery_id=1, more=True), transfer(b"y")
+    for following in (end, transfer(b"y", more=True) + end):
+        (bad,) = (event for _, event in decoder.feed(part + following))
+        assert f"of {len(PAYLOAD) + 1} bytes exceeds max_message_size" in str(bad.error)
+        (delivery,) = (event for _, event in decoder.feed(transfer(PAYLOAD, delivery_id=2)))
+        assert delivery.payload == PAYLOAD
