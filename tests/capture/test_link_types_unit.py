@@ -60,6 +60,13 @@ def test_ip_by_its_own_access_point() -> None:
     assert row["frame"] == HELLO
 
 
+@pytest.mark.parametrize("protocol", [b"\x02\x81", b"\x02\x83"], ids=["unicast", "multicast"])
+def test_labels_in_ppp(protocol: bytes) -> None:
+    labels = struct.pack(">II", 16 << 12 | 64, 17 << 12 | 1 << 8 | 64)
+    (row,) = rows(make.pcap([protocol + labels + V4], 9))
+    assert row["frame"] == HELLO
+
+
 @pytest.mark.parametrize("name", wrap.LINKS)
 def test_a_packet_that_was_cut_in_its_headers(name: str) -> None:
     link, wrapped = wrap.LINKS[name]

@@ -69,6 +69,20 @@ def test_an_opening_with_other_numbers_is_of_another_connection() -> None:
         assert counters["connections"] == 2, wrong
 
 
+def test_an_opening_after_a_segment_of_which_nothing_was_captured() -> None:
+    """It begins a connection: nothing tells how far before that segment it stands."""
+    packets = talk(0)
+    packet = make.client(1001, HELLO)
+    headers_alone = make.Record(packet[: -len(HELLO)], make.START_NS, len(packet))
+    counted = stats(headers_alone, *packets)
+    assert (counted["connections"], counted["midstream"]) == (2, 0)
+    frame_rows = rows(make.pcap([headers_alone, *packets]))
+    expected = rows(make.pcap(packets))
+    assert [row["frame"] for row in frame_rows if row["frame"]] == [
+        row["frame"] for row in expected
+    ]
+
+
 # ---- keep-alives
 
 

@@ -14,7 +14,7 @@ import pytest
 from amqpcodec import capture
 from amqpcodec import v0_9_1 as amqp
 from tests.paths import REPO
-from tests.support import mangle
+from tests.support import event_talk, mangle
 from tests.support import recording as make
 from tests.support.batches import rows_of
 
@@ -233,3 +233,23 @@ def test_names_decide_between_equal_times(tmp_path: Path, names: list[str]):
         (tmp_path / name).write_bytes(make.pcap(mangle.records(PARTS[:3])))
     reader = capture.Reader([tmp_path / name for name in reversed(names)], files="rotation")
     assert [Path(path).name for path in reader.files] == names
+
+
+def test_an_end_keeps_its_place_while_bytes_are_missing_before_it() -> None:
+    """A connection is reset after bytes that may still come; the rows of another one wait."""
+    opened = [*event_talk.login(), *event_talk.open_channel()]
+    talk = make.packets(opened, client=40_001)
+    size = sum(len(octets) for side, octets in opened if side == 0)
+    ends = (make.CLIENT[0], 40_001), make.SERVER
+    reset = make.segment(*ends, 1001 + size + 100, b"", make.RST | make.ACK, 5001)
+    other = make.packets([*opened, *(event_talk.publish(n) for n in range(6000))])
+    packets = [*talk, *other[:3000], reset, *other[3000:]]
+    rows = table(io.BytesIO(make.pcap(packets)), level="event", batch_rows=100, fields=None)
+    # Until the end comes, nobody knows that there is a gap.
+    assert [row["event"] for row in rows if "late" in row["flags"]] == ["gap"]
+    (end,) = [row for row in rows if row["event"] == "connection-lost"]
+    place = rows.index(end)
+    in_turn = [row for row in rows[place - 50 : place + 50] if row["event"] != "gap"]
+    offsets = [row["packet_offset"] for row in in_turn]
+    assert offsets == sorted(offsets)
+    assert offsets[0] < end["packet_offset"] < offsets[-1]

@@ -12,9 +12,11 @@ import pytest
 
 from amqpcodec import capture, v0_9_1
 from amqpcodec.capture._outline import Part, apply_outlines, make_outline, parts_between
+from tests.capture.hostile_states import number
 from tests.capture.steady import TROUBLE, steady
 from tests.paths import REPO, shared_dir
 from tests.support import capture_variants as variants
+from tests.support import mangle
 from tests.support import recording as make
 from tests.support.mangle import unpacked
 from tests.support.v1_talk import RECORDINGS
@@ -22,6 +24,9 @@ from tests.support.v1_talk import RECORDINGS
 FOLDER = REPO / "tests" / "capture" / "recordings"
 ALL = 1 << 40
 ALL_CAPTURES = bool(os.environ.get("AMQPCODEC_ALL_CAPTURES"))
+
+
+BEAT = v0_9_1.encode(0, v0_9_1.Heartbeat())
 
 
 def reader(*paths: Path, level: str = "frame", **options: Any) -> capture.Reader:
@@ -175,6 +180,12 @@ def test_what_has_no_outline(tmp_path: Path) -> None:
     assert refused(written(variants.VARIANTS["fragments"]()), Part(0, 0, 50_000))
     assert refused(written(variants.VARIANTS["damaged inside"]()), Part(0, 0, None))
     assert refused(written(b""), Part(0, 0, None))
+    talk = make.packets([(0, v0_9_1.PROTOCOL_HEADER), (0, BEAT)], 5673)
+    assert not refused(written(make.pcap(talk)), Part(0, 0, None))
+    assert refused(written(make.pcap(talk[2:])), Part(0, 0, None))  # who opened it is not known
+    others = [make.packets([], 80, 20_000 + number)[0] for number in range(65)]
+    assert not refused(written(make.pcap([*others[:60], *talk])), Part(0, 0, None))
+    assert refused(written(make.pcap([*others, *talk])), Part(0, 0, None))
 
 
 def test_more_closed_connections_than_are_kept(tmp_path: Path) -> None:
@@ -241,3 +252,49 @@ def test_an_outline_of_something_else_is_refused(tmp_path: Path) -> None:
         changed = bytearray(part_outline)
         changed[rng.randrange(len(part_outline))] = rng.randrange(256)
         apply_outlines(reader(path), [(part, bytes(changed))])
+
+
+def test_ports_that_were_detected_otherwise(tmp_path: Path) -> None:
+    """What an outline left out for its port is read by now, or the other way round."""
+    header, beats = (0, v0_9_1.PROTOCOL_HEADER), [(side, BEAT) for side in (0, 1)] * 20
+    talk = make.packets([header, *beats], 5673)
+    unknown = [packet.replace(b"AMQP", b"AMQB") for packet in talk]
+    paths = {}
+    for name, packets in {"read": talk, "skipped": unknown}.items():
+        paths[name] = tmp_path / f"{name}.pcap"
+        paths[name].write_bytes(make.pcap(packets))
+    length = paths["read"].stat().st_size
+    part = Part(0, length // 2, length)
+    for made_of in paths:
+        part_outline = make_outline(reader(paths[made_of]), part, ALL)
+        assert part_outline is not None
+        for followed_in in paths:
+            follower = reader(paths[followed_in])
+            list(follower.read(part.start))
+            applied = apply_outlines(follower, [(part, part_outline)])
+            assert applied == (made_of == followed_in)
+
+
+def test_a_leap_that_ends_elsewhere_than_it_began(tmp_path: Path) -> None:
+    """Of an outline that somebody made up: one that goes over bytes is refused."""
+    path = tmp_path / "x.pcap"
+    path.write_bytes(steady(7, 3000, connections=1))
+    part = Part(0, path.stat().st_size // 2, path.stat().st_size - 100)
+    part_outline = make_outline(reader(path), part, ALL)
+    assert part_outline is not None
+    server = number(make.SERVER[1])
+    last_places = (
+        set()
+    )  # of the numbers of bytes that leaps begin with: where they end, these are told again
+    for sequence in {segment.sequence for segment in mangle.parts(path)}:
+        place = part_outline.rfind(number(sequence))
+        if part_outline[place - 3 : place - 1] == server:  # which direction it is is a byte
+            last_places.add(place)
+    refusals = 0
+    for place in last_places:
+        changed = bytearray(part_outline)
+        changed[place] ^= 2
+        follower = reader(path)
+        list(follower.read(part.start))
+        refusals += not apply_outlines(follower, [(part, bytes(changed))])
+    assert refusals

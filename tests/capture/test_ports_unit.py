@@ -100,6 +100,20 @@ def test_ports_that_are_named_are_exact():
     assert by_default["skipped"] == {"other ports": 4}  # the openings
 
 
+def test_headers_after_the_first_one_of_a_port_that_is_not_read():
+    """Without their openings: who sent them is known by the port."""
+    first, second, third = (
+        talk(port, [(side, header)], client)[2]
+        for port, side, header, client in [
+            (5673, 0, HELLO, 40000),
+            (5673, 0, V1, 20000),
+            (5673, 1, V1, 20001),
+        ]
+    )
+    assert stats(first, second, third, ports=5672)["unread_header_ports"] == {"5673": 2}
+    assert stats(second, third, ports=5672)["unread_header_ports"] == {}
+
+
 def test_what_comes_before_a_header_is_not_read():
     middle = talk(5673, client=40001)[4:]
     packets = [*middle[:2], *talk(5673), middle[2]]

@@ -330,3 +330,30 @@ def test_batches_and_rows_are_made_by_readers() -> None:
     batch = rows.fill()
     assert repr(batch).startswith("<amqpcodec.capture.Batch: 2 rows of ")
     assert batch.names[0] in repr(batch)
+
+
+def test_an_option_that_there_is_not() -> None:
+    with pytest.raises(TypeError, match="a capture reader has no option colour, size"):
+        reader(size=1, colour=2)
+
+
+def test_a_gap_of_more_bytes_than_a_row_can_say() -> None:
+    between = Between()
+    lost = 1 << 60
+
+    def receive(connection: int, side: int, tls: bool, data: bytes) -> Sequence[Any]:
+        return [(side, BEAT), (side, lost), (side, BEAT * 3)] if side == CLIENT else []
+
+    between.receive = receive  # type: ignore[method-assign]
+    core = _capture.CaptureReader(
+        amqp.PROTOCOL, ["error"], (5671, 5672), True, True, 100, layers=between
+    )
+    core.begin("x", "x")
+    core.feed(TLS)
+    assert core.advance() is False
+    assert core.advance(True) is False
+    batch = core.take()
+    assert batch is not None
+    errors = pa.record_batch(batch).column("error").to_pylist()
+    assert errors == [None, f"{(1 << 56) - 1} bytes were not captured", None, None, None]
+    assert core.counts()["lost_bytes"] == lost

@@ -115,3 +115,24 @@ def test_the_first_copy_of_equal_segments_counts():
         again.resume(reader.state())
         rows += rows_of(again)
         assert [row["frame"] for row in rows] == [FRAME] * 4
+
+
+@pytest.mark.parametrize("reorder_bytes", [1 << 26, 100_000])
+def test_what_waits_for_the_other_side_is_bounded(reorder_bytes: int):
+    """Of the client, the middle of a frame was captured: the server sent its frames after that."""
+    talk = make.segments(b"x" * 400, 10)
+    place, acked = 5001, 1001
+    for tag in range(1, 200):
+        octets = amqp.encode_message(
+            1, amqp.Basic.Deliver("c", tag, routing_key="k"), body=b"y" * 4000
+        )
+        acked = min(acked + 10, 1401)
+        talk.insert(2 * tag, make.server(place, octets, make.ACK, acked))
+        place += len(octets)
+    reader = capture.read(io.BytesIO(make.pcap(talk)), "event", reorder_bytes=reorder_bytes)
+    rows = rows_of(reader)
+    tags = [row["delivery_tag"] for row in rows if row["event"] == "delivered"]
+    assert tags == list(range(1, 200))
+    assert "gap" not in {row["event"] for row in rows}
+    counts = reader.stats()
+    assert (counts["gaps"], counts["reorder_overflows"]) == (0, 0)

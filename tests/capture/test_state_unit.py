@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from amqpcodec import capture
+from amqpcodec import v0_9_1 as amqp
 from tests.paths import REPO
-from tests.support import mangle
+from tests.support import event_talk, mangle
 from tests.support import recording as make
 from tests.support.batches import rows_of
 
@@ -182,3 +183,21 @@ def test_a_reader_that_has_begun_takes_none(path: Path):
     reader = half_read(path)
     with pytest.raises(ValueError, match="begun"):
         reader.resume(reader.state())
+
+
+def test_states_within_a_message_at_event_level(tmp_path: Path) -> None:
+    """Of a body that is open, only what is known of its bytes is kept."""
+    method = amqp.Basic.Publish(routing_key="jobs")
+    octets = amqp.encode_message(1, method, amqp.Basic.Properties(), b"hello " * 20, frame_max=64)
+    says = [*event_talk.login(), *event_talk.open_channel()]
+    says += [(0, octets[at : at + 5]) for at in range(0, len(octets), 5)]
+    path = event_talk.write(tmp_path / "x.pcap", make.packets(says))
+    expected = rows_of(capture.read(path, "event"))
+    (published,) = [row for row in expected if row["event"] == "published"]
+    assert published["body_size"] == 120
+    for stop in range(24, path.stat().st_size, 20):
+        first, second = (capture.Reader(path, "event") for _ in range(2))
+        before = rows_of(first.read(stop))
+        second.resume(first.state())
+        assert second.state() == first.state()
+        assert before + rows_of(second) == expected

@@ -50,6 +50,8 @@ from tests.support.translation import (
 
 pytestmark = pytest.mark.filterwarnings("ignore::amqpcodec.capture.CaptureWarning")
 FOLDER = REPO / "tests" / "capture" / "recordings"
+HEARTBEAT = amqp.encode(0, amqp.Heartbeat())
+OTHER_FRAME = b"\x08\0\1\0\0\0\0\xce"
 LEVELS = pytest.mark.parametrize("level", ["frame", "message", "event"])
 TALKS = {"0-9-1": conversation(), "1.0": v1.working()}
 PROTOCOLS = pytest.mark.parametrize("protocol", TALKS)
@@ -342,6 +344,17 @@ def test_a_published_port(level: str, protocol: str) -> None:
     assert stats["translated_connections"] == 1
 
 
+def test_another_port_of_which_the_first_header_is_the_servers() -> None:
+    """At the other port, where the client's was not captured."""
+    recorded = sightings(conversation_parts(TALKS["1.0"]), OTHER_PORT)
+    header = 2
+    assert recorded[2 * header].part.data.startswith(b"AMQP")
+    remaining = without(recorded, {(1, header)})
+    actual_rows, stats = read(capture_of(remaining))
+    assert actual_rows == read(capture_of(at_point(recorded, 0)))[0]
+    assert (stats["connections"], stats["translated_connections"]) == (1, 1)
+
+
 # ---- connections of their own ----
 
 
@@ -394,6 +407,112 @@ def test_segments_that_are_cut_otherwise(protocol: str, size: int) -> None:
     parts = spaced(conversation_parts(TALKS[protocol]), 10**6)
     other = list(mangle.split(of_other_client(parts), size))
     check_suffix(parts, other)
+
+
+def test_the_first_copy_contradicts() -> None:
+    """What is held and cannot be the same is read, as soon as the other connection shows it."""
+    says = [*login(), *open_channel()]
+    first = conversation_parts([*says, publish(1, "jobs"), publish(2)])
+    second = of_other_client(conversation_parts([*says, publish(1, "JOBS"), publish(2)]))
+    in_turn = merged(first[:-2], second[:-2])
+    in_turn += [second[-2], first[-2], second[-1], first[-1]]
+    actual = check_suffix(first, second, capture_of(in_turn))
+    assert b"JOBS" in b"".join(actual["192.0.2.1:40000", "client"])
+
+
+def test_what_was_sent_before_it_was_compared_is_not_read_twice() -> None:
+    """A segment that is sent again, where the copy begins, and is the same as one of before."""
+    says = [*login(), *open_channel(), *(publish(n) for n in range(4))]
+    first = conversation_parts([*says, publish(4), publish(5, "jobs")])
+    second = of_other_client(conversation_parts([*says, publish(4), publish(5, "JOBS")]))
+    recorded = [*first[:-2], *second[-4:-2], first[-2], second[-2], first[-1], second[-1]]
+    actual = check_suffix(first, second, capture_of(recorded))
+    (frames,) = actual.values()
+    assert sum(b"JOBS" in frame for frame in frames) == 1
+    assert sum(frame.startswith(b"\1") for frame in frames) == 1
+
+
+def test_another_opening_of_the_first_connection() -> None:
+    """It comes late, and says that both are connections of their own."""
+    opening, answer, *payloads = conversation_parts(TALKS["0-9-1"])
+    early = payloads[-1]
+    assert early.from_client
+    of_other = of_other_client([opening, answer, *payloads])
+    shifted = [
+        replace(
+            part,
+            sequence=part.sequence + 40 * part.from_client,
+            ack=part.ack + 40 * (not part.from_client),
+        )
+        for part in of_other
+    ]
+    octets = capture_of([early, shifted[0], opening, answer, *payloads[:-1], *shifted[1:]])
+    for level in ("frame", "message"):
+        actual_rows, stats = read(octets, level)
+        assert (stats["connections"], stats["translated_connections"]) == (2, 0)
+        for parts in ([opening, answer, *payloads], shifted):
+            expected_rows, _ = read(capture_of(parts), level)
+            bodies = [
+                [
+                    row["frame" if level == "frame" else "body"]
+                    for row in of_client(table, parts[0].client)
+                ]
+                for table in (actual_rows, expected_rows)
+            ]
+            assert sorted(map(repr, bodies[0])) == sorted(map(repr, bodies[1]))
+
+
+def test_bytes_far_from_another_connection() -> None:
+    """They are read at once: nothing of it is held to be compared."""
+    ends = [make.segment_of_port(1, 1001, HEARTBEAT), make.segment_of_port(2, 3 << 20, HEARTBEAT)]
+    counted = capture.stats(io.BytesIO(make.pcap(ends)))
+    assert (counted["connections"], counted["translated_connections"]) == (2, 0)
+
+
+def test_two_copies_of_which_the_second_contradicts() -> None:
+    """The first of them is still one with the connection."""
+    packets = [make.segment_of_port(host, 1000, b"", make.SYN) for host in range(3)]
+    for number in range(8):
+        at = 1001 + len(HEARTBEAT) * number
+        for host in range(3):
+            frame = OTHER_FRAME if (host, number) == (2, 5) else HEARTBEAT
+            packets.append(make.segment_of_port(host, at, frame))
+    octets = make.pcap(packets)
+    counted = read(octets)[1]
+    assert (counted["connections"], counted["translated_connections"]) == (2, 1)
+    sources = [row["src"] for row in rows(octets, fields=["src"])]
+    assert {source: sources.count(source) for source in sources} == {
+        "10.1.0.0:40000": 8,
+        "10.1.0.2:40000": 3,
+    }
+
+
+def test_many_connections_are_translated() -> None:
+    """More than there are places to find them by without going on to the next."""
+    packets = []
+    for data, flags, sequence in [(b"", make.SYN, 1000), (amqp.PROTOCOL_HEADER, ACK, 1001)]:
+        for port in range(20_000, 21_500):
+            for host in ("10.1.0.1", "10.1.0.2"):
+                ends = (host, port), make.SERVER
+                packets.append(make.segment(*ends, sequence, data, flags, 5001))
+    counted = read(make.pcap(packets))[1]
+    assert (counted["connections"], counted["translated_connections"]) == (1500, 1500)
+
+
+@LEVELS
+def test_rows_wait_for_what_is_held(level: str) -> None:
+    """Segments that may be another one's, and are not, have their places all the same."""
+    short_talk = conversation_parts([*login(), *open_channel()], client=40_001)
+    long_talk = conversation_parts(
+        [*login(), *open_channel(), *(publish(n) for n in range(5000))], client=40_002
+    )
+    octets = capture_of([*short_talk, *of_other_client(short_talk, 40_001), *long_talk])
+    table = rows_of(capture.read(io.BytesIO(octets), level, batch_rows=500))
+    expected = of_client(rows(capture_of(short_talk), level=level), "10.0.0.1:40001")
+    assert len(of_client(table, "192.0.2.1:40001")) == len(expected) > 0
+    assert not any("late" in row["flags"] for row in table)
+    offsets = [row["packet_offset"] for row in table]
+    assert offsets == sorted(offsets)
 
 
 def test_copies_that_stand_far_apart() -> None:
