@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +27,7 @@ from tests.support.event_talk import (
     timed,
 )
 from tests.support.recording import ACK, FIN, RST, packets
+from tests.support.route_talk import send
 
 Read = Callable[..., list[dict[str, Any]]]
 START = [*login(), *open_channel()]
@@ -513,3 +515,168 @@ def test_fin_takes_a_number(read: Read) -> None:
     """The last acknowledgement has that of the FIN, which is no lost byte."""
     talk = lost([*START, *close()], TO_SERVER, FIN | ACK)
     assert short(read(talk))[-1] == "connection-closed"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "response", "user"),
+    [
+        ("PLAIN", b"\0guest\0secret", "guest"),
+        ("PLAIN", b"guest", None),
+        ("PLAIN", b"\0guest", None),
+        ("EXTERNAL", b"", None),
+        ("EXTERNAL", b"\0guest\0secret", None),
+        ("AMQPLAIN", b"\5LOGINS\0\0\0\5guest", "guest"),
+        ("AMQPLAIN", b"\5loginS\0\0\0\5guest", None),
+    ],
+)
+def test_users(mechanism: str, response: bytes, user: str | None, read: Read) -> None:
+    start_ok = amqp.Connection.StartOk(mechanism=mechanism, response=response)
+    script = [client(start_ok, 0) if i == 2 else say for i, say in enumerate(login())]
+    (row, _) = read(packets(script))
+    assert (row.get("user"), row.get("connection_name")) == (user, user and f"{user}@10.0.0.1")
+
+
+def test_what_a_client_says_of_itself_is_quoted(read: Read) -> None:
+    """Of both texts the second one is left out where there is no room for it."""
+    for product, version, details in (
+        ('a"b\\c', "1\n2", {"product": 'a"b\\c', "version": "1\n2"}),
+        ("p" * 255, "\1" * 240, {"product": "p" * 255, "version": "\1" * 240}),
+        ("\1" * 255, "\1" * 255, {"product": "\1" * 255}),
+        ("\udcff", "1", {"version": "1"}),
+    ):
+        properties = {"product": product, "version": version}
+        start_ok = amqp.Connection.StartOk(client_properties=properties, mechanism="EXTERNAL")
+        script = [client(start_ok, 0) if i == 2 else say for i, say in enumerate(login())]
+        (row, _) = read(packets(script))
+        assert json.loads(row["details"]) == details
+
+
+def test_texts_that_are_not_utf8_are_null(read: Read) -> None:
+    script = [*START, publish(1, key="\udcff", exchange="e"), publish(2)]
+    script += [send("e", "k", name="\udcff"), publish(3)]
+    rows = [row for row in read(packets([*script, *close()])) if row["event"] == "published"]
+    assert short(rows, "exchange", "routing_key", "message_id") == [
+        ("e", None, "p1"),
+        ("", "jobs", "p2"),
+        ("e", "k", None),
+        ("", "jobs", "p3"),
+    ]
+
+
+def test_the_content_of_a_body_is_known_without_a_recording(read: Read) -> None:
+    from amqpcodec import _capture
+
+    (row,) = [row for row in read(packets([*START, publish(7)])) if row["event"] == "published"]
+    assert row["content"] == _capture.content_number(b"body 7")
+    assert row["content"] != _capture.content_number(b"body 8")
+
+
+def test_a_consumer_without_a_tag_that_no_reply_names(read: Read) -> None:
+    request = amqp.Basic.Consume(queue="jobs", consumer_tag="", no_wait=True)
+    rows = read(packets([*START, client(request), deliver(1, key="k", tag="made-up")]))[2:4]
+    assert short(rows, "event", "queue", "consumer_tag", "certainty") == [
+        ("consumer-started", "jobs", None, "inferred"),
+        ("delivered", "k", "made-up", "inferred"),
+    ]
+
+
+def test_a_consumer_with_the_tag_of_another_one_takes_its_place(read: Read) -> None:
+    rows = read(lost([*START, *consume("a"), *consume("b"), deliver(1)], TO_SERVER))
+    ended = [row for row in rows if row["event"] in ("delivered", "consumer-cancelled")]
+    assert short(ended, "event", "queue") == [("delivered", "b"), ("consumer-cancelled", "b")]
+
+
+def test_a_reply_that_was_lost_before_one_with_a_tag(read: Read) -> None:
+    """What is asked for first has no reply: which one later replies are to, no one knows."""
+    script = [client(amqp.Queue.Declare(queue="a")), *consume("jobs")]
+    script += [client(amqp.Queue.Purge(queue="b")), server(amqp.Queue.PurgeOk(message_count=1))]
+    rows = read(packets([*START, *script]))[2:-1]
+    assert short(rows, "event", "queue", "certainty", "elapsed_us") == [
+        ("consumer-started", "jobs", "exact", 1000),
+        ("purged", None, "unknown", None),
+    ]
+
+
+def test_a_reply_with_a_tag_that_nobody_asked_for(read: Read) -> None:
+    script = [client(amqp.Queue.Declare(queue="a"))]
+    script.append(server(amqp.Basic.ConsumeOk(consumer_tag="other")))
+    rows = read(packets([*START, *script]))[2:-1]
+    assert short(rows, "event", "queue", "consumer_tag", "certainty") == [
+        ("consumer-started", None, "other", "unknown")
+    ]
+
+
+AFTER_64 = pytest.mark.xfail(strict=True, reason="the 65th request is taken for the right one")
+
+
+@pytest.mark.parametrize("count", [63, 64, pytest.param(65, marks=AFTER_64)])
+def test_a_reply_with_a_tag_after_many_requests(count: int, read: Read) -> None:
+    """None of them is about a consumer."""
+    requests = [client(amqp.Queue.Purge(queue=f"q{number}")) for number in range(count)]
+    script = [*requests, server(amqp.Basic.ConsumeOk(consumer_tag="other"))]
+    rows = read(packets([*START, *script]))[2:-1]
+    assert short(rows, "event", "queue", "consumer_tag", "certainty") == [
+        ("consumer-started", None, "other", "unknown")
+    ]
+
+
+def test_a_second_open_ok(read: Read) -> None:
+    rows = read(packets([*START, server(amqp.Channel.OpenOk()), *select(), publish(1)]))
+    assert short(rows[1:], "event", "channel", "elapsed_us") == [
+        ("channel-opened", 1, 1000),
+        ("channel-opened", 1, None),
+        ("published", 1, None),
+        ("waiting", 1, 0),
+        ("recording-ended", None, None),
+    ]
+
+
+def test_an_open_ok_that_nobody_asked_for_ends_what_was_open(read: Read) -> None:
+    """Its channel is another one, to which the publish that was begun before belongs no longer."""
+    _, data = publish(2)
+    script = [*START, *select(), publish(1), server(amqp.Queue.DeclareOk(queue="q"))]
+    script += [(TO_SERVER, data[:-15]), server(amqp.Channel.OpenOk()), (TO_SERVER, data[-15:])]
+    rows = read(packets([*script, server(amqp.Basic.Ack(delivery_tag=2))]))
+    assert short(rows[4:], "event", "message_id", "certainty") == [
+        ("published", "p2", "exact"),
+        ("channel-opened", None, "exact"),
+        ("confirmed", None, "unknown"),
+        ("recording-ended", None, "exact"),
+    ]
+
+
+def test_after_recover_async_nothing_is_said_of_deliveries_before_it(read: Read) -> None:
+    script = [*START, *consume("jobs"), deliver(1), client(amqp.Basic.RecoverAsync(requeue=True))]
+    rows = read(lost([*script, deliver(2)], TO_SERVER))
+    assert short([row for row in rows if row["event"] == "requeued"], "message_id") == [("d2",)]
+
+
+def test_a_message_that_comes_back_after_the_close_is_no_event(read: Read) -> None:
+    back = amqp.Basic.Return(reply_code=312, reply_text="NO_ROUTE", exchange="", routing_key="k")
+    late = (TO_CLIENT, amqp.encode_message(1, back, amqp.Basic.Properties(), b"x"))
+    script = [*START, publish(1), close()[0], late, close()[1]]
+    assert short(read(packets(script)))[2:] == ["published", "connection-closed"]
+
+
+def test_a_publish_whose_arguments_cannot_be_read_is_a_protocol_error(read: Read) -> None:
+    _, data = publish(1, exchange="orders")
+    broken = data.replace(b"\6orders", b"\xfeorders")
+    rows = read(packets([*START, (TO_SERVER, broken), publish(2)]))[2:4]
+    assert short(rows, "event", "message_id", "initiator") == [
+        ("protocol-error", None, "client"),
+        ("published", "p2", "client"),
+    ]
+
+
+def test_a_connection_without_a_byte_is_no_event(read: Read) -> None:
+    assert read(lost([], TO_SERVER)) == []
+    says = [*lost([], TO_SERVER), *packets([*START, *close()])]
+    assert short(read(says)) == ["connection-opened", "channel-opened", "connection-closed"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"), [("queue", "in a list, not str"), (["queue", 1], "columns, not int")]
+)
+def test_fields_that_are_no_names(fields: Any, message: str, read: Read) -> None:
+    with pytest.raises(TypeError, match=message):
+        read(packets(START), fields=fields)

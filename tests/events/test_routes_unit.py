@@ -468,3 +468,73 @@ def test_other_versions(version: str, read: Read) -> None:
     method = old.Basic.Publish(exchange="t", routing_key="a.b")
     script += [(0, old.encode_message(1, method, old.Basic.Properties(), b"x"))]
     assert published(read(packets(script))) == [["q"]]
+
+
+def large(name: str) -> dict[str, Any]:
+    """Arguments of more bytes than are kept."""
+    return {"h": name, "filler": "f" * 3000}
+
+
+def test_arguments_that_are_too_large_to_be_kept(read: Read) -> None:
+    """How their exchange routes is not known, as it may be by them."""
+    script = [*declare("a", "direct", arguments=large("a")), *bind("q", "a", "k"), send("a", "k")]
+    script += [*declare("b", "headers"), *bind("q", "b", "", {"h": 1})]
+    script += [*bind("r", "b", "", large("b")), send("b", "", {"h": 1})]
+    script += [*declare("c", "direct"), *bind("q", "c", "k"), send("c", "k")]
+    assert routes(read, script) == [None, None, ["q"]]
+
+
+def test_an_exchange_of_another_type_is_another_one(read: Read) -> None:
+    """The end of the one before was not seen, and so may other changes."""
+    script = [*declare("a", "direct"), *bind("q", "a", "k"), send("a", "other", name="one")]
+    script += [*declare("a", "fanout"), send("a", "k"), *bind("r", "a"), send("a", "k")]
+    script += [*declare("b", "direct"), *bind("q", "b", "k"), send("b", "other", name="two")]
+    rows = read(packets([*START, *script]))
+    assert published(rows) == [[], None, ["r"], []]
+    assert unroutable(rows) == [("one", "inferred")]
+
+
+def test_a_binding_to_the_default_exchange_changes_nothing(read: Read) -> None:
+    rows = read(packets([*START, *bind("q", "", "other"), send("", "other"), send("", "q")]))
+    assert short(rows[2:3], "event", "queue", "routing_key") == [("bound", "q", "other")]
+    assert published(rows) == [["other"], ["q"]]
+
+
+def test_a_queue_that_is_deleted_without_its_name(read: Read) -> None:
+    """It is the one that the channel declared last, of which no one knows: bindings may be gone."""
+    script = [*declare("a", "direct"), *bind("q", "a", "k"), send("a", "other", name="one")]
+    script += [*delete_queue(""), send("a", "other", name="two"), send("a", "k", name="three")]
+    rows = read(packets([*START, *script]))
+    assert short([row for row in rows if row["event"] == "deleted"], "queue") == [(None,)]
+    assert unroutable(rows) == [("one", "inferred")]
+    assert published(rows) == [[], [], ["q"]]
+
+
+@pytest.mark.parametrize(("header", "routed"), [("CC", False), ("BCC", False), ("ACC", True)])
+def test_headers_that_name_more_routes(header: str, routed: bool, read: Read) -> None:
+    script = [*declare("a", "fanout"), *bind("q", "a"), send("a", headers={header: ["other"]})]
+    assert routes(read, script) == [["q"] if routed else None]
+
+
+def test_a_queue_whose_name_is_not_utf8_makes_a_route_null(read: Read) -> None:
+    script = [*declare("a", "fanout"), *bind("q", "a"), *bind("\udcff", "a"), send("a", name="m")]
+    rows = read(packets([*START, *script]))
+    assert published(rows) == [None]
+
+
+def test_a_return_answers_the_publish_with_its_body(read: Read) -> None:
+    script = [send("a", "k", mandatory=True, body=body) for body in (b"1", b"2", b"33")]
+    script += [give_back("a", "k", body=b"2"), give_back("a", "k", body=b"33")]
+    rows = read(packets([*START, *script]))
+    ids = [row["event_id"] for row in rows if row["event"] == "published"]
+    assert [(row["answers"], row["certainty"]) for row in rows if row["event"] == "returned"] == [
+        (ids[1], "exact"),
+        (ids[2], "exact"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "'", "''", "gone", "'other'"])
+def test_a_close_that_names_no_exchange_destroys_nothing(text: str, read: Read) -> None:
+    missing = amqp.Channel.Close(reply_code=404, reply_text=text, class_id=60, method_id=40)
+    rows = read(packets([*START, send("gone", name="one"), server(missing)]))
+    assert short(rows[2:-1]) == ["published", "channel-closed"]

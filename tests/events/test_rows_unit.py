@@ -287,3 +287,18 @@ def test_state_of_values_is_refused() -> None:
             core.feed_values(*wrong, 0)
     with pytest.raises(ValueError, match="6 or 18 bytes"):
         core.name_connection(1, b"abc", b"abc")
+
+
+def test_a_connection_without_a_name_whose_address_is_not_known() -> None:
+    """Where packets are read it is called by its user and the client's address."""
+    for name, called in (("worker", "worker"), (None, None)):
+        says = talk.login(name=name)
+        table = pa.table(
+            {
+                "frame": [octets for _, octets in says],
+                "direction": [("client", "server")[side] for side, _ in says],
+            }
+        )
+        row, *_ = pa.table(batch.decode(table, level="event", by=[])).to_pylist()
+        assert (row["event"], row["user"]) == ("connection-opened", "guest")
+        assert (row["client"], row["connection_name"]) == ("", called)

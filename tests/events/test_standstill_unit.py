@@ -279,3 +279,28 @@ def test_losses(seed: int, read: Read) -> None:
         exact = [row for row in rows if row["certainty"] == "exact" and row["event"] == "confirmed"]
         assert all(row["message_id"] == names[row["delivery_tag"]] for row in exact)
     assert confirmed > 0
+
+
+def test_a_confirm_that_is_said_again_contradicts(tmp_path: Path) -> None:
+    """Of a number that was inferred: the one before was of another publish."""
+    talk = [*pairs(5, 0), *pairs(6, 12), (12.5, *publish(7)), (12.6, *ack(6)), (12.7, *ack(7))]
+    reader = capture.Reader(write(tmp_path / "talk.pcap", middle(talk, BEFORE)), "event")
+    rows = rows_of(reader)
+    assert reader.stats()["contradicted_counts"] == 1
+    assert confirms(rows) == [
+        (None, 5, "unknown"),
+        ("p6", 6, "inferred"),
+        *((None, tag, "unknown") for tag in (6, 7)),
+    ]
+
+
+def test_one_from_before_a_gap_without_a_confirm_keeps_numbers_unknown(read: Read) -> None:
+    """The server confirms the first one alone, and is silent: others may wait, as the second."""
+    talk = [(0.0, *publish(1)), (0.1, *publish(2)), (0.2, *publish(3)), *filler(0.3)]
+    talk += [(1.0, *publish(4)), (1.1, *ack(1)), (14.0, *publish(5)), (14.1, *ack(2))]
+    packets = record_all([*talk, (14.2, *ack(5, multiple=True))])
+    assert confirms(read([*packets[: OPENING + 2], *packets[OPENING + 3 :]])) == [
+        ("p1", 1, "exact"),
+        ("p2", 2, "exact"),
+        (None, 5, "unknown"),
+    ]

@@ -360,6 +360,9 @@ ADDRESSES = [
     ("/topic/a.b", ("amq.topic", "a.b", None, None)),
     ("/management", (None, None, None, None)),
     ("/queues/a%2", (None, None, None, None)),
+    ("/exchanges/a%2/k", (None, None, None, None)),
+    ("/exchange/a/k%2", (None, None, None, None)),
+    ("/exchange/" + "e" * 256, (None, None, None, None)),
     ("q" * 256, (None, None, None, None)),
     ("/queues/" + "q" * 2000, (None, None, None, None)),
 ]
@@ -628,3 +631,95 @@ def test_a_delivery_that_goes_on_in_another_session(tmp_path: Any) -> None:
     reader = capture.Reader(path, "event")
     assert sum(map(len, reader.read(path.stat().st_size))) == 4
     capture.Reader(path, "event").resume(reader.state())
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        "a18e849f_63a3-4973-a104-7649f5c4bcc8",
+        "a18e849f-63a3-4973-a104-7649f5c4bcc_",
+        "orders-of-the-shop-in-the-north-west",
+    ],
+)
+def test_names_as_long_as_one_that_nobody_gave(container: str, read: Read) -> None:
+    assert len(container) == 36
+    rows = read(packets([*login(container=container), *close()]))
+    assert {row["connection_name"] for row in rows} == {container}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "response", "user"),
+    [
+        ("PLAIN", b"\0guest\0secret", "guest"),
+        ("PLAIN", b"guest", None),
+        ("PLAIN", b"\0guest", None),
+        ("PLAIN", b"", None),
+        ("EXTERNAL", b"\0guest\0secret", None),
+    ],
+)
+def test_users(mechanism: str, response: bytes, user: str | None, read: Read) -> None:
+    init = client(amqp.SaslInit(mechanism=mechanism, initial_response=response))
+    script = [init if i == 3 else say for i, say in enumerate(login(container=""))]
+    (row, *_) = read(packets(script))
+    assert (row.get("user"), row.get("connection_name")) == (user, user and f"{user}@10.0.0.1")
+
+
+def test_a_frame_of_sasl_that_cannot_be_read_is_a_protocol_error(read: Read) -> None:
+    broken = b"\0\0\0\x10\2\1\0\0\0\x53\x99\xc0\1\0\0\0"
+    rows = read(packets([*login()[:3], (TO_SERVER, broken), *login()[4:], *close()]))
+    assert short(rows, "event", "initiator", "user") == [
+        ("protocol-error", "client", None),
+        ("connection-opened", None, None),
+        ("connection-closed", "client", None),
+    ]
+
+
+def test_a_delivery_without_a_number(read: Read) -> None:
+    """With a tag alone it is one, to which no outcome can be given; with neither it is none."""
+    script = [client(amqp.Transfer(0, delivery_tag=b"t"), 0, message("tagged"))]
+    script += [client(amqp.Transfer(0), 0, message("nameless")), outcome(TO_CLIENT, 0), publish(0)]
+    rows = some(read(packets([*LINKS, *script])), "published", "confirmed")
+    assert short(rows, "event", "message_id", "delivery_tag", "certainty") == [
+        ("published", "tagged", None, "exact"),
+        ("confirmed", None, 0, "unknown"),
+        ("published", "p0", 0, "exact"),
+    ]
+
+
+def test_of_tokens_no_number_is_shown(read: Read) -> None:
+    script = [*START, *sends("s", "$cbs", 0), *sends("t", "cbs", 1), publish(0), publish(1, 1)]
+    rows = some(read(packets(script)), "published")
+    assert short(rows, "queue", "message_id") == [("$cbs", "p0"), ("cbs", "p1")]
+    assert ["content" in row for row in rows] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("octets", "expected"),
+    [
+        (b"\0\x53\x70\xc0\2\1\x41" + message("m"), (False, "m", 6)),
+        (b"\0\x53\x70\xc0\4\1\xa1\1x" + message("m"), (None, "m", 6)),
+        (b"\0\x53\x73\xc0\3\1\x54\5\0\x53\x75\xa0\2ab", (False, None, 2)),
+        (b"\0\x53\x73\xc0\x08\4\xa1\1m\x40\x40\x54\5\0\x53\x75\xa0\2ab", (False, None, 2)),
+        (b"\0\x53\x73\xc0\4\1\xa1\1m\0\x53\x75\x54\5", (False, "m", None)),
+        (b"\0\x53\x73\xc0\4\1\xa1\1m\0\x53\x75", (None, None, None)),
+    ],
+)
+def test_messages_of_which_a_part_cannot_be_read(
+    octets: bytes, expected: tuple[Any, ...], read: Read
+) -> None:
+    """Nothing is said of the header, the properties or the body."""
+    rows = read(packets([*LINKS, server(transfer(0, 51), payload=octets)]))
+    got = some(rows, "delivered")
+    assert short(got, "redelivered", "message_id", "body_size") == [expected]
+
+
+@pytest.mark.parametrize("octets", [b"\x3f", b"\xa1\5ab", b"\xc1\7\2\xa1\1a\xa1\7b"])
+def test_properties_of_an_open_that_cannot_be_read_are_a_protocol_error(
+    octets: bytes, read: Read
+) -> None:
+    """All values of a frame are checked before anything is said of it."""
+    _, opened = login(product="RabbitMQ")[8]
+    broken = opened.replace(b"\xa1\x08RabbitMQ", octets.ljust(10, b"\x41"))
+    assert broken != opened
+    rows = read(packets([*login()[:8], (TO_CLIENT, broken), *begin()]))
+    assert short(rows)[:1] == ["protocol-error"]
