@@ -563,6 +563,21 @@ def test_texts_that_are_not_utf8_are_null(read: Read) -> None:
     ]
 
 
+@pytest.mark.parametrize(("text", "expected"), [("\udcff", None), ("é", "é")])
+def test_the_last_text_of_all_rows(text: str, expected: str | None, tmp_path: Any) -> None:
+    """No bytes follow it, as the recording goes on."""
+    from amqpcodec import capture
+    from tests.support.event_talk import write
+
+    refusal = amqp.Connection.Close(reply_code=320, reply_text=text)
+    path = write(tmp_path / "a.pcap", packets([*START, server(refusal, 0)]))
+    batches = capture.Reader(path, "event").read(path.stat().st_size)
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    assert short(rows[-1:], "event", "reply_code", "reply_text") == [
+        ("connection-closed", 320, expected)
+    ]
+
+
 def test_the_content_of_a_body_is_known_without_a_recording(read: Read) -> None:
     from amqpcodec import _capture
 
