@@ -9,6 +9,7 @@ import pytest
 
 from amqpcodec import capture
 from amqpcodec import v1_0 as amqp
+from tests.support import route_talk
 from tests.support.event_talk import TO_CLIENT, TO_SERVER, lost, reset, short, timed, write
 from tests.support.event_talk_v1 import (
     begin,
@@ -30,6 +31,7 @@ from tests.support.event_talk_v1 import (
     transfer,
 )
 from tests.support.recording import packets
+from tests.support.route_talk import on, together
 from tests.support.v1_talk import path_of
 
 Read = Callable[..., list[dict[str, Any]]]
@@ -723,3 +725,13 @@ def test_properties_of_an_open_that_cannot_be_read_are_a_protocol_error(
     assert broken != opened
     rows = read(packets([*login()[:8], (TO_CLIENT, broken), *begin()]))
     assert short(rows)[:1] == ["protocol-error"]
+
+
+@pytest.mark.parametrize(("product", "route"), [("RabbitMQ", ["q"]), ("Other", ["/exchanges/a/k"])])
+def test_a_client_that_names_no_virtual_host(product: str, route: list[str], read: Read) -> None:
+    """RabbitMQ takes it for one of "/", of which another connection says what is bound; to others
+    the address is a name."""
+    bound = [*route_talk.START, *route_talk.declare("a", "fanout"), *route_talk.bind("q", "a")]
+    script = [*login(product=product, hostname=None), *begin(), *sends("s", "/exchanges/a/k")]
+    talk = together([*on(0, bound), *on(1, [*script, publish(0)])])
+    assert short(some(read(talk), "published"), "message_id", "route") == [("p0", route)]

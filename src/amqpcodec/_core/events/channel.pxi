@@ -333,7 +333,7 @@ cdef Question* find_named_request(Tracking* g, TrackedChannel* ch, int on) noexc
             if e.text[TEXT_CONSUMER_TAG].n == tag.n and memcmp(e.text[TEXT_CONSUMER_TAG].p, tag.p, tag.n) == 0:
                 break
         q = q.next
-    if q == NULL or i == 64:
+    else:
         return NULL
     while ch.request != q:
         drop_question(g, TRACKED_REQUESTS, remove_request(ch))
