@@ -283,9 +283,8 @@ def test_a_leap_that_ends_elsewhere_than_it_began(tmp_path: Path) -> None:
     part_outline = make_outline(reader(path), part, ALL)
     assert part_outline is not None
     server = number(make.SERVER[1])
-    last_places = (
-        set()
-    )  # of the numbers of bytes that leaps begin with: where they end, these are told again
+    # The number of bytes at which a leap begins stands at its end, too: the last one is the end.
+    last_places = set()
     for sequence in {segment.sequence for segment in mangle.parts(path)}:
         place = part_outline.rfind(number(sequence))
         if part_outline[place - 3 : place - 1] == server:  # which direction it is is a byte

@@ -537,7 +537,7 @@ def test_users(mechanism: str, response: bytes, user: str | None, read: Read) ->
 
 
 def test_what_a_client_says_of_itself_is_quoted(read: Read) -> None:
-    """Of both texts the second one is left out where there is no room for it."""
+    """Where there is no room for both texts the row has the first one."""
     for product, version, details in (
         ('a"b\\c', "1\n2", {"product": 'a"b\\c', "version": "1\n2"}),
         ("p" * 255, "\1" * 240, {"product": "p" * 255, "version": "\1" * 240}),
@@ -709,7 +709,7 @@ def test_answers_after_an_end_are_no_events(read: Read) -> None:
 
 
 def test_numbers_of_deliveries_that_begin_anew(read: Read) -> None:
-    """Their channel was opened again, and no one saw it: nothing is said of those before."""
+    """Their channel was opened again, unseen: no row tells the end of those before."""
     script = [*START, *consume("jobs"), deliver(1), deliver(2), deliver(1, message="again")]
     rows = read(lost(script, TO_SERVER))
     assert short([row for row in rows if row["event"] == "requeued"], "message_id") == [("again",)]

@@ -1,4 +1,4 @@
-"""What is beyond a limit is counted, and nothing wrong is said of it."""
+"""The tracker counts what is beyond a limit, and says nothing wrong of it."""
 
 from __future__ import annotations
 
