@@ -709,7 +709,7 @@ def test_of_tokens_no_number_is_shown(read: Read) -> None:
 def test_messages_of_which_a_part_cannot_be_read(
     octets: bytes, expected: tuple[Any, ...], read: Read
 ) -> None:
-    """Nothing is said of the header, the properties or the body."""
+    """The row has null for each part that cannot be read."""
     rows = read(packets([*LINKS, server(transfer(0, 51), payload=octets)]))
     got = some(rows, "delivered")
     assert short(got, "redelivered", "message_id", "body_size") == [expected]
@@ -719,7 +719,7 @@ def test_messages_of_which_a_part_cannot_be_read(
 def test_properties_of_an_open_that_cannot_be_read_are_a_protocol_error(
     octets: bytes, read: Read
 ) -> None:
-    """All values of a frame are checked before anything is said of it."""
+    """The tracker reads a frame only if all of its values can be read."""
     _, opened = login(product="RabbitMQ")[8]
     broken = opened.replace(b"\xa1\x08RabbitMQ", octets.ljust(10, b"\x41"))
     assert broken != opened
