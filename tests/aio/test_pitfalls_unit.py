@@ -11,6 +11,7 @@ import asyncio
 import datetime
 import gc
 import random
+import socket
 import ssl
 import time
 import warnings
@@ -510,14 +511,14 @@ def test_10_what_needs_no_acknowledgement_is_bounded(amqp_broker):
         async with channel.consume("orders", no_ack=True) as messages:
             await messages.get(5)
             await until(lambda: len(messages._buffer) > 100)
-            await asyncio.sleep(2.5)  # longer than two heartbeats
+            await asyncio.sleep(6.5)  # longer than two heartbeats
             assert connection.state == "open"
             assert 100 < len(messages._buffer) < 2000
             await channel.publish(b"", routing_key="others")  # a call that waits is answered
             for _ in range(19_999):
                 await messages.get(5)
 
-    connected(amqp_broker, work, heartbeat=1)
+    connected(amqp_broker, work, heartbeat=3)
 
 
 def test_10_a_consumer_that_is_left_reads_on(amqp_broker):
@@ -791,6 +792,27 @@ def test_19_a_place_in_the_window_of_a_channel_that_ends(amqp_broker):
     assert ends[1:] == [None] * 3
 
 
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("kind", [aio.AccessRefused, aio.PreconditionFailed])
+def test_19_a_publication_that_is_refused(amqp_broker, kind, count):
+    """One alone is the one at fault. Of several the broker says only that it is one of them."""
+    is_internal = kind is aio.AccessRefused
+    options = {"exchange": "e"} if is_internal else {"user_id": "somebody"}
+
+    async def work(connection):
+        async with connection.channel() as channel:
+            await channel.declare_exchange("e", "fanout", internal=True)
+        sends = [connection.publish(b"", routing_key="", **options) for _ in range(count)]
+        ends = await asyncio.gather(*(outcome(send) for send in sends))
+        reasons = [end if count == 1 else end.__cause__ for end in ends]
+        assert [type(end) for end in ends] == [
+            kind if count == 1 else aio.PublishUnconfirmed
+        ] * count
+        assert [reason.reply_code for reason in reasons] == [403 if is_internal else 406] * count
+
+    connected(amqp_broker, work)
+
+
 OPERATIONS = {
     "declare_queue": lambda channel: channel.declare_queue("orders"),
     "declare_exchange": lambda channel: channel.declare_exchange("e"),
@@ -1035,6 +1057,35 @@ def test_30_several_brokers(amqp_broker):
             with pytest.raises(aio.ConnectFailed) as caught:
                 await aio.connect(urls, timeout=0.3)
         assert str(caught.value).count("amqp://127.0.0.1") == 2
+
+    run(work)
+
+
+def test_30_a_name_of_several_addresses(amqp_broker, monkeypatch):
+    """Each has a part of the time: one that never answers leaves enough for the next."""
+    port = amqp_broker.port
+    found = [
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port))
+        for host in ("127.0.0.2", "127.0.0.1")
+    ]
+
+    async def getaddrinfo(loop, host, *_, **options):
+        assert host == "broker.example"
+        return found
+
+    async def work():
+        monkeypatch.setattr(type(asyncio.get_running_loop()), "getaddrinfo", getaddrinfo)
+        with socket.create_server(("127.0.0.2", port)) as silent:
+            url = amqp_broker.url.replace("127.0.0.1", "broker.example")
+            for _ in range(4):
+                async with aio.connect(url, timeout=1.0) as connection:
+                    assert "broker.example" in repr(connection)
+            silent.close()
+            async with aio.connect(url, timeout=None):
+                pass
+        found.pop()
+        with pytest.raises(aio.ConnectFailed, match=r"127\.0\.0\.2"):
+            await aio.connect(url, timeout=None)
 
     run(work)
 

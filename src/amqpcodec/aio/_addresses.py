@@ -21,12 +21,14 @@ class Address:
     Attributes:
         tls: whether the scheme is amqps.
         options: of a session, such as username and heartbeat: those that it names.
+        ip: the address of the host that is meant; "" until it was asked for.
     """
 
     host: str
     port: int
     tls: bool
     options: dict[str, Any] = field(repr=False)
+    ip: str = ""
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -48,10 +50,16 @@ def parse(url: str) -> Address:
         port = parts.port
     except ValueError:
         raise ValueError("URL: the port is no number from 0 to 65535") from None
+    host = parts.hostname or "localhost"
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise ValueError(f"URL: {host!r} is no host name") from None
     path = parts.path[1:]
     if "/" in path:
+        shown = "" if "@" in path else f" {path!r}"  # it may be the rest of a password
         raise ValueError(
-            f"URL: the virtual host {path!r} has a '/'; write {path.replace('/', '%2F')!r} for it"
+            f"URL: the virtual host{shown} has a '/'; write %2F for one in a name or password, too"
         )
     quoted = {"username": parts.username, "password": parts.password, "virtual_host": path or None}
     options: dict[str, Any] = {
@@ -68,4 +76,4 @@ def parse(url: str) -> Address:
             expected = "a number" if name in _NUMBERS else f"one of {', '.join(_MECHANISMS)}"
             raise ValueError(f"URL: {name} is {text!r} and not {expected}")
     port = _PORTS[parts.scheme] if port is None else port
-    return Address(parts.hostname or "localhost", port, parts.scheme == "amqps", options)
+    return Address(host, port, parts.scheme == "amqps", options)

@@ -370,7 +370,9 @@ class Channel(Publishing):
         if not self._opened.done():
             self._opened.set_exception(make_error())
             self._opened.exception()  # with confirms nobody waits for it
-        self._end_publications(make_error())
+        end = self._end
+        is_refusal = end is not None and (end.closed_by, end.method) == ("remote", "basic.publish")
+        self._end_publications(make_error(), is_refusal=is_refusal)
         for consumer in list(self._consumers):
             consumer._on_ended(make_error)
         self._consumers.clear()

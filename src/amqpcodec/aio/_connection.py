@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import socket
 import ssl as tls
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
+from dataclasses import replace
 from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack, final
 
 from ..session import Connection as SessionConnection
@@ -41,7 +43,7 @@ class ConnectOptions(TypedDict, total=False):
         ssl: for amqps; None, the default, verifies the broker by the system's certificates.
         server_hostname: what the broker's certificate has to be for; by default the URL's host.
         heartbeat: seconds, 0 for none; None, the default, takes the broker's.
-        timeout: seconds for all of it, 30 by default.
+        timeout: seconds for all of it, 30 by default; None for no limit.
         client_properties: put over those that this package sends.
     """
 
@@ -53,7 +55,7 @@ class ConnectOptions(TypedDict, total=False):
     ssl: tls.SSLContext | None
     server_hostname: str | None
     heartbeat: int | None
-    timeout: float
+    timeout: float | None
     client_properties: dict[str, Any] | None
 
 
@@ -90,9 +92,9 @@ def connect(
 
     Args:
         url: ``amqp[s]://user:password@host:port/vhost?heartbeat=10``, or several: they are tried
-            once each, in random order. A name or password is percent-encoded; so is a virtual host
-            of its own path segment; without one it is "/". Options after the question mark:
-            auth_mechanism, channel_max, frame_max, heartbeat.
+            once each, and so are all addresses of a name, in random order. A name or password is
+            percent-encoded; so is a virtual host of its own path segment; without one it is "/".
+            Options after the question mark: auth_mechanism, channel_max, frame_max, heartbeat.
         options: see `ConnectOptions`.
 
     Raises:
@@ -112,21 +114,27 @@ def connect(
 
 async def _connect(addresses: list[Address], options: ConnectOptions) -> Connection:
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + options.get("timeout", 30.0)
+    timeout = options.get("timeout", 30.0)
+    deadline = math.inf if timeout is None else loop.time() + timeout
     failures: list[str] = []
     cause: Exception | None = None
     is_final = True
-    for position, address in enumerate(random.sample(addresses, len(addresses))):
-        share = max(deadline - loop.time(), 0) / (len(addresses) - position)
-        scope = asyncio.timeout(share)
+    waiting = random.sample(addresses, len(addresses))
+    while waiting:
+        share = max(deadline - loop.time(), 0) / len(waiting)
+        address = waiting.pop(0)
+        scope = asyncio.timeout(None if share == math.inf else share)
         try:
             async with scope:
+                if not address.ip:
+                    waiting[:0] = await _resolve(address)
+                    continue
                 return await _attempt(address, options)
         except (AuthenticationFailed, VirtualHostRefused):
             raise
         except (OSError, ConnectFailed) as error:
             late = isinstance(error, TimeoutError) and scope.expired()
-            reason = f"no answer within {share:.3g} s" if late else str(error)
+            reason = f"no answer within {math.ceil(10 * share) / 10:g} s" if late else str(error)
             failures.append(f"{address}: {reason}")
             cause = error
             is_final &= isinstance(error, tls.SSLCertVerificationError) or (
@@ -137,6 +145,15 @@ async def _connect(addresses: list[Address], options: ConnectOptions) -> Connect
         failure.reply_code = cause.reply_code
     failure.is_final = is_final
     raise failure from cause
+
+
+async def _resolve(address: Address) -> list[Address]:
+    """One for each IP address of its host: at random, but families as the system prefers them."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    families = list(dict.fromkeys(family for family, *_ in found))
+    ordered = sorted(random.sample(found, len(found)), key=lambda one: families.index(one[0]))
+    return [replace(address, ip=str(place[0])) for *_, place in ordered]
 
 
 async def _attempt(address: Address, options: ConnectOptions) -> Connection:
@@ -151,7 +168,7 @@ async def _attempt(address: Address, options: ConnectOptions) -> Connection:
         chosen["password"] = await password()
     context, host = None, None
     if address.tls:
-        host, context = options.get("server_hostname"), options.get("ssl")
+        host, context = options.get("server_hostname") or address.host, options.get("ssl")
         if context is None:  # making one reads files
             context = await asyncio.to_thread(tls.create_default_context)
     loop = asyncio.get_running_loop()
@@ -160,7 +177,7 @@ async def _attempt(address: Address, options: ConnectOptions) -> Connection:
     link = Link(loop, session)
     try:
         await loop.create_connection(
-            lambda: link, address.host, address.port, ssl=context, server_hostname=host
+            lambda: link, address.ip, address.port, ssl=context, server_hostname=host
         )
         await link.opened
     except BaseException:
@@ -258,7 +275,7 @@ class Connection(Closeable):
         A publication that the broker closes the channel for takes none to other exchanges along,
         and the next one has a new channel. Beyond 50 exchanges the others share one.
 
-        Arguments and errors are those of `Channel.publish`; of its ChannelClosed NotFound alone.
+        Arguments and errors are those of `Channel.publish`, but for a plain ChannelClosed.
         """
         link = self._link
         link.check_loop()

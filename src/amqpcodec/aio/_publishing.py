@@ -15,11 +15,11 @@ from ._errors import (
     ChannelClosed,
     ConnectionBlocked,
     Nacked,
-    NotFound,
     PublishError,
     PublishUnconfirmed,
     Returned,
     WindowFull,
+    error_class,
 )
 from ._link import Closeable, Link, logger, resolve, take_error
 from ._message import MessageProperties
@@ -131,7 +131,9 @@ class Publishing(Closeable):
             Nacked: the broker could not take it over.
             PublishUnconfirmed: it was sent, and no confirm came: it may be in the queue.
             ConnectionBlocked, WindowFull: nothing was sent within timeout.
-            NotFound: there is no such exchange; the channel is closed.
+            NotFound, AccessRefused, PreconditionFailed: the broker refuses it, and closes the
+                channel: there is no such exchange, this user may not publish to it, the message is
+                too large. PublishUnconfirmed where it may have meant another one that waited.
             ChannelClosed, ConnectionLost: the channel was over before: nothing was sent.
         """
         link = self._link
@@ -337,8 +339,12 @@ class Publishing(Closeable):
                 earliest = min(earliest, deadline)
         self._set_timer(earliest)
 
-    def _end_publications(self, error: AMQPError) -> None:
-        """The channel is over: whatever was sent fails, each by an error of its own."""
+    def _end_publications(self, error: AMQPError, *, is_refusal: bool) -> None:
+        """The channel is over: whatever was sent fails, each by an error of its own.
+
+        is_refusal: whether the broker ended it for a publication. It does not say for which: that
+        is known where one alone was waiting, or where the reply names its exchange as missing.
+        """
         text = (
             "the confirm did not come, and the message may be in the queue: "
             f"{error.reply_text if error.reply_code == 200 else error}"
@@ -349,14 +355,16 @@ class Publishing(Closeable):
         self._size = 0
         self._may_publish = False
         self._set_timer(math.inf)
-        is_missing_exchange = isinstance(error, ChannelClosed) and error.reply_code == 404
+        code, reason = error.reply_code, error.reply_text
+        kind = error_class(code)
+        is_refusal &= kind is not ChannelClosed  # which says that nothing was sent
         for publication in publications:
             future, exchange, *_ = publication
-            missing = f"no exchange '{exchange}' "
-            if not (is_missing_exchange and exchange and missing in error.reply_text):
+            is_missing = code == 404 and exchange and f"no exchange '{exchange}' " in reason
+            if not (is_refusal and (is_missing or len(publications) == 1)):
                 fail(publication, PublishUnconfirmed, text, cause=error)
             elif not future.done():
-                future.set_exception(NotFound(error.reply_text, 404))
+                future.set_exception(kind(reason, code))
         resolve(self._room)  # one after the other fails
         resolve(self._empty)
 

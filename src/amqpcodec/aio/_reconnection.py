@@ -140,7 +140,8 @@ class Connections:
 
         The iteration goes on where a connection is lost: what was not acknowledged comes again,
         with ``redelivered``. A close by this client ends it, and so does what is wrong with the
-        channel or the queue, which ``setup`` of `connections` declares.
+        channel or the queue, which ``setup`` of `connections` declares: by a name
+        of yours, since one that the broker chose (amq.gen-...) is another on each connection.
         """
         return Consumer(queue, open_channel=self._open_channel, lasting=self._consumers, **options)
 
