@@ -2,6 +2,10 @@
 #ifndef AMQPCODEC_MUTANTS_H
 #define AMQPCODEC_MUTANTS_H
 
+/* Python.h, which comes later, defines it too: no header of the system may come before. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
 #include <stdlib.h>
 
 int mutant_selected = -1;

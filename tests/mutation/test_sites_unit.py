@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sysconfig
 from pathlib import Path
 
 from tests.mutation import c_sites, cython_sites
 from tests.mutation.change import Change
 from tests.mutation.sites import LEAST, Site, blamed, rewrite, shares
+from tests.paths import REPO
 
 CYTHON = '''\
 cdef enum:
@@ -96,3 +100,15 @@ def test_rooms_give_by_size() -> None:
     assert sum(room_shares.values()) == 100
     assert room_shares["small"] == 4
     assert LEAST < room_shares["middle"] < room_shares["large"]
+
+
+def test_headers_of_the_core_compile_behind_that_of_mutants(tmp_path: Path) -> None:
+    header, source = tmp_path / "mutants.h", tmp_path / "one.c"
+    text = Path(__file__).with_name("mutants.h").read_text(encoding="utf-8")
+    header.write_text(text.replace("@count@", "1"), encoding="utf-8")
+    source.write_text('#include <Python.h>\n#include "wire/block.h"\n', encoding="utf-8")
+    command = shlex.split(sysconfig.get_config_var("CC"))
+    command += ["-fsyntax-only", "-Werror=implicit-function-declaration", "-include", str(header)]
+    command += [f"-I{sysconfig.get_path('include')}", f"-I{REPO / 'src/amqpcodec/_core'}"]
+    process = subprocess.run([*command, str(source)], capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (0, "")
