@@ -8,6 +8,7 @@ import sysconfig
 from pathlib import Path
 
 from tests.mutation import c_sites, cython_sites
+from tests.mutation.build import with_mutants
 from tests.mutation.change import Change
 from tests.mutation.sites import LEAST, Site, blamed, rewrite, shares
 from tests.paths import REPO
@@ -112,3 +113,13 @@ def test_headers_of_the_core_compile_behind_that_of_mutants(tmp_path: Path) -> N
     command += [f"-I{sysconfig.get_path('include')}", f"-I{REPO / 'src/amqpcodec/_core'}"]
     process = subprocess.run([*command, str(source)], capture_output=True, text=True)
     assert (process.returncode, process.stderr) == (0, "")
+
+
+def test_no_header_demands_that_a_switch_is_whole() -> None:
+    """A mutant in one branch of a chain over all kinds makes a switch of the others."""
+    package = REPO / "src/amqpcodec"
+    paths = [path.relative_to(package).as_posix() for path in package.glob("_core/*/*.h")]
+    texts, _ = with_mutants([])
+    demanding = [path for path in paths if "-Wswitch-enum" in (package / path).read_text("utf-8")]
+    assert demanding
+    assert [path for path in demanding if "-Wswitch-enum" in texts[path]] == []
