@@ -1128,6 +1128,44 @@ def no_wait_declarations(bench):
     return [one.body for one in ch.deliveries(1)]
 
 
+@probe
+def publish_of_a_large_body(bench):
+    """RabbitMQ takes 128 MiB."""
+    ch = bench.channel().confirm()
+    size = 128 * 1024 * 1024
+    return [ch.publish(bytes(size), "k"), closes(lambda: ch.publish(bytes(size + 1), "k"))]
+
+
+@probe
+def numbers_that_are_none(bench):
+    ch = bench.channel().confirm()
+    q = ch.queue(bench.name("q"))
+    ch.consume(q, no_ack=True)
+    headers = {"a": float("nan"), "b": float("inf"), "c": 1}
+    return [
+        closes(lambda: ch.publish(b"m", q, headers=headers)),
+        closes(lambda: [repr(one.properties.headers) for one in ch.deliveries(1)]),
+    ]
+
+
+@probe
+def bad_arguments_of_another_type_of_queue(bench):
+    wrong = (
+        ("classic", {"x-delivery-limit": "3"}),
+        ("classic", {"x-delivery-limit": -1}),
+        ("quorum", {"x-max-priority": "3"}),
+        ("quorum", {"x-max-priority": 256}),
+    )
+    return [
+        closes(
+            lambda kind=kind, arguments=arguments: bench.channel().queue(
+                bench.name("q"), durable=True, arguments={"x-queue-type": kind, **arguments}
+            )
+        )
+        for kind, arguments in wrong
+    ]
+
+
 def address() -> tuple[str, int]:
     return live_broker.address()
 

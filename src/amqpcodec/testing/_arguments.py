@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ __all__ = [
     "binding_arguments",
     "consumer_options",
     "expiration_fault",
+    "has_no_number",
     "inequivalent",
     "type_name",
 ]
@@ -48,6 +50,10 @@ class QueueOptions:
     def parse(cls, arguments: dict[str, Any], where: str) -> QueueOptions:
         """The options of a table. where: "queue 'q' in vhost '/'", for texts."""
         values: dict[str, Any] = {}
+        queue_type = arguments.get("x-queue-type", "classic")
+        for name in arguments:  # before their values are looked at
+            if queue_type in _CHOICES["type"] and _OF_TYPE.get(name, queue_type) != queue_type:
+                raise _of_other_type(name, where, queue_type)
         for name, value in arguments.items():
             if name not in _QUEUE_ARGUMENTS:
                 raise not_modelled(f"the argument '{name}' of {where}", 406)
@@ -58,13 +64,8 @@ class QueueOptions:
         options = cls(**values)
         if options.dead_letter_routing_key is not None and options.dead_letter_exchange is None:
             raise _invalid("x-dead-letter-routing-key", where, "routing_key_but_no_dlx_defined")
-        quorum_only = options.delivery_limit is not None
-        classic_only = options.max_priority is not None or options.overflow == "reject-publish-dlx"
-        if quorum_only and options.queue_type == "classic":
-            raise _of_other_type("x-delivery-limit", where, "classic")
-        if classic_only and options.queue_type == "quorum":
-            name = "x-overflow" if options.max_priority is None else "x-max-priority"
-            raise _of_other_type(name, where, "quorum")
+        if options.overflow == "reject-publish-dlx" and options.queue_type == "quorum":
+            raise _of_other_type("x-overflow", where, "quorum")
         return options
 
 
@@ -85,6 +86,8 @@ _QUEUE_ARGUMENTS = {
     "x-queue-mode": ("", "mode"),
     "x-queue-version": ("", "version"),
 }
+#: Argument -> the only type of queue that has it.
+_OF_TYPE = {"x-delivery-limit": "quorum", "x-max-priority": "classic"}
 #: Kind of value -> the values that there are.
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "mode": ("default", "lazy"),
@@ -135,6 +138,15 @@ def _of_other_type(name: str, where: str, queue_type: str) -> Refusal:
 def _check_integer(name: str, value: Any, where: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool):
         raise _invalid(name, where, f'"expected integer, got {type_name(value)}"')
+
+
+def has_no_number(value: Any) -> bool:
+    """Whether a float in it is NaN or infinite: Erlang has none, so RabbitMQ cannot read it."""
+    if isinstance(value, dict):
+        return any(map(has_no_number, value.values()))
+    if isinstance(value, list):
+        return any(map(has_no_number, value))
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def expiration_fault(text: str) -> str | None:

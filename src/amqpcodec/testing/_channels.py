@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from .. import v0_9_1 as amqp
 from ..session import Channel, Connection, Consumer
-from ._arguments import expiration_fault
+from ._arguments import expiration_fault, has_no_number
 from ._clock import Timer
 from ._node import Node, Publication
 from ._queues import Content, Queue, Stored
@@ -20,6 +20,8 @@ __all__ = ["REPLY_TO", "Client", "ClientChannel", "Subscription", "Unacked"]
 
 #: Where clients consume replies without a queue.
 REPLY_TO = "amq.rabbitmq.reply-to"
+#: Bytes of the largest body that is taken.
+MAX_MESSAGE = 128 * 1024 * 1024
 
 
 class Client(Protocol):
@@ -132,16 +134,21 @@ class ClientChannel:
             Refusal: it is not allowed, or cannot be routed at all.
         """
         method: amqp.Basic.Publish = message.method
-        properties = self._checked(method, message.properties)
+        properties = self._checked(method, message.properties, len(message.body))
         content = Content(method.exchange, method.routing_key, properties, bytes(message.body))
         if self._transaction is not None:
             self._transaction.append(lambda: self._take(content, method.mandatory, None))
         else:
             self._take(content, method.mandatory, tag)
 
-    def _checked(self, method: amqp.Basic.Publish, properties: Any) -> Any:
+    def _checked(self, method: amqp.Basic.Publish, properties: Any, size: int) -> Any:
+        if has_no_number(properties.headers):
+            raise Refusal(541, "")
         if method.immediate:
             raise Refusal(540, "immediate=true")
+        if size > MAX_MESSAGE:
+            text = f"message size {size} is larger than configured max size {MAX_MESSAGE}"
+            raise Refusal(406, text)
         exchange = self.host.exchange(method.exchange)
         if exchange.internal:
             where = self.host.exchange_text(exchange.name)

@@ -23,7 +23,7 @@ from ..session import (
     RemoteProtocolError,
     Requested,
 )
-from ._channels import ClientChannel
+from ._channels import MAX_MESSAGE, ClientChannel
 from ._frames import Frame
 from ._node import Node
 from ._refusals import CHANNEL_CODES, Refusal, not_modelled
@@ -65,6 +65,8 @@ class Peer:
             "version": node.profile.version,
             "capabilities": _CAPABILITIES,
         }
+        # Larger bodies than RabbitMQ takes are read, too, and refused as it does.
+        options["max_body_size"] = 2 * MAX_MESSAGE
         self.session = Connection("server", server_properties=properties, **options)
         self.number = number
         self.wire = Wire(node, self, transport, number)
