@@ -1064,14 +1064,14 @@ def test_30_several_brokers(amqp_broker):
 def test_30_a_name_of_several_addresses(amqp_broker, monkeypatch):
     """Each has a part of the time: one that never answers leaves enough for the next."""
     port = amqp_broker.port
-    found = [
+    infos = [
         (socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, port))
         for host in ("127.0.0.2", "127.0.0.1")
     ]
 
     async def getaddrinfo(loop, host, *_, **options):
         assert host == "broker.example"
-        return found
+        return infos
 
     async def work():
         monkeypatch.setattr(type(asyncio.get_running_loop()), "getaddrinfo", getaddrinfo)
@@ -1083,7 +1083,7 @@ def test_30_a_name_of_several_addresses(amqp_broker, monkeypatch):
             silent.close()
             async with aio.connect(url, timeout=None):
                 pass
-        found.pop()
+        infos.pop()
         with pytest.raises(aio.ConnectFailed, match=r"127\.0\.0\.2"):
             await aio.connect(url, timeout=None)
 

@@ -50,7 +50,7 @@ def test_26_options_of_a_url():
         ("h:5672", "scheme"),
         ("amqp://u:secret@h/a/b", "%2F"),
         ("amqp://u:secret@h//a", "%2F"),
-        ("amqp://u:12/secret@h/a", "%2F for one in a name or password"),
+        ("amqp://u:12/secret@h/a", "%2F for a '/' in a name, a password"),
         ("amqp://u:secret@a..b", "'a..b' is no host name"),
         ("amqp://u:secret@h:x", "port"),
         ("amqp://u:secret@h:70000", "port"),

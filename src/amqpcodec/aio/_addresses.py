@@ -56,10 +56,11 @@ def parse(url: str) -> Address:
     except UnicodeError:
         raise ValueError(f"URL: {host!r} is no host name") from None
     path = parts.path[1:]
+    if "/" in path and "@" in path:  # the path may hold a part of the password
+        raise ValueError("URL: write %2F for a '/' in a name, a password or the virtual host")
     if "/" in path:
-        shown = "" if "@" in path else f" {path!r}"  # it may be the rest of a password
         raise ValueError(
-            f"URL: the virtual host{shown} has a '/'; write %2F for one in a name or password, too"
+            f"URL: the virtual host {path!r} has a '/'; write {path.replace('/', '%2F')!r} for it"
         )
     quoted = {"username": parts.username, "password": parts.password, "virtual_host": path or None}
     options: dict[str, Any] = {

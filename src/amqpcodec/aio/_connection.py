@@ -119,15 +119,15 @@ async def _connect(addresses: list[Address], options: ConnectOptions) -> Connect
     failures: list[str] = []
     cause: Exception | None = None
     is_final = True
-    waiting = random.sample(addresses, len(addresses))
-    while waiting:
-        share = max(deadline - loop.time(), 0) / len(waiting)
-        address = waiting.pop(0)
+    untried = random.sample(addresses, len(addresses))
+    while untried:
+        share = max(deadline - loop.time(), 0) / len(untried)
+        address = untried.pop(0)
         scope = asyncio.timeout(None if share == math.inf else share)
         try:
             async with scope:
                 if not address.ip:
-                    waiting[:0] = await _resolve(address)
+                    untried[:0] = await _resolve(address)
                     continue
                 return await _attempt(address, options)
         except (AuthenticationFailed, VirtualHostRefused):
@@ -150,9 +150,9 @@ async def _connect(addresses: list[Address], options: ConnectOptions) -> Connect
 async def _resolve(address: Address) -> list[Address]:
     """One for each IP address of its host: at random, but families as the system prefers them."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    families = list(dict.fromkeys(family for family, *_ in found))
-    ordered = sorted(random.sample(found, len(found)), key=lambda one: families.index(one[0]))
+    infos = await loop.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    families = list(dict.fromkeys(family for family, *_ in infos))
+    ordered = sorted(random.sample(infos, len(infos)), key=lambda info: families.index(info[0]))
     return [replace(address, ip=str(place[0])) for *_, place in ordered]
 
 
