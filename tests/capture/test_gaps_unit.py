@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
+from amqpcodec import v1_0 as v1
 from tests.capture.rows import rows
 from tests.support import recording as make
 
@@ -64,6 +65,23 @@ def test_the_frame_after_a_gap_begins_where_the_cut_one_ends():
     assert [row["frame"] for row in frame_rows if row["error"] is None] == [ACK, ACK]
     assert [row["flags"] for row in frame_rows] == [
         *([], ["truncated"], ["gap"], ["gap", "truncated"], ["gap"]),
+    ]
+
+
+@pytest.mark.parametrize("after", [b"", v1.encode(0, v1.Detach(handle=0))])
+def test_the_frame_of_1_0_after_a_gap_begins_where_the_cut_one_ends(after: bytes):
+    """One frame alone is believed there, and so is the end of all."""
+    first = v1.encode(0, v1.Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1))
+    cut = v1.encode(0, v1.Transfer(handle=0, delivery_id=0, delivery_tag=b"t"), bytes(400))
+    stream = b"AMQP\0\1\0\0" + first + cut + after
+    gap_start, gap_end = len(stream) - len(after) - 300, len(stream) - len(after) - 100
+    frame_rows = read(
+        make.client(START, stream[:gap_start]), make.client(START + gap_end, stream[gap_end:])
+    )
+    good = [row["frame"] for row in frame_rows if row["error"] is None]
+    assert good == [stream[:8], first, *([after] if after else [])]
+    assert [row["flags"] for row in frame_rows] == [
+        *([], [], ["truncated"], ["gap"], ["gap", "truncated"], *([["gap"]] if after else [])),
     ]
 
 

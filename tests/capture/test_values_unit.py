@@ -148,3 +148,9 @@ def test_values_are_events() -> None:
     core = _capture.CaptureReader(amqp.PROTOCOL, None, (), True, True, 1)
     with pytest.raises(ValueError, match="values are read to events"):
         core.feed_values(b"", bytes(8), b"", b"", b"", 0)
+
+
+def test_directions_that_begin_in_the_middle_are_counted() -> None:
+    reader = connection_reader()
+    feed(reader, [*of(0, [*BEGINNING, publish(1)]), *of(1, [publish(1), deliver(1)])])
+    assert reader._core.counts()["midstream"] == 2

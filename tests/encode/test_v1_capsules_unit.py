@@ -27,6 +27,13 @@ def test_values_outside_of_their_array(name: str, column: str) -> None:
         batch.encode(LIES[name].record_batch(column), "1.0")
 
 
+@pytest.mark.parametrize("name", LIES)
+@pytest.mark.parametrize("column", ["body", "properties.to"])
+def test_values_outside_of_their_array_where_there_is_no_message(name: str, column: str) -> None:
+    with pytest.raises(ValueError, match=r"point outside of it|does not have the shape"):
+        batch.encode(LIES[name].record_batch(column, performative="flow"), "1.0")
+
+
 @pytest.mark.parametrize("name", LISTS)
 @pytest.mark.parametrize("column", ["value", "application_properties.x"])
 def test_lists_outside_of_their_array(name: str, column: str) -> None:

@@ -347,8 +347,33 @@ def test_requests_and_their_replies(read: Read) -> None:
         ("connection-closed", None, None, None, "exact"),
         ("deleted", "amq.gen-1", None, None, "inferred"),
     ]
-    assert '"type": "topic"' in rows[2]["details"]
+    flags = {"passive": False, "durable": False, "auto_delete": False}
+    assert [json.loads(row["details"]) for row in rows if "details" in row] == [
+        flags | {"exclusive": True},
+        flags | {"type": "topic", "durable": True},
+    ]
     assert {row.get("elapsed_us") for row in rows[:6]} == {1000}
+
+
+def test_arguments_of_requests(read: Read) -> None:
+    table = {"x": 1}
+    said = [
+        client(amqp.Queue.Declare(queue="q", arguments=table)),
+        server(amqp.Queue.DeclareOk(queue="q")),
+        client(amqp.Queue.Bind(queue="q", exchange="orders", arguments=table)),
+        server(amqp.Queue.BindOk()),
+        client(amqp.Exchange.Bind(destination="a", source="b", arguments=table)),
+        server(amqp.Exchange.BindOk()),
+        client(amqp.Queue.Unbind(queue="q", exchange="orders", arguments=table)),
+        server(amqp.Queue.UnbindOk()),
+        client(amqp.Queue.Purge(queue="q")),
+        server(amqp.Queue.PurgeOk()),
+    ]
+    rows = read(packets([*START, *said]))[2:]
+    details = [json.loads(row.get("details", "null"), object_pairs_hook=list) for row in rows]
+    arguments = ("arguments", [("x", 1)])
+    assert [one and one.count(arguments) for one in details] == [1, 1, 1, 1, None, None]
+    assert details[1:4] == [[arguments], [("destination", "a"), arguments], [arguments]]
 
 
 def test_a_get(read: Read) -> None:
@@ -713,3 +738,9 @@ def test_numbers_of_deliveries_that_begin_anew(read: Read) -> None:
     script = [*START, *consume("jobs"), deliver(1), deliver(2), deliver(1, message="again")]
     rows = read(lost(script, TO_SERVER))
     assert short([row for row in rows if row["event"] == "requeued"], "message_id") == [("again",)]
+
+
+@pytest.mark.parametrize("name", ["", b"\xff"])
+def test_a_name_that_is_none_is_not_used(name: Any, read: Read) -> None:
+    rows = read(packets([*login(name=name), *close()]))
+    assert {row["connection_name"] for row in rows} == {"guest@10.0.0.1"}

@@ -21,10 +21,12 @@ class Lie:
         parts = [None, *map(pa.py_buffer, self.memory)]
         self.array = pa.Array.from_buffers(type_, count, parts, children=list(children))
 
-    def record_batch(self, column: str) -> Any:
+    def record_batch(self, column: str, **others: str) -> Any:
+        """others: columns beside it, of one text in all rows."""
         for block in self.memory:
             block[:] = bytes(len(block))
-        rows = pa.RecordBatch.from_pydict({column: self.array})
+        more = {name: [text] * len(self.array) for name, text in others.items()}
+        rows = pa.RecordBatch.from_pydict({column: self.array, **more})
         for block, octets in zip(self.memory, self.buffers, strict=True):
             block[:] = octets
         return rows

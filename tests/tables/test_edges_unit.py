@@ -19,7 +19,7 @@ def encoded(headers: dict[str, Any]) -> bytes:
 @pytest.mark.parametrize("zero", ["0E+5", "-0E+5", "0E+300", "0.0"])
 def test_zeros_of_any_exponent(zero: str) -> None:
     headers = amqp.decode(encoded({"k": Decimal(zero)}))[2].properties.headers
-    assert headers == {"k": 0}
+    assert str(headers["k"]) == ("0.0" if zero == "0.0" else "0")
 
 
 def test_a_changed_table_with_more_levels_than_there_may_be() -> None:
