@@ -127,6 +127,22 @@ def test_a_transfer_ends_with_a_view_of_the_same_octets(package: str) -> None:
         assert fields[2] == b"tag"
 
 
+def test_each_call_counts_once(package: str) -> None:
+    module = dropin(package)
+    with installed(package) as (_, side):
+        calls = (
+            lambda: side._encode.encode_frame(next(iter(good_frames(side)))),
+            lambda: side._encode.encode_payload(bytearray(), good_message(side, 1)),
+            lambda: side._decode.decode_frame(memoryview(b"\0\x53\x17\xc0\x02\x01\x43")),
+            lambda: side._decode.decode_payload(memoryview(b"\0\x53\x75\xa0\x01x")),
+            lambda: side._decode.decode_empty_frame(memoryview(b"AMQP\0\1\0\0")),
+        )
+        for call in calls:
+            before = module.calls()
+            outcome(call)
+            assert module.calls() - before == 1
+
+
 def test_uninstall_leaves_no_trace(package: str) -> None:
     module = dropin(package)
     root = package.rpartition(".")[0]
