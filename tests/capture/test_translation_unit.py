@@ -469,6 +469,22 @@ def test_bytes_far_from_another_connection() -> None:
     assert (counted["connections"], counted["translated_connections"]) == (2, 0)
 
 
+@pytest.mark.parametrize(("distance", "connections"), [(0, 1), (3 << 20, 2)])
+def test_acknowledgements_far_from_another_server(distance: int, connections: int) -> None:
+    """The bytes are the same, and what they answer is not."""
+    parts = conversation_parts(TALKS["0-9-1"])[2:]
+    copy = [
+        replace(part, ack=part.ack + distance)
+        for part in of_other_client(parts)
+        if part.from_client
+    ]
+    _, counted = read(capture_of(merged(parts, copy)))
+    assert (counted["connections"], counted["translated_connections"]) == (
+        connections,
+        2 - connections,
+    )
+
+
 def test_two_copies_of_which_the_second_contradicts() -> None:
     """The first of them is still one with the connection."""
     packets = [make.segment_of_port(host, 1000, b"", make.SYN) for host in range(3)]

@@ -189,6 +189,16 @@ def test_the_limit_of_the_pool(limit: int) -> None:
     assert batch.release_memory() == 0
 
 
+def test_the_pool_keeps_as_much_as_its_limit(limit: int) -> None:
+    batch.limit_memory(32 << 20)
+    for _ in range(3):
+        batch.decode(MESSAGE * 2000)
+    pool_bytes = batch.kept_memory()
+    batch.limit_memory(pool_bytes)
+    batch.decode(MESSAGE * 2000)
+    assert batch.kept_memory() == pool_bytes
+
+
 def test_limits_that_are_none() -> None:
     with pytest.raises(ValueError, match="0 or more bytes, not -1"):
         batch.limit_memory(-1)
