@@ -143,6 +143,17 @@ def test_each_call_counts_once(package: str) -> None:
             assert module.calls() - before == 1
 
 
+def test_a_frame_without_fields_is_no_unusual_one(package: str) -> None:
+    module = dropin(package)
+    with installed(package) as (plain, side):
+        fallbacks = module.fallbacks()
+        octets = memoryview(b"\0\x53\x17\xc0\1\0")
+        assert outcome(lambda: side._decode.decode_frame(octets)) == outcome(
+            lambda: plain._decode.decode_frame(octets)
+        )
+        assert module.fallbacks() == fallbacks
+
+
 def test_uninstall_leaves_no_trace(package: str) -> None:
     module = dropin(package)
     root = package.rpartition(".")[0]
