@@ -220,6 +220,10 @@ TOKENS = b"\x02\0\x05a.com" + b"\x20\0\x20" + b"\x01" * 32
         (SIGNATURE + b"\x21\x31\0\xd8" + bytes(216), None),  # a socket of its machine
         (SIGNATURE + b"\x21\x11\0\x04" + TWO[:4], None),
         (b"PROXY TCP6 2001:db8::7 2001:db8::1 51234 5672\r\n", "[2001:db8::7]:51234"),
+        (  # of 40 letters
+            b"PROXY TCP6 0000:0000:0000:0000:0:abcd:192.0.200.117 ::1 51234 5672\r\n",
+            "[::abcd:c000:c875]:51234",
+        ),
         (b"PROXY UNKNOWN\r\n", None),
         (b"PROXY TCP4 nobody 10.0.0.2 51234 5672\r\n", None),
         (b"PROXY TCP4 999.1.1.1 10.0.0.2 51234 5672\r\n", None),

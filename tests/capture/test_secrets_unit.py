@@ -437,6 +437,22 @@ def test_a_method_that_ends_within_its_numbers_is_no_login(size: int, method: by
         assert b"".join(row["frame"] for row in frame_rows[1:]).startswith(frame[:7])
 
 
+def test_a_response_that_is_a_number_is_hidden_alone() -> None:
+    fields = b"\xa3\x05PLAIN" + b"\x52\x05" + b"\xa1\x01h"
+    body = b"\0\x53\x41\xc0" + bytes([1 + len(fields), 3]) + fields
+    sent = (8 + len(body)).to_bytes(4, "big") + b"\2\1\0\0" + body
+    shown = rows(make.pcap(make.packets([(0, b"AMQP\3\1\0\0" + sent)])), redact=True)
+    assert shown[-1]["frame"] == sent.replace(b"\x52\x05", b"\x52*")
+
+
+def test_a_login_that_ends_behind_the_size_of_an_empty_table() -> None:
+    """There is nothing to hide in it yet."""
+    login = v0_9_1.encode(0, v0_9_1.Connection.StartOk({}, "PLAIN", b"\0u\0" + SECRET, "en"))
+    assert login[11:15] == bytes(4)
+    sent = v0_9_1.PROTOCOL_HEADER + login[:15]
+    assert rows(make.pcap(make.packets([(0, sent)])), redact=True)[-1]["frame"] == login[:15]
+
+
 @pytest.mark.parametrize("size", range(8))
 def test_a_frame_of_1_0_that_is_shorter_than_its_head(size: int) -> None:
     """What follows it is hidden where a token may come, and nothing else is written."""

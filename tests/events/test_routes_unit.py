@@ -445,6 +445,19 @@ def test_without_confirms_the_only_publish_to_the_exchange_is_destroyed(read: Re
     assert "destroyed" not in short(read(packets([*START, *script])))
 
 
+def test_no_publish_to_the_default_exchange_is_named_by_two_quotes(read: Read) -> None:
+    text = "PRECONDITION_FAILED - user_id property set to '' but authenticated user was 'guest'"
+    refusal = amqp.Channel.Close(reply_code=406, reply_text=text, class_id=60, method_id=40)
+    script = [*select(), send("", name="one"), send("", name="two"), server(refusal)]
+    rows = read(packets([*START, *script]))[-4:]
+    assert short(rows, "event", "message_id") == [
+        ("channel-closed", None),
+        ("unconfirmed", "one"),
+        ("unconfirmed", "two"),
+        ("recording-ended", None),
+    ]
+
+
 @pytest.mark.parametrize("version", ["0-9", "0-8"])
 def test_other_versions(version: str, read: Read) -> None:
     from amqpcodec import protocol

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Callable
 from functools import partial
@@ -100,3 +101,9 @@ def test_messages_of_sequences_and_other_fields() -> None:
     assert other.body == [1, 2, 3]
     both = partial(message.__replace__, header=None, durable=True)
     refused(TypeError, "takes header or its fields", both)
+
+
+@pytest.mark.parametrize(("address", "is_tracked"), [([1], True), ({"a": 1}, True), ("q", False)])
+def test_fields_that_may_be_part_of_a_cycle_are_tracked(address: Any, is_tracked: bool) -> None:
+    frame = amqp.encode(0, amqp.Attach("a", 0, role=False, source=amqp.Source(address)))
+    assert gc.is_tracked(amqp.decode(frame)[2].source) == is_tracked
