@@ -551,3 +551,19 @@ def test_a_close_that_names_no_exchange_destroys_nothing(text: str, read: Read) 
     missing = amqp.Channel.Close(reply_code=404, reply_text=text, class_id=60, method_id=40)
     rows = read(packets([*START, send("gone", name="one"), server(missing)]))
     assert short(rows[2:-1]) == ["published", "channel-closed"]
+
+
+@pytest.mark.parametrize(("is_lost", "certainty"), [(False, "exact"), (True, "inferred")])
+def test_a_body_that_was_lost_proves_nothing(is_lost: bool, certainty: str, read: Read) -> None:
+    """Of the message that comes back."""
+    body = b"x" * 200
+    side, returned_message = give_back("a", "k", body=body)
+    cut = returned_message.index(body)
+    script = [*START, *select(), send("a", "k", mandatory=True, body=body)]
+    script += [(side, returned_message[:cut]), (side, returned_message[cut:])]
+    script.append(server(amqp.Heartbeat(), 0))
+    talk = list(packets(script))
+    if is_lost:
+        del talk[-2]
+    rows = read(talk)
+    assert [row["certainty"] for row in rows if row["event"] == "returned"] == [certainty]
