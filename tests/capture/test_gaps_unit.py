@@ -95,3 +95,13 @@ def test_no_frame_begins_where_the_cut_one_has_no_end():
     assert not any(row["error"] is None and row["frame"] != ACK for row in frame_rows)
     resync = [row for row in frame_rows if "resync" in row["flags"]]
     assert [row["frame"] for row in resync] == [ACK]
+
+
+@pytest.mark.parametrize("is_opened", [False, True])
+@pytest.mark.parametrize("protocol", [b"AMQP\0\0\x09\1", b"AMQP\0\1\0\0"])
+def test_a_header_behind_other_bytes_begins_nothing(protocol: bytes, is_opened: bool):
+    """But where the connection was seen to open: something may stand before it."""
+    sent = make.client(START, b"x" * 40 + protocol)
+    octets = make.pcap([*(make.opening() if is_opened else []), sent])
+    headers = [row for row in rows(octets, fields=["frame"]) if row["frame"] == protocol]
+    assert len(headers) == is_opened

@@ -160,6 +160,7 @@ def test_forms() -> None:
     assert value('{"$timestamp": 18446744073709551615}') == (1 << 64) - 1
     assert value(' { "$timestamp" : -0 } ') == 0
     assert value('{"\\u0024binary":"AAE="}') == b"\0\1"
+    assert value('"\\u00Aa\\u00fF\\u00F0\\u00af"') == "\xaa\xff\xf0\xaf"
     assert value('{"$binary":""}') == b""
     assert str(value('{"$decimal":"-00.50"}')) == "-0.50"
     assert str(value('{"$decimal":"-0"}')) == "0"
