@@ -98,10 +98,9 @@ def test_no_frame_begins_where_the_cut_one_has_no_end():
 
 
 @pytest.mark.parametrize("is_opened", [False, True])
-@pytest.mark.parametrize("protocol", [b"AMQP\0\0\x09\1", b"AMQP\0\1\0\0"])
-def test_a_header_behind_other_bytes_begins_nothing(protocol: bytes, is_opened: bool):
+def test_a_header_behind_other_bytes_begins_nothing(is_opened: bool):
     """But where the connection was seen to open: something may stand before it."""
-    sent = make.client(START, b"x" * 40 + protocol)
+    sent = make.client(START, b"x" * 40 + amqp.PROTOCOL_HEADER)
     octets = make.pcap([*(make.opening() if is_opened else []), sent])
-    headers = [row for row in rows(octets, fields=["frame"]) if row["frame"] == protocol]
-    assert len(headers) == is_opened
+    frames = [row["frame"] for row in rows(octets, fields=["frame"])]
+    assert frames.count(amqp.PROTOCOL_HEADER) == is_opened
