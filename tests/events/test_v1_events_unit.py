@@ -735,3 +735,14 @@ def test_a_client_that_names_no_virtual_host(product: str, route: list[str], rea
     script = [*login(product=product, hostname=None), *begin(), *sends("s", "/exchanges/a/k")]
     talk = together([*on(0, bound), *on(1, [*script, publish(0)])])
     assert short(some(read(talk), "published"), "message_id", "route") == [("p0", route)]
+
+
+def test_a_session_that_is_answered_twice_is_another_one(read: Read) -> None:
+    """Its end, and the begin of the second one, were not seen."""
+    windows: Any = {"next_outgoing_id": 0, "incoming_window": 9, "outgoing_window": 9}
+    answer = server(amqp.Begin(remote_channel=0, **windows), 0)
+    rows = read(packets([*login(), client(amqp.Begin(**windows), 0), answer, answer]))
+    assert short(rows[1:3], "event", "channel", "elapsed_us") == [
+        ("channel-opened", 0, 1000),
+        ("channel-opened", 0, None),
+    ]

@@ -94,8 +94,10 @@ def test_channels(channel: int) -> None:
 
 @pytest.mark.parametrize("channel", [-1, 65536, 1 << 70, "1", None, 1.0])
 def test_bad_channels(channel: Any) -> None:
-    with pytest.raises((EncodeError, TypeError)):
-        amqp.encode(channel, amqp.Tx.Select())
+    publish = amqp.Basic.Publish()
+    for encode in (amqp.encode, amqp.encode_message, amqp.encode_parts):
+        with pytest.raises((EncodeError, TypeError), match="channel"):
+            encode(channel, amqp.Tx.Select() if encode is amqp.encode else publish)
 
 
 @pytest.mark.parametrize(
