@@ -72,8 +72,8 @@ def test_the_frame_after_a_gap_begins_where_the_cut_one_ends():
 def test_the_frame_of_1_0_after_a_gap_begins_where_the_cut_one_ends(after: bytes):
     """One frame alone is believed there, and so is the end of all."""
     first = v1.encode(0, v1.Begin(next_outgoing_id=0, incoming_window=1, outgoing_window=1))
-    cut = v1.encode(0, v1.Transfer(handle=0, delivery_id=0, delivery_tag=b"t"), bytes(400))
-    stream = b"AMQP\0\1\0\0" + first + cut + after
+    transfer = v1.encode(0, v1.Transfer(handle=0, delivery_id=0, delivery_tag=b"t"), bytes(400))
+    stream = b"AMQP\0\1\0\0" + first + transfer + after
     gap_start, gap_end = len(stream) - len(after) - 300, len(stream) - len(after) - 100
     frame_rows = read(
         make.client(START, stream[:gap_start]), make.client(START + gap_end, stream[gap_end:])

@@ -357,7 +357,7 @@ def test_requests_and_their_replies(read: Read) -> None:
 
 def test_arguments_of_requests(read: Read) -> None:
     table = {"x": 1}
-    said = [
+    script = [
         client(amqp.Queue.Declare(queue="q", arguments=table)),
         server(amqp.Queue.DeclareOk(queue="q")),
         client(amqp.Queue.Bind(queue="q", exchange="orders", arguments=table)),
@@ -369,7 +369,7 @@ def test_arguments_of_requests(read: Read) -> None:
         client(amqp.Queue.Purge(queue="q")),
         server(amqp.Queue.PurgeOk()),
     ]
-    rows = read(packets([*START, *said]))[2:]
+    rows = read(packets([*START, *script]))[2:]
     details = [json.loads(row.get("details", "null"), object_pairs_hook=list) for row in rows]
     arguments = ("arguments", [("x", 1)])
     assert [one and one.count(arguments) for one in details] == [1, 1, 1, 1, None, None]

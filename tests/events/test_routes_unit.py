@@ -558,9 +558,9 @@ def test_a_body_that_was_lost_proves_nothing(is_lost: bool, certainty: str, read
     """Of the message that comes back."""
     body = b"x" * 200
     side, returned_message = give_back("a", "k", body=body)
-    cut = returned_message.index(body)
+    at = returned_message.index(body)
     script = [*START, *select(), send("a", "k", mandatory=True, body=body)]
-    script += [(side, returned_message[:cut]), (side, returned_message[cut:])]
+    script += [(side, returned_message[:at]), (side, returned_message[at:])]
     script.append(server(amqp.Heartbeat(), 0))
     talk = list(packets(script))
     if is_lost:
