@@ -378,3 +378,12 @@ def test_content_in_arguments_is_inline_or_a_reference() -> None:
     inline = amqp_0_9.encode(1, amqp_0_9.Message.Transfer(body=b"r"))
     assert values == [inline, reference, reference, None, None]
     assert [bool(error) for error in errors] == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize("number", ["1", "1.5", "1e1", "-1", "0.25"])
+def test_a_number_ends_where_its_text_does(number: str) -> None:
+    """The text of the next row follows at once."""
+    alone, _ = read(['{"k":' + number, "x"])
+    assert isinstance(alone, str)
+    followed, _ = read(['{"k":' + number, "23456789"])
+    assert followed == alone
