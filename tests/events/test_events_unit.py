@@ -744,3 +744,18 @@ def test_numbers_of_deliveries_that_begin_anew(read: Read) -> None:
 def test_a_name_that_is_none_is_not_used(name: Any, read: Read) -> None:
     rows = read(packets([*login(name=name), *close()]))
     assert {row["connection_name"] for row in rows} == {"guest@10.0.0.1"}
+
+
+@pytest.mark.parametrize("side", [TO_SERVER, TO_CLIENT])
+@pytest.mark.parametrize("missing", [3, 30])
+def test_a_delivery_that_the_end_of_its_connection_cuts_goes_back(
+    side: int, missing: int, read: Read
+) -> None:
+    sender, octets = deliver(1)
+    rows = read(lost([*START, *consume("jobs"), (sender, octets[:-missing])], side))
+    assert short(rows[-4:], "event", "delivery_tag", "certainty") == [
+        ("delivered", 1, "exact"),
+        ("requeued", 1, "exact"),
+        ("connection-lost", None, "exact"),
+        ("consumer-cancelled", None, "exact"),
+    ]
