@@ -20,6 +20,7 @@ from types import SimpleNamespace
 import pytest
 
 from amqpcodec import aio
+from amqpcodec import v0_9_1 as amqp
 from amqpcodec.testing import Broker, tls_contexts
 from tests.aio.runs import Stopwatch, outcome, run, until
 
@@ -1059,6 +1060,17 @@ def test_30_several_brokers(amqp_broker):
         assert str(caught.value).count("amqp://127.0.0.1") == 2
 
     run(work)
+
+
+def test_19_the_end_of_the_connection_refuses_no_publication(amqp_broker):
+    async def work(connection):
+        channel = await connection.channel()
+        future = channel.publish_nowait(b"", routing_key="orders")
+        close = amqp.Connection.Close(403, "a test", class_id=60, method_id=40)
+        connection._link.data_received(amqp.encode(0, close))
+        assert type(await outcome(future)) is aio.PublishUnconfirmed
+
+    connected(amqp_broker, work)
 
 
 def test_30_a_name_of_several_addresses(amqp_broker, monkeypatch):

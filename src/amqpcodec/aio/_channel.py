@@ -371,7 +371,11 @@ class Channel(Publishing):
             self._opened.set_exception(make_error())
             self._opened.exception()  # with confirms nobody waits for it
         end = self._end
-        is_refusal = end is not None and (end.closed_by, end.method) == ("remote", "basic.publish")
+        is_refusal = (
+            end is not None
+            and not self._is_end_of_connection
+            and (end.closed_by, end.method) == ("remote", "basic.publish")
+        )
         self._end_publications(make_error(), is_refusal=is_refusal)
         for consumer in list(self._consumers):
             consumer._on_ended(make_error)
