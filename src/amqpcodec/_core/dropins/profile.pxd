@@ -5,7 +5,6 @@ cdef object not_ours(str reason)
 
 cdef class Fallbacks:
     cdef readonly unsigned long long calls
-    cdef readonly unsigned long long fallbacks
     cdef readonly dict reasons
     cdef public bint raises
     cdef object reason

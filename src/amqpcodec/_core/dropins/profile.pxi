@@ -20,6 +20,11 @@ cdef class Fallbacks:
     def __cinit__(self):
         self.reasons = {}
 
+    @property
+    def fallbacks(self):
+        """How many calls were left to it."""
+        return sum(self.reasons.values())
+
     cdef object remember(self, object error):
         """Remember until `fell_back` why the client's code does it: not ours, what Python refuses, or our mistake."""
         if isinstance(error, FallBack):
@@ -38,12 +43,11 @@ cdef class Fallbacks:
         """Count one, for the reason that was remembered."""
         reason = "unusual arguments" if self.reason is None else self.reason
         self.reason = None
-        self.fallbacks += 1
         self.reasons[reason] = self.reasons.get(reason, 0) + 1
 
     def forget_calls(self):
         """Count from nothing again: what was called until now was a comparison."""
-        self.calls = self.fallbacks = 0
+        self.calls = 0
         self.reasons = {}
 
 # What a value of a tag becomes. Names in CONVERSIONS.

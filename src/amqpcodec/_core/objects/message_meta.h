@@ -90,11 +90,11 @@ static PyObject *class_meta_object(void) { return Py_NewRef((PyObject *)&Message
 enum { FORM_PLAIN, FORM_TABLE, FORM_TIME };
 
 static int class_allocate(MessageClass *k, size_t n) {
-    k->position = PyMem_Calloc(n + 1, sizeof(int));
-    k->bytes_slot = PyMem_Calloc(n + 1, sizeof(int));
-    k->word = PyMem_Calloc(n + 1, sizeof(int));
-    k->name = PyMem_Calloc(n + 1, sizeof(PyObject *));
-    k->fallback = PyMem_Calloc(n + 1, sizeof(PyObject *));
+    k->position = PyMem_Calloc(n, sizeof(int));
+    k->bytes_slot = PyMem_Calloc(n, sizeof(int));
+    k->word = PyMem_Calloc(n, sizeof(int));
+    k->name = PyMem_Calloc(n, sizeof(PyObject *));
+    k->fallback = PyMem_Calloc(n, sizeof(PyObject *));
     k->members = PyMem_Calloc(n + 1, sizeof(PyMemberDef));
     k->getsets = PyMem_Calloc(n * 2 + 1, sizeof(PyGetSetDef));
     if (!k->position || !k->bytes_slot || !k->word || !k->name || !k->fallback || !k->members ||

@@ -40,8 +40,6 @@ cdef int same_value(const uint8_t** at, object v, uintptr_t mode) except -1:
         return 0
     if kind == KIND_DECIMAL:
         return str(wire) == str(v)
-    if kind == KIND_SECONDS and type(v) is Datetime:
-        return wire == v and v.tzinfo is UTC
     return wire == v
 
 

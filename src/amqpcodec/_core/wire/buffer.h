@@ -64,7 +64,7 @@ AMQP_APART static int buffer_grow(Buffer *b, size_t n) {
     uint8_t *memory;
     if (n > SIZE_MAX - used) return -1; /* their sum is no size_t */
     room = room <= SIZE_MAX / 2 ? 2 * room : SIZE_MAX;
-    if (room < used + n) room = used + n;
+    if (room - used < n) room = used + n;
     if (b->source == BUFFER_BLOCK) {
         if (block_room(b->block, used, room) < 0) return -1;
         memory = b->block->p;

@@ -224,7 +224,7 @@ AMQP_INLINE int exact_u64(PyObject *o, uint64_t *out) {
     }
     /* Of a long, CPython puts the digits together; of a long long, bytes. */
     unsigned long long v = sizeof(long) == 8 ? PyLong_AsUnsignedLong(o) : PyLong_AsUnsignedLongLong(o);
-    if (v == (unsigned long long)-1 && PyErr_Occurred()) {
+    if (PyErr_Occurred()) {
         PyErr_Clear();
         return 0;
     }
