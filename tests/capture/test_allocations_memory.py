@@ -21,6 +21,10 @@ PARTS = mangle.parts(REPO / "demo" / "kombu_celery.pcap.gz")[:150]
 
 
 LOSSY = make.pcap(mangle.records(mangle.lossy(PARTS, 1, loss=0.05)))
+PCAPNG = make.section() + make.interface("<", 1)
+PCAPNG += b"".join(
+    make.enhanced("<", 0, k, make.ethernet(part.raw())) for k, part in enumerate(PARTS)
+)
 #: Captured again, without the last packets of the second time.
 TWICE = capture_of(sightings(PARTS[:40], BOTH, delay_ns=9000)[:-5])
 
@@ -61,6 +65,7 @@ CASES: dict[str, Callable[[], Callable[[], Any]]] = {
 }
 CASES["fragments"] = partial(read, fragmented())
 CASES["a state"] = partial(saved, LOSSY)
+CASES["a state of pcapng"] = partial(saved, PCAPNG)
 CASES["captured twice"] = partial(read, TWICE)
 CASES["captured twice, a state"] = partial(saved, TWICE)
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,8 @@ class Suite:
 
     folder_of: the folder of tests/ that runs first for a site. seconds: of the processor, after
     which a test hangs that took no time without a mutant. limit: seconds of tests for a mutant
-    that none of them kills. plan: what the plugin needs besides.
+    that none of them kills. plan: what the plugin needs besides. second: what judges those that
+    survive the tests: number and name of what kills it.
     """
 
     build: Callable[[int, int], Build]
@@ -42,6 +43,7 @@ class Suite:
     limit: float
     plan: Callable[[Build], Mapping[str, Any]] = lambda built: {}
     environment: Mapping[str, str] = field(default_factory=dict)
+    second: Callable[[Build, list[int]], Iterable[tuple[int, str]]] = lambda built, alive: ()
 
 
 def run(suite: Suite, built: Build, numbers: list[int], options: argparse.Namespace) -> None:
@@ -67,6 +69,17 @@ def run(suite: Suite, built: Build, numbers: list[int], options: argparse.Namesp
     process = subprocess.run(command, cwd=REPO, env=environment, stdout=subprocess.PIPE, text=True)
     if process.returncode not in (0, 5):
         raise BuildError(f"pytest ended with {process.returncode}:\n{process.stdout[-4000:]}")
+    results = results_of(built)
+    alive = [number for number in numbers if not results[number]["killed"]]
+    with (built.folder / RESULTS).open("a") as file:
+        for number, killer in suite.second(built, alive):
+            print(json.dumps({**results[number], "killed": killer, "sum": ""}), file=file)
+
+
+def results_of(built: Build) -> dict[int, dict[str, Any]]:
+    """What the last run of each mutant found."""
+    lines = (built.folder / RESULTS).read_text().splitlines()
+    return {result["number"]: result for result in map(json.loads, lines)}
 
 
 def arguments(equivalent: Path) -> dict[tuple[str, str, str], str]:
@@ -79,8 +92,7 @@ def arguments(equivalent: Path) -> dict[tuple[str, str, str], str]:
 
 def report(suite: Suite, built: Build, numbers: list[int], least: float) -> int:
     """Print what became of the mutants; the exit status."""
-    lines = (built.folder / RESULTS).read_text().splitlines()
-    results = {result["number"]: result for result in map(json.loads, lines)}
+    results = results_of(built)
     numbers = [number for number in numbers if number in results]
     reasons = arguments(suite.equivalent)
     sites = {number: built.sites[number] for number in numbers}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import inspect
 import mmap
+import sys
 import tempfile
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -16,6 +17,8 @@ from amqpcodec import DecodeError, types
 from amqpcodec import v0_9_1 as amqp
 from tests.support import amqp091_wire as w
 from tests.support.calls import result_of
+from tests.support.guard_page import Guarded
+from tests.support.samples_amqp0 import frames
 
 DELIVER = w.method_frame(
     "basic.deliver",
@@ -37,6 +40,8 @@ FRAMES = {
     "table": w.method_frame("queue.declare", 1, queue="q", arguments={"a": [1, {"b": None}]}),
     "empty body": w.body_frame(1, b""),
 }
+#: A value of each type that properties have.
+PROPERTY = {"s": "text", "F": {"n": 1}, "o": 1, "T": 1_700_000_000}
 every_frame = pytest.mark.parametrize("data", FRAMES.values(), ids=FRAMES.keys())
 
 
@@ -392,3 +397,23 @@ def test_large_body() -> None:
 
 def test_decode_has_no_frame_max() -> None:
     assert amqp.decode(b"\x03\0\1\xff\xff\xff\xff") is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="takes mprotect")
+def test_lengths_that_lie_lead_to_no_octet_behind_the_frame() -> None:
+    """Each octet of each frame larger, by little or by much, before a page nobody may read."""
+    samples = [w.header_frame(0, 1, **{name: PROPERTY[wire]}) for name, wire in w.PROPERTIES]
+    data = frames()
+    while data:
+        consumed = amqp.decode(data)[0]
+        samples.append(data[: min(consumed, 300)])
+        data = data[consumed:]
+    guarded, wrong = Guarded(1024), 0
+    for sample in samples:
+        for at, octet in enumerate(sample):
+            for more in {octet + 1, octet + 2, 255} - {256, 257}:
+                lying = sample[:at] + bytes([more]) + sample[at + 1 :]
+                result = result_of(amqp.decode, lying)
+                assert result_of(amqp.decode, guarded(lying)) == result
+                wrong += result is not None and type(result[0]) is not int
+    assert wrong > 1000

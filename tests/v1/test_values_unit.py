@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import sys
 import uuid
 from decimal import Decimal
 from typing import Any
@@ -323,6 +324,15 @@ def test_map() -> None:
     assert repr(amqp.Map([(1, 2)])) == "Map([(1, 2)])"
     with pytest.raises(TypeError):
         hash(pairs)
+
+
+@pytest.mark.parametrize("length", [1, 2, 40])
+@pytest.mark.skipif("free-threading" in sys.version, reason="one-shot calls have no cache there")
+def test_equal_symbols_are_one_object(length: int) -> None:
+    """However often a peer repeats a short one."""
+    data = amqp.encode_value([amqp.Symbol("s" * length)] * 3)
+    symbols, _ = amqp.decode_value(data)
+    assert len({id(symbol) for symbol in symbols}) == 1
 
 
 def test_keys_with_one_hash_do_not_cost_a_dict() -> None:
