@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -30,7 +29,7 @@ from tests.support.event_talk import (
     short,
     write,
 )
-from tests.support.recording import CLIENT, SERVER, Record, ethernet, ipv4, packets, records
+from tests.support.recording import CLIENT, Record, is_from, packets, records, renumbered
 
 pa = pytest.importorskip("pyarrow")
 
@@ -245,18 +244,6 @@ def test_the_opening_and_a_packet_lost(name: str, opening: Sequence[int], read: 
         assert other_answers(complete, damaged, ends=False) == [], i
 
 
-def is_from(packet: bytes, host: tuple[str, int]) -> bool:
-    return packet[26:30] == bytes(map(int, host[0].split(".")))
-
-
-def moved(packet: bytes, by: int) -> bytes:
-    """The same with other sequence numbers in both directions."""
-    at = len(ethernet(ipv4(CLIENT, SERVER, b""))) + 4
-    numbers = struct.unpack_from(">II", packet, at)
-    other = (number and (number + by) % 2**32 for number in numbers)
-    return packet[:at] + struct.pack(">II", *other) + packet[at + 8 :]
-
-
 @NAMES
 @pytest.mark.parametrize("first", [2**30, 2**31 - 1000, 3 * 2**30, 2**32 - 1000])
 @pytest.mark.parametrize("is_client_first", [False, True])
@@ -268,7 +255,7 @@ def test_sequence_numbers_begin_anywhere(
     late = [packet for packet in talk if is_from(packet, CLIENT) != is_client_first]
     for i in range(0, len(late), 3):
         damaged = [packet for packet in talk if packet not in late[:i]]
-        assert read([moved(packet, first - 1000) for packet in damaged]) == read(damaged), i
+        assert read([renumbered(packet, first - 1000) for packet in damaged]) == read(damaged), i
 
 
 @NAMES
