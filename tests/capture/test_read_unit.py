@@ -32,7 +32,6 @@ pa = pytest.importorskip("pyarrow")
 HEARTBEAT = amqp.encode(0, amqp.Heartbeat())
 PASSWORD = b"\0guest\0sesame"
 START_OK = amqp.encode(0, amqp.Connection.StartOk(mechanism="PLAIN", response=PASSWORD))
-TUNE_OK = amqp.encode(0, amqp.Connection.TuneOk(frame_max=4096))
 BODY = amqp.encode(1, amqp.Body(bytes(range(256)) * 8))
 HELLO = amqp.PROTOCOL_HEADER
 
@@ -234,9 +233,11 @@ def test_tls():
     assert (stats["tls_connections"], stats["skipped"]) == (1, {"TLS port": 3})
 
 
-def test_frame_max_of_tune_ok():
+@pytest.mark.parametrize("frame_max", [1, 4096])
+def test_frame_max_of_tune_ok(frame_max):
     large = amqp.encode(1, amqp.Body(bytes(5000)))
-    frame_rows = rows(make.pcap([*opening(), *talk(HELLO, TUNE_OK, large)]))
+    tune_ok = amqp.encode(0, amqp.Connection.TuneOk(frame_max=frame_max))
+    frame_rows = rows(make.pcap([*opening(), *talk(HELLO, tune_ok, large)]))
     assert "larger than frame_max" in frame_rows[-1]["error"]
     assert rows(make.pcap([*opening(), *talk(HELLO, large)]))[-1]["error"] is None
 

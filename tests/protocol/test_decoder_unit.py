@@ -537,3 +537,11 @@ def test_heartbeat_errors_go_on() -> None:
     with pytest.raises(amqpcodec.HeartbeatError):
         list(decoder.feed(w.frame(8, 0, b"x") + PUBLISH))
     assert list(decoder.feed(b"")) == [FRAMES[1]]
+
+
+@pytest.mark.parametrize("length", [2, 16, 40])
+def test_short_names_that_come_again_are_one_object(length: int) -> None:
+    data = w.method_frame("basic.deliver", 1, exchange="e" * length, routing_key="key")
+    exchanges = [frame.exchange for _, frame in amqp.Decoder().feed(data * 3)]
+    assert exchanges == ["e" * length] * 3
+    assert len({id(exchange) for exchange in exchanges}) == 1
