@@ -40,11 +40,13 @@ def copy_tree(folder: Path, changed: dict[str, str]) -> None:
             write(folder / PACKAGE / name, data)
 
 
-def write(path: Path, data: bytes) -> None:
-    """The same bytes are left alone."""
-    if not path.is_file() or path.read_bytes() != data:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+def write(path: Path, data: bytes) -> bool:
+    """Whether it had other bytes; the same are left alone."""
+    if path.is_file() and path.read_bytes() == data:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return True
 
 
 def compile_tree(folder: Path, **environment: str) -> str:
