@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import sys
 import sysconfig
 from collections import defaultdict
@@ -33,8 +34,8 @@ def build(count: int, seed: int) -> Build:
     header = folder / HEADER.name
     text = HEADER.read_text(encoding="utf-8").replace("@count@", str(count))
     if write(header, text.encode()):
-        for module in (folder / PACKAGE).glob("*.so"):
-            module.unlink()  # setuptools does not know what CFLAGS include
+        # setuptools does not know what CFLAGS include.
+        shutil.rmtree(folder / "build", ignore_errors=True)
     flags = {
         "AMQPCODEC_OPTIMIZE": "1",
         "CFLAGS": f"{sysconfig.get_config_var('CFLAGS')} -include {header}",
