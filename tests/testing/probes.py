@@ -296,6 +296,26 @@ def cc_that_is_no_list(bench):
     return closes(ch.wait_closed)
 
 
+@probe
+def dead_letters_go_to_bcc_again(bench):
+    ch = bench.channel().confirm()
+    q = ch.queue(bench.name("q"), arguments={"x-dead-letter-exchange": ""})
+    ch.publish(b"m", bench.name("nobody"), headers={"BCC": [q]})
+    ch.channel.reject(ch.get(q, no_ack=False).method.delivery_tag, requeue=False)
+    message = ch.get(q, seconds=1)
+    return [message.method.routing_key, message.properties.headers["x-death"][0]["routing-keys"]]
+
+
+@probe
+def dead_letters_come_after_the_publication(bench):
+    ch = bench.channel().confirm()
+    limits = {"x-max-length": 0, "x-dead-letter-exchange": ""}
+    q, r = ch.queue(bench.name("q"), arguments=limits), ch.queue(bench.name("r"))
+    ch.publish(b"m", q, headers={"CC": [r]})
+    at_last(lambda: ch.ready(r), 2)
+    return ["x-death" in ch.get(r).properties.headers for _ in range(2)]
+
+
 # ---- confirms and returns ----
 
 
@@ -367,6 +387,62 @@ def returned_without_bcc(bench):
 
 
 # ---- declarations ----
+
+
+@probe
+def arguments_are_looked_at_in_an_order(bench):
+    wrong = {"x-queue-mode": "fast", "x-delivery-limit": 1, "x-message-ttl": -1}
+    classic, quorum = {"x-queue-type": "classic"}, {"x-queue-type": "quorum"}
+    others = {"x-message-ttl": 0, "x-expires": 60_000, "x-dead-letter-exchange": ""}
+    q = bench.channel().queue(bench.name("q"))
+    r = bench.channel().queue(bench.name("r"), arguments=quorum)
+    return [
+        closes(lambda: bench.channel().queue(bench.name("x"), arguments=wrong)),
+        closes(lambda: bench.channel().queue(bench.name("x"), arguments={**wrong, **quorum})),
+        closes(lambda: bench.channel().queue(q, arguments=wrong)),
+        closes(lambda: bench.channel().queue(q, arguments={**others, **quorum})),
+        closes(lambda: bench.channel().queue(r, arguments={**others, **classic})),
+        closes(lambda: bench.channel().queue(q, arguments={"x-single-active-consumer": True})),
+        closes(lambda: bench.channel().exchange("amq.direct", arguments={"alternate-exchange": 1})),
+        closes(lambda: bench.channel().queue(exclusive=True, arguments={"x-expires": 0})),
+    ]
+
+
+@probe
+def names_that_are_left_out(bench):
+    ch, x = bench.channel(), bench.name("x")
+    ch.queue(exclusive=True)
+    return [
+        closes(lambda: bench.channel().bind("", x)),
+        closes(lambda: bench.channel().ask(amqp.Queue.Unbind("", x, "k"))),
+        closes(lambda: bench.channel().ask(amqp.Queue.Delete(""))),
+        closes(lambda: ch.queue("", passive=True)),
+    ]
+
+
+@probe
+def exclusive_queues_are_not_durable(bench):
+    ch = bench.channel()
+    q = ch.queue(bench.name("q"), exclusive=True, durable=True)
+    return closes(lambda: ch.queue(q, exclusive=True))
+
+
+@probe
+def unbinding_a_queue_of_others(bench):
+    ch, x = bench.channel(), bench.name("x")
+    ch.exchange(x)
+    q = ch.queue(bench.name("q"), exclusive=True)
+    ch.bind(q, x, "k")
+    unbinds = [amqp.Queue.Unbind(q, x, key) for key in ("other", "k")]
+    return [closes(lambda method=method: bench.channel().ask(method)) for method in unbinds]
+
+
+@probe
+def channels_that_are_not_open(bench):
+    ch, other = bench.channel(), bench.channel()
+    other.smuggle(amqp.Channel.Open())
+    ch.talk.line.sendall(amqp.encode(9, amqp.Basic.Ack(1)))
+    return [closes(one.wait_closed) for one in (ch, other)]
 
 
 @probe
@@ -651,6 +727,22 @@ def prefetch_in_bytes(bench):
 
 
 @probe
+def requeued_messages_are_too_many_or_too_old(bench):
+    result = []
+    for label, arguments in (("q", {"x-max-length": 1}), ("r", {"x-message-ttl": 0})):
+        ch = bench.channel().confirm()
+        q = ch.queue(bench.name(label), arguments=arguments)
+        ch.consume(q)
+        ch.channel.send(amqp.Basic.Qos(0, 1, True))
+        ch.publish(b"first", q)
+        ch.deliveries(1)
+        ch.publish(b"second", q)
+        ch.talk.close()
+        result.append(bench.channel().bodies(q))
+    return result
+
+
+@probe
 def requeued_messages_go_back_to_their_place(bench):
     ch = bench.channel().confirm()
     q = ch.queue(bench.name("q"))
@@ -708,6 +800,19 @@ def consumer_cancelled_as_its_queue_is_deleted(bench):
     ch.talk.drain(0.3)
     events = [event for event in ch.talk.events if isinstance(event, ConsumerCancelled)]
     return [event.consumer is consumer for event in events]
+
+
+@probe
+def queue_is_deleted_before_its_consumers_end(bench):
+    ch = bench.channel()
+    q = ch.queue(bench.name("q"))
+    ch.consume(q)
+    first = len(ch.talk.events)
+    request = ch.channel.send(amqp.Queue.Delete(q))
+    ch.talk.until(lambda: request.done)
+    before = [type(event).__name__ for event in ch.talk.events[first:]]
+    ch.talk.drain(0.3)
+    return [before, [type(event).__name__ for event in ch.talk.events[first + len(before) :]]]
 
 
 @probe
@@ -973,6 +1078,16 @@ def priorities(bench):
 
 
 @probe
+def message_that_overtakes_others_expires_late(bench):
+    ch = bench.channel().confirm()
+    q = ch.queue(bench.name("q"), arguments={"x-max-priority": 5})
+    ch.publish(b"low", q)
+    ch.publish(b"high", q, priority=5, expiration="1")
+    time.sleep(0.2)
+    return [ch.ready(q), ch.bodies(q)]
+
+
+@probe
 def queue_that_expires(bench):
     ch = bench.channel()
     q = ch.queue(bench.name("q"), arguments={"x-expires": 1000})
@@ -998,9 +1113,39 @@ def quorum_queue_counts_deliveries(bench):
     counts = []
     for _ in range(3):
         message = ch.get(q, no_ack=False, seconds=1)
-        counts.append((message.properties.headers or {}).get("x-delivery-count"))
+        # Later versions have no 0, which 3.10 has after basic.get.
+        counts.append((message.properties.headers or {}).get("x-delivery-count", 0))
         ch.channel.nack(message.method.delivery_tag)
     return [counts, ch.bodies(q, 0.2)]
+
+
+@probe
+def quorum_queue_is_no_classic_queue(bench):
+    quorum = {"x-queue-type": "quorum"}
+    q = bench.channel().queue(bench.name("q"), arguments=quorum)
+    single = {**quorum, "x-single-active-consumer": True}
+    r = bench.channel().queue(bench.name("r"), arguments=single)
+    return [
+        closes(lambda: bench.channel().ask(amqp.Queue.Delete(q, if_unused=True))),
+        closes(lambda: bench.channel().ask(amqp.Queue.Delete(q, if_empty=True))),
+        closes(lambda: bench.channel().get(r)),
+        closes(lambda: bench.channel().queue(arguments=quorum)),
+    ]
+
+
+@probe
+def quorum_queue_counts_who_has_its_messages(bench):
+    ch = bench.channel().confirm()
+    q = ch.queue(bench.name("q"), arguments={"x-queue-type": "quorum"})
+
+    def consumers() -> int:
+        return ch.ask(amqp.Queue.Declare(q, passive=True)).consumer_count
+
+    ch.publish(b"m", q)
+    message = ch.get(q, no_ack=False, seconds=1)
+    first = at_last(consumers, 1)
+    ch.channel.ack(message.method.delivery_tag)
+    return [first, at_last(consumers, 0)]
 
 
 # ---- direct reply-to, transactions ----
@@ -1073,8 +1218,16 @@ def transactions_do_not_mix_with_confirms(bench):
         (bench.channel(), amqp.Tx.Commit()),
     ):
         ch.smuggle(method)
-        out.append(closes(ch.wait_closed).partition(" - ")[0])
+        out.append(closes(ch.wait_closed))
     return out
+
+
+@probe
+def transaction_with_a_bad_header(bench):
+    ch = bench.channel()
+    ch.ask(amqp.Tx.Select())
+    ch.publish(b"m", "k", headers={"CC": "x"})
+    return closes(ch.wait_closed)
 
 
 # ---- connections ----

@@ -224,18 +224,20 @@ class Receiver:
         if channel is None:
             if not connection.is_open:
                 return None
-            raise ConnectionException(
-                _codes.CHANNEL_NOT_OPEN,
-                f"{method.NAME} on channel {number}, not open",
-                method,
-                number,
-            )
+            raise self._not_open(method, number)
         # A client that closes is still told what was confirmed and answered. A server has no use
         # for more: this may rest on what it ignored before.
         closing = channel.phase == CLOSING or not connection.is_open
         if channel.discarding or (closing and self._peer == "client"):
             return None
         return channel
+
+    def _not_open(self, method: Any, number: int) -> ConnectionException:
+        # To clients in RabbitMQ's words.
+        text = f"{method.NAME} on channel {number}, not open"
+        if self._peer == "client":
+            text = "expected 'channel.open'"
+        return ConnectionException(_codes.CHANNEL_NOT_OPEN, text, method, number)
 
     def _answered(self, channel: State, kind: type) -> int | None:
         """Place in ``channel.sent`` of the request that a reply completes; None for no request.
@@ -347,7 +349,9 @@ class Receiver:
             return
         limit = connection.channel_max or 65535
         if number in self._channels or not 1 <= number <= limit:
-            text = f"channel {number} is open already or not within 1 to {limit}"
+            text = f"channel {number} is not within 1 to {limit}"
+            if number in self._channels:
+                text = "second 'channel.open' seen"
             raise ConnectionException(_codes.CHANNEL_NOT_OPEN, text, method, number)
         channel: State = ChannelState(connection, number, OPEN)
         connection.channels[number] = Channel(self._endpoint, self._engine, channel)
@@ -364,12 +368,7 @@ class Receiver:
         if channel is None:
             if not connection.is_open:
                 return
-            raise ConnectionException(
-                _codes.CHANNEL_NOT_OPEN,
-                f"{method.NAME} on channel {number}, not open",
-                method,
-                number,
-            )
+            raise self._not_open(method, number)
         if method.NAME == "channel.close":
             if connection.is_open:
                 queue(connection, number, self._model.make("channel.close-ok"))

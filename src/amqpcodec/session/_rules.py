@@ -176,7 +176,7 @@ def _do_recover_ok(channel: State, request: Request, reply: Any) -> None:
 
 def _check_confirm(channel: State, method: Any) -> Fault | None:
     if channel.transactional:
-        return _codes.MODE_CONFLICT, "a channel with transactions cannot confirm"
+        return _codes.MODE_CONFLICT, "cannot switch from tx to confirm mode"
     return None
 
 
@@ -186,7 +186,7 @@ def _do_confirm(channel: State, method: Any, request: Request | None) -> None:
 
 def _check_tx_select(channel: State, method: Any) -> Fault | None:
     if channel.confirming:
-        return _codes.MODE_CONFLICT, "a channel with confirms cannot have transactions"
+        return _codes.MODE_CONFLICT, "cannot switch from confirm to tx mode"
     return None
 
 
@@ -197,7 +197,7 @@ def _do_tx_select(channel: State, method: Any, request: Request | None) -> None:
 
 def _check_transactional(channel: State, method: Any) -> Fault | None:
     if not channel.transactional:
-        return _codes.NO_TRANSACTION, "the channel has no transactions"
+        return _codes.NO_TRANSACTION, "channel is not transactional"
     return None
 
 

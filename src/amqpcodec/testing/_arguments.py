@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from ._refusals import Refusal, not_modelled
 
 __all__ = [
+    "EXCHANGE_ARGUMENTS",
     "MAX_MILLISECONDS",
+    "QUEUE_ARGUMENTS",
     "QueueOptions",
     "alternate_of",
+    "arguments_of",
     "binding_arguments",
+    "check_modelled",
     "consumer_options",
     "expiration_fault",
     "has_no_number",
@@ -49,45 +54,67 @@ class QueueOptions:
     @classmethod
     def parse(cls, arguments: dict[str, Any], where: str) -> QueueOptions:
         """The options of a table. where: "queue 'q' in vhost '/'", for texts."""
+        check_modelled(arguments, QUEUE_ARGUMENTS, where)
         values: dict[str, Any] = {}
-        queue_type = arguments.get("x-queue-type", "classic")
-        for name in arguments:  # before their values are looked at
-            if queue_type in _CHOICES["type"] and _OF_TYPE.get(name, queue_type) != queue_type:
-                raise _of_other_type(name, where, queue_type)
-        for name, value in arguments.items():
-            if name not in _QUEUE_ARGUMENTS:
-                raise not_modelled(f"the argument '{name}' of {where}", 406)
-            option, kind = _QUEUE_ARGUMENTS[name]
-            checked = _checked(name, value, kind, where)
+        # RabbitMQ's order: first this one and the type, and what other types have at last.
+        first = ("x-dead-letter-exchange", "x-queue-type")
+        queue_type = "classic"
+        for name in (*first, *(one for one in QUEUE_ARGUMENTS if one not in first)):
+            if name not in arguments or name not in arguments_of(queue_type):
+                continue
+            option, kind = QUEUE_ARGUMENTS[name]
+            checked = _checked(name, arguments[name], kind, where)
             if option:
                 values[option] = checked
+            if name == "x-queue-type":
+                queue_type = checked
+            if name == "x-dead-letter-routing-key" and "dead_letter_exchange" not in values:
+                raise _invalid(name, where, "routing_key_but_no_dlx_defined")
+        for name in arguments:
+            if name not in arguments_of(queue_type):
+                raise _of_other_type(name, where, queue_type)
         options = cls(**values)
-        if options.dead_letter_routing_key is not None and options.dead_letter_exchange is None:
-            raise _invalid("x-dead-letter-routing-key", where, "routing_key_but_no_dlx_defined")
         if options.overflow == "reject-publish-dlx" and options.queue_type == "quorum":
             raise _of_other_type("x-overflow", where, "quorum")
         return options
 
 
-#: Argument -> (option, kind of value); "" for what changes nothing that a client can notice.
-_QUEUE_ARGUMENTS = {
-    "x-queue-type": ("queue_type", "type"),
-    "x-message-ttl": ("message_ttl", "milliseconds"),
+EXCHANGE_ARGUMENTS = ("alternate-exchange",)
+#: Argument -> (option, kind of value); "" for what changes nothing that a client can notice. In the
+#: order in which RabbitMQ looks at them.
+QUEUE_ARGUMENTS = {
     "x-expires": ("expires", "milliseconds above 0"),
-    "x-max-length": ("max_length", "number"),
-    "x-max-length-bytes": ("max_length_bytes", "number"),
-    "x-overflow": ("overflow", "overflow"),
+    "x-message-ttl": ("message_ttl", "milliseconds"),
     "x-dead-letter-exchange": ("dead_letter_exchange", "text"),
     "x-dead-letter-routing-key": ("dead_letter_routing_key", "key"),
+    "x-max-length": ("max_length", "number"),
+    "x-max-length-bytes": ("max_length_bytes", "number"),
     "x-max-priority": ("max_priority", "priority"),
-    "x-single-active-consumer": ("single_active_consumer", "bool"),
-    "x-delivery-limit": ("delivery_limit", "number"),
-    "x-consumer-timeout": ("consumer_timeout", "milliseconds above 0"),
+    "x-overflow": ("overflow", "overflow"),
     "x-queue-mode": ("", "mode"),
     "x-queue-version": ("", "version"),
+    "x-single-active-consumer": ("single_active_consumer", "bool"),
+    "x-queue-type": ("queue_type", "type"),
+    "x-delivery-limit": ("delivery_limit", "number"),
+    "x-consumer-timeout": ("consumer_timeout", "milliseconds above 0"),
 }
-#: Argument -> the only type of queue that has it.
-_OF_TYPE = {"x-delivery-limit": "quorum", "x-max-priority": "classic"}
+#: Type of queue -> the arguments that it has, in the order in which RabbitMQ compares them.
+_ARGUMENTS_OF = {
+    "classic": [name for name in QUEUE_ARGUMENTS if name != "x-delivery-limit"],
+    "quorum": [
+        "x-dead-letter-exchange",
+        "x-dead-letter-routing-key",
+        "x-expires",
+        "x-max-length",
+        "x-max-length-bytes",
+        "x-overflow",
+        "x-single-active-consumer",
+        "x-queue-type",
+        "x-delivery-limit",
+        "x-message-ttl",
+        "x-consumer-timeout",
+    ],
+}
 #: Kind of value -> the values that there are.
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "mode": ("default", "lazy"),
@@ -95,6 +122,22 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "version": (1, 2),
     "overflow": ("drop-head", "reject-publish", "reject-publish-dlx"),
 }
+
+
+def arguments_of(queue_type: str) -> list[str]:
+    """The arguments that queues of a type have, in the order in which RabbitMQ compares them."""
+    return _ARGUMENTS_OF[queue_type]
+
+
+def check_modelled(arguments: dict[str, Any], modelled: Collection[str], where: str) -> None:
+    """Refuse arguments of queue.declare or exchange.declare that are not modelled.
+
+    Raises:
+        Refusal: 406.
+    """
+    for name in arguments:
+        if name not in modelled:
+            raise not_modelled(f"the argument '{name}' of {where}", 406)
 
 
 def _checked(name: str, value: Any, kind: str, where: str) -> Any:
@@ -193,17 +236,14 @@ def inequivalent(name: str, where: str, received: Any, current: Any) -> Refusal 
 
 
 def _shown(value: Any, article: str) -> str:
-    return "none" if value is None else f"{article}value '{value}' of type '{type_name(value)}'"
+    shown = str(value).lower() if isinstance(value, bool) else value
+    return "none" if value is None else f"{article}value '{shown}' of type '{type_name(value)}'"
 
 
 def alternate_of(arguments: dict[str, Any], where: str) -> str | None:
     """The alternate exchange that exchange.declare asks for, or None."""
-    alternate = None
-    for name, value in arguments.items():
-        if name != "alternate-exchange":
-            raise not_modelled(f"the argument '{name}' of {where}", 406)
-        alternate = _checked(name, value, "text", where)
-    return alternate
+    name = "alternate-exchange"
+    return _checked(name, arguments[name], "text", where) if name in arguments else None
 
 
 def binding_arguments(exchange_type: str, arguments: dict[str, Any], where: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from ._clock import Timer
 from ._node import Node, Publication
 from ._queues import Content, Queue, Stored
 from ._refusals import Refusal
-from ._virtual_host import VirtualHost
+from ._virtual_host import VirtualHost, copies
 
 __all__ = ["REPLY_TO", "Client", "ClientChannel", "Subscription", "Unacked"]
 
@@ -164,6 +164,8 @@ class ClientChannel:
         fault = None if expiration is None else expiration_fault(expiration)
         if fault is not None:
             raise Refusal(406, f"invalid expiration '{expiration}': {fault}")
+        for name in ("CC", "BCC"):
+            copies(properties.headers or {}, name)  # refused now, and not by tx.commit
         if properties.reply_to == REPLY_TO:
             if self.reply_consumer is None:
                 raise Refusal(406, "fast reply consumer does not exist")
@@ -249,18 +251,22 @@ class ClientChannel:
 
     def _properties(self, queue: Queue, stored: Stored) -> Any:
         properties = stored.content.properties
-        if queue.options.queue_type != "quorum":
+        if not queue.is_quorum:
             return properties
         counts = {"x-delivery-count": stored.delivery_count}
         if not self.node.profile.nack_counts:
             counts["x-acquired-count"] = stored.acquired_count
+        counts = {name: count for name, count in counts.items() if count}
+        if not counts:
+            return properties
         return properties.__replace__(headers={**(properties.headers or {}), **counts})
 
     def _remember(
         self, tag: int, queue: Queue, stored: Stored, subscription: Subscription | None
     ) -> None:
         due = self.node.clock.now() + self._timeout(queue, subscription)
-        self.unacked[tag] = Unacked(queue, stored, subscription, due)
+        self.unacked[tag] = unacked = Unacked(queue, stored, subscription, due)
+        queue.holders[subscription or unacked] += 1
         if self._timer is None or self._timer.action is None or self._timer.when > due:
             if self._timer is not None:
                 self._timer.cancel()
@@ -356,15 +362,17 @@ class ClientChannel:
             limit = queue.options.delivery_limit
             if limit is None:
                 limit = self.node.profile.delivery_limit
-            is_quorum = queue.options.queue_type == "quorum"
-            if is_quorum and limit is not None and stored.delivery_count > limit:
+            if queue.is_quorum and limit is not None and stored.delivery_count > limit:
                 self.host.dead_letter(queue, stored, "delivery_limit")
             else:
                 queue.requeue(stored)
+        for queue in dict.fromkeys(unacked.queue for unacked in released):
+            queue.trim()
         self._fed(unacked.queue for unacked in released)
 
     def _release(self, tag: int) -> Unacked:
         unacked = self.unacked.pop(tag)
+        unacked.queue.holders[unacked.subscription or unacked] -= 1
         if unacked.subscription is not None:
             unacked.subscription.unacked -= 1
             self.consumer_unacked -= 1

@@ -40,13 +40,14 @@ def dead_lettered(queue: Queue, content: Content, reason: str, wall: datetime) -
     headers.setdefault("x-first-death-reason", reason)
     headers.setdefault("x-first-death-queue", queue.name)
     headers.setdefault("x-first-death-exchange", content.exchange)
-    routing_key = content.routing_key
+    routing_key, bcc = content.routing_key, content.bcc
     if options.dead_letter_routing_key is not None:
-        routing_key = options.dead_letter_routing_key
+        routing_key, bcc = options.dead_letter_routing_key, ()
         headers.pop("CC", None)
     # Read by the codec once more, so that equal messages have equal bytes.
     properties = content.properties.__replace__(headers=headers, expiration=None)
-    return Content(options.dead_letter_exchange or "", routing_key, properties, content.body)
+    exchange = options.dead_letter_exchange or ""
+    return Content(exchange, routing_key, properties, content.body, bcc)
 
 
 def is_cycle(content: Content, queue: Queue) -> bool:

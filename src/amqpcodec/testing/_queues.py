@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
@@ -21,12 +21,14 @@ class Content:
         exchange, routing_key: where it was published to.
         properties: of basic content.
         body: its bytes.
+        bcc: more routing keys, which nobody is told.
     """
 
     exchange: str
     routing_key: str
     properties: Any
     body: bytes
+    bcc: tuple[str, ...] = ()
 
     def without_bcc(self) -> Content:
         """As others get it: the header BCC is for the broker alone."""
@@ -34,7 +36,8 @@ class Content:
         if "BCC" not in headers:
             return self
         others = {name: value for name, value in headers.items() if name != "BCC"}
-        return replace(self, properties=self.properties.__replace__(headers=others))
+        keys = tuple(key for key in headers["BCC"] if isinstance(key, str))
+        return replace(self, properties=self.properties.__replace__(headers=others), bcc=keys)
 
 
 @dataclass(eq=False, slots=True)
@@ -92,6 +95,8 @@ class Queue:
         owner: the connection of an exclusive queue; None else.
         subscribers: its consumers, in the order of their turns.
         exclusive_subscriber: the one that asked to be alone, or None.
+        holders: consumers, and messages got, with how many deliveries of each wait for an
+            acknowledgement.
         was_consumed: whether it had a consumer: only then auto_delete counts.
     """
 
@@ -116,6 +121,7 @@ class Queue:
         self.options = options
         self.subscribers: deque[Subscriber] = deque()
         self.exclusive_subscriber: Subscriber | None = None
+        self.holders: Counter[object] = Counter()
         self.was_consumed = False
         self._clock = clock
         self._dead_letter = dead_letter
@@ -134,9 +140,24 @@ class Queue:
     # ---- messages ----
 
     @property
+    def is_quorum(self) -> bool:
+        """Whether it is a quorum queue."""
+        return self.options.queue_type == "quorum"
+
+    @property
     def ready(self) -> int:
         """How many messages wait to be delivered."""
         return self._ready
+
+    @property
+    def consumer_count(self) -> int:
+        """How many consumers RabbitMQ says it has: a quorum queue counts who has its messages."""
+        count = len(self.subscribers)
+        if self.is_quorum:
+            if self.options.single_active_consumer:
+                count = min(count, 1)
+            count += sum(one not in self.subscribers for one in +self.holders)
+        return count
 
     def messages(self) -> Iterator[Stored]:
         """The messages that wait, as they will be delivered."""
@@ -162,10 +183,24 @@ class Queue:
         self._levels.setdefault(priority, deque()).append(stored)
         self._add(stored)
         self.feed(fresh=stored)
-        while options.overflow == "drop-head" and self._ready and self._is_over(0, 0):
-            self._dead_letter(self, self._pop(), "maxlen")
-        self._drop_expired()
+        # RabbitMQ spares itself a look at times: a message that overtakes others by its priority
+        # expires late.
+        if self._drop_head() or self._ready == 1 or self.is_quorum:
+            self._drop_expired()
         return True
+
+    def trim(self) -> None:
+        """Messages came back: drop what is too much, and what expired."""
+        if self.is_quorum:
+            self.feed()  # what is delivered at once counts no more
+        self._drop_head()
+        self._drop_expired()
+
+    def _drop_head(self) -> bool:
+        ready = self._ready
+        while self.options.overflow == "drop-head" and self._ready and self._is_over(0, 0):
+            self._dead_letter(self, self._pop(), "maxlen")
+        return self._ready < ready
 
     def _is_over(self, messages: int, size: int) -> bool:
         options = self.options
@@ -194,9 +229,12 @@ class Queue:
         self._add(stored)
 
     def take(self) -> Stored | None:
-        """The next message, or None; what expired is dropped first."""
+        """The next message, or None; what expired is dropped, of a classic queue afterwards."""
+        if self.is_quorum:
+            self._drop_expired()
+        stored = self._pop() if self._ready else None
         self._drop_expired()
-        return self._pop() if self._ready else None
+        return stored
 
     def _pop(self) -> Stored:
         level = max(self._levels)
@@ -217,11 +255,10 @@ class Queue:
 
     def restart(self) -> None:
         """Drop the messages that do not survive a restart of the broker."""
-        is_quorum = self.options.queue_type == "quorum"
         survivors = [
             stored
             for stored in self.messages()
-            if is_quorum or stored.content.properties.delivery_mode == 2
+            if self.is_quorum or stored.content.properties.delivery_mode == 2
         ]
         self.purge()
         for stored in survivors:

@@ -37,11 +37,15 @@ def _answer(request: PeerRequest, reply: Any, properties: Any = None, body: byte
 
 def _queue(channel: ClientChannel, name: str) -> Queue:
     """A queue; "" is the last one that was declared on the channel."""
-    if not name:
-        if channel.last_queue is None:
-            raise Refusal(404, "no previously declared queue")
-        name = channel.last_queue
-    return channel.host.queue(name, channel.peer)
+    return channel.host.queue(_queue_name(channel, name), channel.peer)
+
+
+def _queue_name(channel: ClientChannel, name: str) -> str:
+    if name:
+        return name
+    if channel.last_queue is None:
+        raise Refusal(404, "no previously declared queue")
+    return channel.last_queue
 
 
 def _without_line_ends(name: str) -> str:
@@ -104,7 +108,8 @@ def _exchange_unbind(
         channel.host.check_not_default(name)
     destination = channel.host.exchanges.get(method.destination)
     if destination is not None:  # RabbitMQ: unbinding what is missing is no mistake
-        channel.host.unbind(method.source, destination, method.routing_key, method.arguments)
+        key = method.routing_key
+        channel.host.unbind(method.source, destination, key, method.arguments, channel.peer)
     _answer(request, amqp.Exchange.UnbindOk())
 
 
@@ -119,7 +124,7 @@ def _queue_declare(
         _answer(request, amqp.Queue.DeclareOk(name, 0, 1))
         return
     if method.passive:
-        queue = _queue(channel, name)
+        queue = channel.host.queue(name, channel.peer)
         queue.touch()
     else:
         queue = channel.host.declare_queue(
@@ -131,7 +136,7 @@ def _queue_declare(
             arguments=method.arguments,
         )
     channel.last_queue = queue.name
-    _answer(request, amqp.Queue.DeclareOk(queue.name, queue.ready, len(queue.subscribers)))
+    _answer(request, amqp.Queue.DeclareOk(queue.name, queue.ready, queue.consumer_count))
 
 
 def _binding_key(channel: ClientChannel, queue: str, routing_key: str) -> str:
@@ -140,19 +145,21 @@ def _binding_key(channel: ClientChannel, queue: str, routing_key: str) -> str:
 
 
 def _queue_bind(channel: ClientChannel, method: amqp.Queue.Bind, request: PeerRequest) -> None:
+    name = _queue_name(channel, method.queue)
     source = channel.host.source(method.exchange)
-    queue = _queue(channel, method.queue)
+    queue = channel.host.queue(name, channel.peer)
     key = _binding_key(channel, method.queue, method.routing_key)
     channel.host.bind(source, queue, key, method.arguments)
     _answer(request, amqp.Queue.BindOk())
 
 
 def _queue_unbind(channel: ClientChannel, method: amqp.Queue.Unbind, request: PeerRequest) -> None:
+    name = _queue_name(channel, method.queue)
     channel.host.check_not_default(method.exchange)
-    if not method.queue or method.queue in channel.host.queues:  # RabbitMQ: no mistake
-        queue = _queue(channel, method.queue)
+    queue = channel.host.queues.get(name)
+    if queue is not None:  # RabbitMQ: unbinding what is missing is no mistake
         key = _binding_key(channel, method.queue, method.routing_key)
-        channel.host.unbind(method.exchange, queue, key, method.arguments)
+        channel.host.unbind(method.exchange, queue, key, method.arguments, channel.peer)
     _answer(request, amqp.Queue.UnbindOk())
 
 
@@ -162,15 +169,24 @@ def _queue_purge(channel: ClientChannel, method: amqp.Queue.Purge, request: Peer
 
 def _queue_delete(channel: ClientChannel, method: amqp.Queue.Delete, request: PeerRequest) -> None:
     host = channel.host
-    if method.queue and method.queue not in host.queues:  # RabbitMQ: no mistake
+    name = _queue_name(channel, method.queue)
+    if name not in host.queues:  # RabbitMQ: no mistake
         _answer(request, amqp.Queue.DeleteOk(0))
         return
-    queue = _queue(channel, method.queue)
+    queue = host.queue(name, channel.peer)
+    if queue.is_quorum and (method.if_unused or method.if_empty):
+        flag = "if-unused" if method.if_unused else "if-empty"
+        raise Refusal(
+            540,
+            f"cannot delete {host.queue_text(name)}. queue.delete operations with {flag} flag set "
+            "are not supported by quorum queues",
+        )
     if method.if_unused and queue.subscribers:
         raise Refusal(406, f"{host.queue_text(queue.name)} in use")
     if method.if_empty and queue.ready:
         raise Refusal(406, f"{host.queue_text(queue.name)} not empty")
-    _answer(request, amqp.Queue.DeleteOk(host.delete_queue(queue)))
+    _answer(request, amqp.Queue.DeleteOk(queue.ready))
+    host.delete_queue(queue)
 
 
 # ---- consumers ----
@@ -230,7 +246,14 @@ def _basic_cancel(channel: ClientChannel, method: amqp.Basic.Cancel, request: Pe
 
 
 def _basic_get(channel: ClientChannel, method: amqp.Basic.Get, request: PeerRequest) -> None:
-    answer = channel.get(_queue(channel, method.queue), method.no_ack)
+    queue = _queue(channel, method.queue)
+    if queue.is_quorum and queue.options.single_active_consumer:
+        raise Refusal(
+            405,
+            f"cannot obtain access to locked {channel.host.queue_text(queue.name)}. basic.get "
+            "operations are not supported by quorum queues with single active consumer",
+        )
+    answer = channel.get(queue, method.no_ack)
     if answer is None:
         _answer(request, amqp.Basic.GetEmpty())
     else:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import secrets
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ._arguments import (
+    EXCHANGE_ARGUMENTS,
+    QUEUE_ARGUMENTS,
     QueueOptions,
     alternate_of,
+    arguments_of,
     binding_arguments,
+    check_modelled,
     inequivalent,
     type_name,
 )
@@ -20,7 +25,7 @@ from ._profiles import Profile
 from ._queues import Content, Queue, Stored
 from ._refusals import Refusal
 
-__all__ = ["VirtualHost"]
+__all__ = ["VirtualHost", "copies"]
 
 
 class VirtualHost:
@@ -35,6 +40,8 @@ class VirtualHost:
         for kind in EXCHANGE_TYPES:
             self.exchanges[f"amq.{kind}"] = Exchange(f"amq.{kind}", kind)
         self.exchanges["amq.match"] = Exchange("amq.match", "headers")
+        self._letters: deque[tuple[Queue, Stored, str]] = deque()
+        self._letters_wait = False
         #: Called with each queue that is deleted.
         self.on_delete: Callable[[Queue], None] = lambda queue: None
 
@@ -86,16 +93,22 @@ class VirtualHost:
         Raises:
             Refusal: 403, 405, 406, 541.
         """
+        durable = durable and not exclusive  # in RabbitMQ, too, an exclusive queue is not durable
         arguments = dict(arguments or {})
+        if name.startswith("amq."):
+            raise Refusal(403, f"queue name '{name}' contains reserved prefix 'amq.*'")
+        if not name and arguments.get("x-queue-type") == "quorum":
+            text = "Cannot declare a server-named queue for type rabbit_quorum_queue"
+            raise Refusal(406, text)
+        name = name or f"amq.gen-{secrets.token_urlsafe(16)}"
         where = self.queue_text(name)
-        options = QueueOptions.parse(arguments, where)
-        existing = self.queues.get(name) if name else None
+        existing = self.queues.get(name)
         if existing is not None:
+            check_modelled(arguments, QUEUE_ARGUMENTS, where)
             self._check_equivalent(existing, owner, durable, exclusive, auto_delete, arguments)
             existing.touch()
             return existing
-        if name.startswith("amq."):
-            raise Refusal(403, f"queue name '{name}' contains reserved prefix 'amq.*'")
+        options = QueueOptions.parse(arguments, where)
         if options.queue_type == "quorum":
             for property_name, wrong in (
                 ("exclusive-owner", exclusive),
@@ -107,14 +120,14 @@ class VirtualHost:
         if not (durable or exclusive or self.profile.transient_queues):
             raise Refusal(541, "Feature `transient_nonexcl_queues` is deprecated.")
         queue = Queue(
-            name or f"amq.gen-{secrets.token_urlsafe(16)}",
+            name,
             durable=durable,
             auto_delete=auto_delete,
             owner=owner if exclusive else None,
             arguments=arguments,
             options=options,
             clock=self.clock,
-            dead_letter=self._dead_letter,
+            dead_letter=self.dead_letter,
             expire=self.delete_queue,
         )
         self.queues[queue.name] = queue
@@ -137,7 +150,7 @@ class VirtualHost:
             ("durable", durable, queue.durable),
             ("auto_delete", auto_delete, queue.auto_delete),
         ]
-        names = sorted({*arguments, *queue.arguments})
+        names = arguments_of(queue.options.queue_type)
         pairs += [(key, arguments.get(key), queue.arguments.get(key)) for key in names]
         for key, received, current in pairs:
             refusal = inequivalent(key, where, received, current)
@@ -189,7 +202,8 @@ class VirtualHost:
         if kind not in EXCHANGE_TYPES:
             raise Refusal(503, f"unknown exchange type '{kind}'")
         self.check_not_default(name)
-        alternate = alternate_of(dict(arguments or {}), where)
+        arguments = dict(arguments or {})
+        check_modelled(arguments, EXCHANGE_ARGUMENTS, where)
         existing = self.exchanges.get(name)
         if existing is not None:
             for key, received, current in (
@@ -197,7 +211,7 @@ class VirtualHost:
                 ("durable", durable, existing.durable),
                 ("auto_delete", auto_delete, existing.auto_delete),
                 ("internal", internal, existing.internal),
-                ("alternate-exchange", alternate, existing.alternate),
+                ("alternate-exchange", arguments.get("alternate-exchange"), existing.alternate),
             ):
                 refusal = inequivalent(key, where, received, current)
                 if refusal is not None:
@@ -205,6 +219,7 @@ class VirtualHost:
             return existing
         if name.startswith("amq."):
             raise Refusal(403, f"exchange name '{name}' contains reserved prefix 'amq.*'")
+        alternate = alternate_of(arguments, where)
         exchange = Exchange(name, kind, durable, auto_delete, internal, alternate)
         self.exchanges[name] = exchange
         return exchange
@@ -250,15 +265,26 @@ class VirtualHost:
             source.routes.append(route)
 
     def unbind(
-        self, source: str, destination: Queue | Exchange, routing_key: str, arguments: Any
+        self,
+        source: str,
+        destination: Queue | Exchange,
+        routing_key: str,
+        arguments: Any,
+        owner: object,
     ) -> None:
-        """Remove a binding; one that is not there is no mistake, nor is a missing source."""
+        """Remove a binding; one that is not there is no mistake, nor is a missing source.
+
+        Raises:
+            Refusal: 405: there is one, and its queue is another connection's.
+        """
         exchange = self.exchanges.get(source)
-        if exchange is not None:
-            route = Route(routing_key, dict(arguments), destination)
-            before = len(exchange.routes)
-            exchange.routes = [other for other in exchange.routes if not route.is_same(other)]
-            self._delete_if_unbound(exchange, before)
+        route = Route(routing_key, dict(arguments), destination)
+        if exchange is None or not any(map(route.is_same, exchange.routes)):
+            return
+        if isinstance(destination, Queue):
+            self._check_owner(destination, owner)
+        exchange.routes = [other for other in exchange.routes if not route.is_same(other)]
+        self._delete_if_unbound(exchange)
 
     def _forget_destination(self, destination: Queue | Exchange) -> None:
         for exchange in list(self.exchanges.values()):
@@ -266,10 +292,11 @@ class VirtualHost:
             exchange.routes = [
                 route for route in exchange.routes if route.destination is not destination
             ]
-            self._delete_if_unbound(exchange, before)
+            if len(exchange.routes) < before:
+                self._delete_if_unbound(exchange)
 
-    def _delete_if_unbound(self, exchange: Exchange, before: int) -> None:
-        if exchange.auto_delete and before and not exchange.routes:
+    def _delete_if_unbound(self, exchange: Exchange) -> None:
+        if exchange.auto_delete and not exchange.routes:
             self.delete_exchange(exchange)
 
     # ---- messages ----
@@ -281,7 +308,7 @@ class VirtualHost:
             Refusal: 404: no such exchange.
         """
         headers = content.properties.headers or {}
-        keys = [content.routing_key, *_copies(headers, "CC"), *_copies(headers, "BCC")]
+        keys = [content.routing_key, *copies(headers, "CC"), *copies(headers, "BCC"), *content.bcc]
         queues: dict[str, Queue] = {}
         for key in keys:
             for queue in self._route_key(self.exchange(content.exchange), key, headers):
@@ -323,11 +350,28 @@ class VirtualHost:
         """
         queues = self.route(content)
         content = content.without_bcc()
+        self._letters_wait = True
         accepted = [queue.put(content) for queue in queues]
+        self._letters_wait = False
+        self._deliver_letters()
         return queues, not all(accepted)
 
-    def _dead_letter(self, queue: Queue, stored: Stored, reason: str) -> None:
-        """Publish a message to the dead-letter exchange of its queue, if it has one."""
+    def dead_letter(self, queue: Queue, stored: Stored, reason: str) -> None:
+        """A message is over for its queue: it goes to the dead-letter exchange, if there is one.
+
+        After the publication that pushed it out, as in RabbitMQ, where queues work on their own.
+        """
+        self._letters.append((queue, stored, reason))
+        if not self._letters_wait:
+            self._deliver_letters()
+
+    def _deliver_letters(self) -> None:
+        self._letters_wait = True
+        while self._letters:
+            self._deliver_letter(*self._letters.popleft())
+        self._letters_wait = False
+
+    def _deliver_letter(self, queue: Queue, stored: Stored, reason: str) -> None:
         if queue.options.dead_letter_exchange is None:
             return
         content = dead_lettered(queue, stored.content, reason, self.clock.wall())
@@ -336,10 +380,6 @@ class VirtualHost:
         for target in self.route(content):
             if reason == "rejected" or not is_cycle(content, target):
                 target.put(content)
-
-    def dead_letter(self, queue: Queue, stored: Stored, reason: str) -> None:
-        """A message is over for its queue: rejected, or delivered too often."""
-        self._dead_letter(queue, stored, reason)
 
     def restart(self) -> None:
         """Forget what does not survive a restart of the broker."""
@@ -353,8 +393,8 @@ class VirtualHost:
                 self.delete_exchange(exchange)
 
 
-def _copies(headers: dict[str, Any], name: str) -> list[str]:
-    """Other routing keys of a message: RabbitMQ's sender-selected distribution.
+def copies(headers: dict[str, Any], name: str) -> list[str]:
+    """Other routing keys of a message, by CC or BCC: RabbitMQ's sender-selected distribution.
 
     Raises:
         Refusal: 406: the header is no list.
