@@ -281,6 +281,19 @@ def alternate_exchange(bench):
 
 
 @probe
+def alternate_exchange_of_copies(bench):
+    """It gets what no key of a message fits."""
+    ch, x, a = bench.channel().confirm(), bench.name("x"), bench.name("a")
+    ch.exchange(a, "fanout")
+    ch.exchange(x, arguments={"alternate-exchange": a})
+    q, r = ch.queue(exclusive=True), ch.queue(exclusive=True)
+    ch.bind(q, a)
+    ch.bind(r, x, "k")
+    ch.publish(b"m", "nobody", x, headers={"CC": ["k"]})
+    return [ch.bodies(q, 0.1), ch.bodies(r)]
+
+
+@probe
 def copies_by_cc_and_bcc(bench):
     ch = bench.channel()
     first, second, third = (ch.queue(exclusive=True) for _ in range(3))
@@ -409,7 +422,7 @@ def arguments_are_looked_at_in_an_order(bench):
 
 
 @probe
-def names_that_are_left_out(bench):
+def empty_queue_names(bench):
     ch, x = bench.channel(), bench.name("x")
     ch.queue(exclusive=True)
     return [
@@ -722,6 +735,20 @@ def global_prefetch_is_shared(bench):
 
 
 @probe
+def global_prefetch_counts_what_was_got(bench):
+    ch = bench.channel().confirm()
+    q = ch.queue(bench.name("q"))
+    for number in range(2):
+        ch.publish(b"%d" % number, q)
+    tag = ch.get(q, no_ack=False).method.delivery_tag
+    ch.ask(amqp.Basic.Qos(0, 1, True))
+    ch.consume(q, no_ack=True)
+    first = len(ch.deliveries(0))
+    ch.channel.ack(tag)
+    return [first, len(ch.deliveries(0))]
+
+
+@probe
 def prefetch_in_bytes(bench):
     return closes(lambda: bench.channel().ask(amqp.Basic.Qos(100, 0)))
 
@@ -782,6 +809,20 @@ def recovering(bench):
     ch.ask(amqp.Basic.Recover(True))
     again = [one.method.redelivered for one in ch.deliveries(2)]
     return [again, closes(lambda: ch.ask(amqp.Basic.Recover(False)))]
+
+
+@probe
+def recovered_by_consumer(bench):
+    """The messages of each consumer come back together, in the order of their tags."""
+    ch = bench.channel().confirm()
+    q = ch.queue(bench.name("q"))
+    for tag in ("second", "first"):
+        ch.consume(q, consumer_tag=tag)
+    for number in range(4):
+        ch.publish(b"%d" % number, q)
+    ch.deliveries(4)
+    ch.ask(amqp.Basic.Recover(True))
+    return [(one.method.consumer_tag, one.body) for one in ch.deliveries(8)]
 
 
 @probe
@@ -1131,6 +1172,28 @@ def quorum_queue_is_no_classic_queue(bench):
         closes(lambda: bench.channel().get(r)),
         closes(lambda: bench.channel().queue(arguments=quorum)),
     ]
+
+
+@probe
+def requeued_messages_of_quorum_queues(bench):
+    result = []
+    for label, limit in (("q", {}), ("r", {"x-delivery-limit": 9})):
+        ch = bench.channel().confirm()
+        q = ch.queue(bench.name(label), arguments={"x-queue-type": "quorum", **limit})
+        for body in (b"0", b"1", b"2", b"3"):
+            ch.publish(body, q)
+        first, second = (ch.get(q, no_ack=False, seconds=1).method.delivery_tag for _ in range(2))
+        ch.channel.nack(second)
+        ch.channel.nack(first)
+        at_last(lambda ch=ch, q=q: ch.ready(q), 4)
+        result.append(ch.bodies(q))
+        ch.publish(b"4", q)
+        ch.publish(b"5", q)
+        ch.get(q, no_ack=False, seconds=1)
+        ch.talk.close()
+        at_last(lambda q=q: bench.channel().ready(q), 2)
+        result.append(bench.channel().bodies(q))
+    return result
 
 
 @probe

@@ -8,6 +8,8 @@ and asks for the counts of every queue, so that no race is compared. Where Rabbi
 | order between confirms, deliveries and replies of a channel | three lists; confirms sorted |
 | several confirms as one | a confirm for each publication |
 | order in which several queues feed one channel | the program ends there |
+| order in which the channels of a connection end | the program ends there, if two have deliveries |
+| whose turn it is when a prefetch of several consumers has room | the program ends there |
 | what a connection is sent while it is closed for a mistake | only the close is compared |
 | when an answer that nobody waits for comes | waited for, `PATIENCE` seconds at most |
 | what happens once in a thousand times | a difference counts if the program differs again |
@@ -74,6 +76,8 @@ class ChannelState:
     unsettled: list[int] = field(default_factory=list)
     no_ack: dict[str, bool] = field(default_factory=dict)
     gets_settled: bool = False
+    transactional: bool = False
+    shared_prefetch: bool = False
 
 
 class Line:
@@ -230,6 +234,8 @@ class Run:
     def __init__(self, address: tuple[str, int]) -> None:
         self.address = address
         self.lines: dict[str, Line] = {}
+        self.queues: list[str] = []  # that there are
+        self.is_free = False  # whether RabbitMQ may do something else
         self.observer = Line(address, "observer ")
 
     def __enter__(self) -> Run:
@@ -263,12 +269,17 @@ class Run:
 
     def do(self, step: Step, expected: Seen | None = None) -> Seen:
         """Do a step; what it shows, which is waited for where it is known."""
+        states = [state for line in self.lines.values() for state in line.channels.values()]
+        self.is_free = any(one.shared_prefetch and len(one.no_ack) > 1 for one in states)
         self._send(step)
+        line = self.lines[step.where[0]]
+        busy = sum(bool(state.unsettled) for state in line.channels.values())
         time.sleep(step.pause)
         seen: Seen = {}
         deadline = time.monotonic() + PATIENCE
         while True:
             self._observe(seen)
+            self.is_free = self.is_free or (busy > 1 and not line.is_open)
             if expected is None or seen == expected or time.monotonic() > deadline:
                 return seen
             time.sleep(0.002)
@@ -309,6 +320,7 @@ class Run:
         self.observer.settle()
         for number, name in enumerate(QUEUES, 1):
             seen[name] = self.observer.seen.pop(f"observer {number}")
+        self.queues = [name for name in QUEUES if "Declare" in seen[name][0]]
 
 
 def remember(state: ChannelState, method: Any) -> None:
@@ -320,12 +332,14 @@ def remember(state: ChannelState, method: Any) -> None:
                 state.unconfirmed.append(state.published)
         case amqp.Confirm.Select():
             state.unconfirmed = state.unconfirmed or []
+        case amqp.Basic.Qos(global_=True):
+            state.shared_prefetch = True
+        case amqp.Tx.Select():
+            state.transactional = True
         case amqp.Basic.Get():
             state.gets_settled = method.no_ack
         case amqp.Basic.Consume():
             state.no_ack.setdefault(method.consumer_tag, method.no_ack)
-        case amqp.Basic.Cancel():
-            pass
         case amqp.Basic.Ack() | amqp.Basic.Nack() | amqp.Basic.Reject():
             settled(state.unsettled, method)
         case amqp.Basic.Recover() | amqp.Basic.RecoverAsync():
@@ -336,10 +350,10 @@ def remember(state: ChannelState, method: Any) -> None:
 
 #: Argument -> values. The last one of most is wrong.
 QUEUE_ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    "x-message-ttl": (0, 600_000, 600_000, -1, "1"),
+    "x-message-ttl": (0, 600_000, 600_000, 600_000, -1, "1"),
     "x-expires": (600_000, 600_000, 0),
-    "x-max-length": (1, 2, 3, 0, -1),
-    "x-max-length-bytes": (4, 8, 0, True),
+    "x-max-length": (1, 2, 2, 3, 5, 0, -1),
+    "x-max-length-bytes": (8, 16, 40, 0, True),
     "x-overflow": ("reject-publish", "reject-publish-dlx", "drop-head", "drop-tail"),
     "x-dead-letter-exchange": ("", "", "x1", "x2", "x3", 1),
     "x-dead-letter-routing-key": (*QUEUES, "k", 1),
@@ -362,18 +376,22 @@ class Maker:
         self.bodies = 0
         self.declared: dict[str, Any] = {}
         kinds: list[tuple[int, Callable[[str], Step]]] = [
-            (14, self.queue), (6, self.exchange), (9, self.bind), (3, self.unbind),
-            (30, self.publish), (12, self.get), (12, self.consume), (4, self.cancel),
-            (20, self.settle), (4, self.qos), (3, self.recover), (5, self.mode), (3, self.delete),
-            (2, self.purge), (3, self.end), (1, self.wrong),
+            (9, self.queue), (4, self.exchange), (9, self.bind), (2, self.unbind),
+            (40, self.publish), (12, self.get), (10, self.consume), (4, self.cancel),
+            (25, self.settle), (3, self.qos), (3, self.recover), (5, self.mode), (2, self.delete),
+            (1, self.purge), (3, self.end), (1, self.wrong),
         ]  # fmt: skip
         self.weights = [weight for weight, _ in kinds]
         self.makers = [maker for _, maker in kinds]
         self.state: ChannelState | None = None
+        self.queues: list[str] = []
 
     def step(self, run: Run) -> Step:
         where = self.random.choice(CHANNELS)
         self.state = run.state(where)
+        self.queues = run.queues
+        if len(self.declared) < 4:
+            return self.one((self.queue, self.queue, self.exchange))(where)
         return self.random.choices(self.makers, self.weights)[0](where)
 
     def one(self, values: Sequence[Any]) -> Any:
@@ -386,12 +404,14 @@ class Maker:
         name = self.one(QUEUES) if not self.chance(0.03) else self.one(("", "amq.q"))
         if self.chance(0.05):
             return Step(where, amqp.Queue.Declare(name, passive=True))
-        if name in self.declared and self.chance(0.4):
+        if name in self.declared and self.chance(0.6 if name in self.queues else 0.3):
             return Step(where, self.declared[name])
-        names = self.random.sample(sorted(QUEUE_ARGUMENTS), self.one((0, 0, 1, 2, 3, 4)))
+        names = self.random.sample(sorted(QUEUE_ARGUMENTS), self.one((0, 0, 1, 1, 2, 3)))
         arguments = {key: self.valid(QUEUE_ARGUMENTS[key]) for key in names}
         if "x-dead-letter-routing-key" in arguments:
             arguments.setdefault("x-dead-letter-exchange", "")
+        if "x-delivery-limit" in arguments and self.chance(0.9):
+            arguments["x-queue-type"] = "quorum"
         is_quorum = arguments.get("x-queue-type") == "quorum"
         if is_quorum:
             arguments.pop("x-overflow", None)
@@ -433,7 +453,8 @@ class Maker:
         return Step(where, method)
 
     def source(self) -> str:
-        return str(self.one((*EXCHANGES, *EXCHANGES, "amq.fanout", "amq.topic", "amq.headers", "")))
+        names = [name for name in EXCHANGES if name in self.declared]
+        return str(self.one((*names, *names, *names, *EXCHANGES, "amq.fanout", "amq.topic", "")))
 
     def table(self) -> dict[str, Any]:
         if self.chance(0.6):
@@ -461,12 +482,14 @@ class Maker:
         return Step(where, amqp.Queue.Unbind(self.name(), source, key))
 
     def name(self) -> str:
-        return "" if self.chance(0.05) else str(self.one(QUEUES))
+        if self.chance(0.03):
+            return ""
+        return str(self.one(self.queues if self.queues and self.chance(0.95) else QUEUES))
 
     def publish(self, where: str) -> Step:
         self.bodies += 1
         exchange = "" if self.chance(0.6) else self.source()
-        key = self.one(KEYS if exchange else QUEUES)
+        key = self.one(KEYS) if exchange else self.name() or "k"
         properties: dict[str, Any] = {}
         headers = dict(self.one(HEADERS)) if self.chance(0.3) else {}
         for copies in ("CC", "BCC"):
@@ -539,7 +562,9 @@ class Maker:
 
     def mode(self, where: str) -> Step:
         methods = (amqp.Confirm.Select, amqp.Tx.Select, amqp.Tx.Commit, amqp.Tx.Rollback)
-        return Step(where, self.random.choices(methods, (6, 2, 3, 2))[0]())
+        is_transactional = self.state is not None and self.state.transactional
+        weights = (0.2, 0.2, 4, 3) if is_transactional else (6, 4, 0.2, 0.2)
+        return Step(where, self.random.choices(methods, weights)[0]())
 
     def delete(self, where: str) -> Step:
         if self.chance(0.3):
@@ -553,7 +578,9 @@ class Maker:
     def end(self, where: str) -> Step:
         if self.chance(0.6):
             return Step(where, amqp.Channel.Close(200, "bye"))
-        return Step(where, amqp.Connection.Close(200, "bye") if self.chance(0.7) else None)
+        if self.chance(0.7):
+            return Step(where, amqp.Connection.Close(200, "bye"))
+        return Step(where, None, pause=0.1)
 
     def wrong(self, where: str) -> Step:
         wrong = (
@@ -608,8 +635,8 @@ def replay(steps: list[Step], expected: list[Seen], address: tuple[str, int]) ->
         for number, (step, result) in enumerate(zip(steps, expected, strict=True), 1):
             seen = run.do(step, result)
             if seen != result:
-                if without_order(seen) == without_order(result):
-                    return None  # free: the channel was fed by several queues
+                if run.is_free or without_order(seen) == without_order(result):
+                    return None
                 return Difference(steps[:number], result, seen)
     return None
 

@@ -81,10 +81,10 @@ class Subscription:
         channel = self.channel
         if not (self.consumer.active and channel.session.is_open):
             return False
-        if self.consumer.no_ack:
-            return True
         if channel.global_prefetch and channel.consumer_unacked >= channel.global_prefetch:
             return False
+        if self.consumer.no_ack:
+            return True
         return not self.prefetch or self.unacked < self.prefetch
 
     def deliver(self, stored: Stored) -> None:
@@ -290,6 +290,7 @@ class ClientChannel:
             self.requeue(
                 [tag for tag, one in self.unacked.items() if one.subscription in subscriptions],
                 counts=True,
+                is_asked=False,
             )
         elif late:
             milliseconds = round(self._timeout(late[0].queue, late[0].subscription) * 1000)
@@ -341,41 +342,70 @@ class ClientChannel:
             act(tags)
 
     def _acknowledge(self, tags: list[int]) -> None:
-        self._fed(self._release(tag).queue for tag in tags)
+        self._settle(tags, lambda released: None)
 
     def _discard(self, tags: list[int]) -> None:
-        released = [self._release(tag) for tag in tags]
-        for unacked in released:
-            if self.host.queues.get(unacked.queue.name) is unacked.queue:
-                self.host.dead_letter(unacked.queue, unacked.stored, "rejected")
-        self._fed(unacked.queue for unacked in released)
+        def act(released: list[Unacked]) -> None:
+            for unacked in released:
+                if self.host.queues.get(unacked.queue.name) is unacked.queue:
+                    self.host.dead_letter(unacked.queue, unacked.stored, "rejected")
 
-    def requeue(self, tags: list[int], *, counts: bool) -> None:
-        """Give deliveries back to their queues. counts: whether it counts as a failed delivery."""
-        released = [self._release(tag) for tag in tags]
-        for unacked in reversed(released):
-            queue, stored = unacked.queue, unacked.stored
-            if self.host.queues.get(queue.name) is not queue:
-                continue
-            stored.acquired_count += 1
-            stored.delivery_count += counts
-            limit = queue.options.delivery_limit
-            if limit is None:
-                limit = self.node.profile.delivery_limit
-            if queue.is_quorum and limit is not None and stored.delivery_count > limit:
-                self.host.dead_letter(queue, stored, "delivery_limit")
-            else:
-                queue.requeue(stored)
-        for queue in dict.fromkeys(unacked.queue for unacked in released):
-            queue.trim()
-        self._fed(unacked.queue for unacked in released)
+        self._settle(tags, act)
+
+    def requeue(self, tags: list[int], *, counts: bool, is_asked: bool = True) -> None:
+        """Give deliveries back to their queues.
+
+        counts: whether it counts as a failed delivery. is_asked: whether the client asked for it.
+        """
+
+        def act(released: list[Unacked]) -> None:
+            queue = released[0].queue
+            if self.host.queues.get(queue.name) is queue:
+                for unacked in released:
+                    self._give_back(queue, unacked.stored, counts, is_asked)
+                queue.trim()
+
+        self._settle(tags, act, by_consumer=is_asked)
+
+    def _give_back(self, queue: Queue, stored: Stored, counts: bool, is_asked: bool) -> None:
+        stored.acquired_count += 1
+        stored.delivery_count += counts
+        limit = queue.options.delivery_limit
+        if limit is None:
+            limit = self.node.profile.delivery_limit
+        if queue.is_quorum and limit is not None and stored.delivery_count > limit:
+            self.host.dead_letter(queue, stored, "delivery_limit")
+        else:
+            queue.requeue(stored, is_last=is_asked and limit is None)
+
+    def _settle(
+        self, tags: list[int], act: Callable[[list[Unacked]], None], *, by_consumer: bool = True
+    ) -> None:
+        """Deliveries are over: those of each queue, and of each of its consumers, on their own."""
+        groups: dict[tuple[str, int, str | int], list[int]] = {}
+        for tag in tags:
+            unacked = self.unacked[tag]
+            consumer: tuple[int, str | int] = (0, tag)
+            if unacked.subscription is not None:
+                consumer = (1, unacked.subscription.consumer.tag)
+            key = (unacked.queue.name, *(consumer if by_consumer else (0, 0)))
+            groups.setdefault(key, []).append(tag)
+        queues = []
+        consumer_acks = 0
+        for _, group in sorted(groups.items()):  # in RabbitMQ's order
+            released = [self._release(tag) for tag in group]
+            consumer_acks += sum(one.subscription is not None for one in released)
+            act(released)
+            released[0].queue.feed()
+            queues.append(released[0].queue)
+        self.consumer_unacked -= consumer_acks
+        self._fed(queues)
 
     def _release(self, tag: int) -> Unacked:
         unacked = self.unacked.pop(tag)
         unacked.queue.holders[unacked.subscription or unacked] -= 1
         if unacked.subscription is not None:
             unacked.subscription.unacked -= 1
-            self.consumer_unacked -= 1
         return unacked
 
     def _fed(self, queues: Iterable[Queue]) -> None:
@@ -459,7 +489,7 @@ class ClientChannel:
         self.subscriptions.clear()
         doomed = [one.queue for one in subscriptions if one.queue.unsubscribe(one)]
         self._transaction = None
-        self.requeue(list(self.unacked), counts=True)
+        self.requeue(list(self.unacked), counts=True, is_asked=False)
         for queue in doomed:
             self.host.delete_queue(queue)
         self.node.feed([one.queue for one in subscriptions if one.queue not in doomed])

@@ -220,13 +220,20 @@ class Queue:
         self._ready += 1
         self._ready_bytes += len(stored.content.body)
 
-    def requeue(self, stored: Stored) -> None:
-        """A message came back: it goes where it was, among those that wait."""
+    def requeue(self, stored: Stored, *, is_last: bool = False) -> None:
+        """A message came back: it goes where it was, among those that wait.
+
+        In a quorum queue before all that did not come back, in the order of coming back; or, where
+        it is_last, behind all.
+        """
         stored.redelivered = True
+        self._add(stored)
+        if self.is_quorum:
+            self._levels.setdefault(0 if is_last else 1, deque()).append(stored)
+            return
         level = self._levels.setdefault(stored.priority, deque())
         later = (place for place, one in enumerate(level) if one.position > stored.position)
         level.insert(next(later, len(level)), stored)
-        self._add(stored)
 
     def take(self) -> Stored | None:
         """The next message, or None; what expired is dropped, of a classic queue afterwards."""

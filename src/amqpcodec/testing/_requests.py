@@ -198,6 +198,8 @@ def _basic_qos(channel: ClientChannel, method: amqp.Basic.Qos, request: PeerRequ
     if method.global_:
         if not channel.node.profile.global_qos:
             raise Refusal(541, "Feature `global_qos` is deprecated.")
+        if not channel.global_prefetch:
+            channel.consumer_unacked = len(channel.unacked)  # RabbitMQ: also what was got
         channel.global_prefetch = method.prefetch_count
     else:
         channel.prefetch = method.prefetch_count

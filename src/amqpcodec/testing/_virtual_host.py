@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from ._arguments import (
@@ -309,35 +309,25 @@ class VirtualHost:
         """
         headers = content.properties.headers or {}
         keys = [content.routing_key, *copies(headers, "CC"), *copies(headers, "BCC"), *content.bcc]
+        if not content.exchange:
+            return [self.queues[key] for key in dict.fromkeys(keys) if key in self.queues]
         queues: dict[str, Queue] = {}
-        for key in keys:
-            for queue in self._route_key(self.exchange(content.exchange), key, headers):
-                queues[queue.name] = queue
-        return list(queues.values())
-
-    def _route_key(
-        self, first: Exchange, routing_key: str, headers: dict[str, Any]
-    ) -> Iterable[Queue]:
-        if not first.name:
-            queue = self.queues.get(routing_key)
-            return [queue] if queue is not None else []
-        queues: list[Queue] = []
+        waiting = [self.exchange(content.exchange)]
         visited: set[str] = set()
-        waiting = [first]
         while waiting:
             exchange = waiting.pop(0)
             if exchange.name in visited:
                 continue
             visited.add(exchange.name)
-            destinations = exchange.matches(routing_key, headers)
+            destinations = [one for key in keys for one in exchange.matches(key, headers)]
             if not destinations and exchange.alternate in self.exchanges:
-                waiting.append(self.exchanges[exchange.alternate])
+                destinations = [self.exchanges[exchange.alternate]]
             for destination in destinations:
                 if isinstance(destination, Queue):
-                    queues.append(destination)
+                    queues[destination.name] = destination
                 else:
                     waiting.append(destination)
-        return queues
+        return list(queues.values())
 
     def publish(self, content: Content) -> tuple[list[Queue], bool]:
         """Put a message into its queues.
