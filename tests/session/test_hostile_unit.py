@@ -154,8 +154,8 @@ def test_delivery_tags_of_a_server_ascend_from_one(tags):
         (amqp.Basic.Ack(9), "unknown delivery tag 9"),
         (amqp.Basic.Reject(9), "unknown delivery tag 9"),
         (amqp.Basic.Nack(9, multiple=True), "unknown delivery tag 9"),
-        (amqp.Tx.Commit(), "no transactions"),
-        (amqp.Tx.Rollback(), "no transactions"),
+        (amqp.Tx.Commit(), "not transactional"),
+        (amqp.Tx.Rollback(), "not transactional"),
     ],
 )
 def test_soft_faults_end_the_channel_only(method, text):

@@ -30,7 +30,7 @@ CLIENT = {
     "nack": (lambda c: c.nack(7, multiple=True), "unknown delivery tag 7"),
     "cancel": (lambda c: c.cancel("x"), "no consumer 'x'"),
     "nameless": (lambda c: c.consume("q", no_wait=True), "without a name"),
-    "commit": (lambda c: c.commit_tx(), "no transactions"),
+    "commit": (lambda c: c.commit_tx(), "not transactional"),
 }
 
 
@@ -101,7 +101,7 @@ def test_delivery_tags_ascend(pair):
 def test_modes_exclude_each_other(pair):
     mine, _ = pair.channel()
     mine.confirm()
-    with pytest.raises(LocalProtocolError, match="cannot have transactions"):
+    with pytest.raises(LocalProtocolError, match="from confirm to tx mode"):
         mine.select_tx()
     other, _ = pair.channel()
     other.select_tx()

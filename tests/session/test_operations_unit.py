@@ -404,7 +404,7 @@ def test_recover_voids_the_tags():
 def test_transactions():
     pair, mine, theirs, consumer = consuming()
     for name in ("commit_tx", "rollback_tx"):
-        with pytest.raises(LocalProtocolError, match="no transactions"):
+        with pytest.raises(LocalProtocolError, match="not transactional"):
             getattr(mine, name)()
     mine.select_tx()
     for tag in (1, 2):

@@ -847,13 +847,15 @@ def consumer_cancelled_as_its_queue_is_deleted(bench):
 def queue_is_deleted_before_its_consumers_end(bench):
     ch = bench.channel()
     q = ch.queue(bench.name("q"))
-    ch.consume(q)
+    for tag in ("second", "first"):
+        ch.consume(q, consumer_tag=tag)
     first = len(ch.talk.events)
-    request = ch.channel.send(amqp.Queue.Delete(q))
-    ch.talk.until(lambda: request.done)
-    before = [type(event).__name__ for event in ch.talk.events[first:]]
+    ch.ask(amqp.Queue.Delete(q))
     ch.talk.drain(0.3)
-    return [before, [type(event).__name__ for event in ch.talk.events[first + len(before) :]]]
+    return [
+        event.consumer.tag if isinstance(event, ConsumerCancelled) else type(event).__name__
+        for event in ch.talk.events[first:]
+    ]
 
 
 @probe
@@ -1172,6 +1174,17 @@ def quorum_queue_is_no_classic_queue(bench):
         closes(lambda: bench.channel().get(r)),
         closes(lambda: bench.channel().queue(arguments=quorum)),
     ]
+
+
+@probe
+def expired_messages_of_quorum_queues(bench):
+    ch = bench.channel().confirm()
+    q = ch.queue(bench.name("q"), arguments={"x-queue-type": "quorum"})
+    ch.publish(b"first", q)
+    ch.publish(b"second", q, expiration="0")
+    counts = [at_last(lambda: ch.ready(q), 2)]
+    counts.append(ch.get(q, no_ack=False, seconds=1).method.message_count)
+    return [*counts, at_last(lambda: ch.ready(q), 0)]
 
 
 @probe

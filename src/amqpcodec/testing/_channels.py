@@ -76,6 +76,11 @@ class Subscription:
         self.unacked = 0
 
     @property
+    def tag(self) -> str:
+        """The client's name for it."""
+        return self.consumer.tag
+
+    @property
     def has_room(self) -> bool:
         """Whether prefetch lets it have one more message."""
         channel = self.channel
@@ -247,6 +252,8 @@ class ClientChannel:
         get_ok = amqp.Basic.GetOk(
             tag, stored.redelivered, content.exchange, content.routing_key, queue.ready
         )
+        if queue.is_quorum:
+            queue.trim()
         return get_ok, self._properties(queue, stored), content.body
 
     def _properties(self, queue: Queue, stored: Stored) -> Any:
@@ -382,13 +389,15 @@ class ClientChannel:
         self, tags: list[int], act: Callable[[list[Unacked]], None], *, by_consumer: bool = True
     ) -> None:
         """Deliveries are over: those of each queue, and of each of its consumers, on their own."""
-        groups: dict[tuple[str, int, str | int], list[int]] = {}
+        groups: dict[tuple[str, str, int], list[int]] = {}
         for tag in tags:
             unacked = self.unacked[tag]
-            consumer: tuple[int, str | int] = (0, tag)
+            consumer, got = "", tag
             if unacked.subscription is not None:
-                consumer = (1, unacked.subscription.consumer.tag)
-            key = (unacked.queue.name, *(consumer if by_consumer else (0, 0)))
+                consumer, got = unacked.subscription.consumer.tag, 0
+            key = (
+                (unacked.queue.name, consumer, got) if by_consumer else (unacked.queue.name, "", 0)
+            )
             groups.setdefault(key, []).append(tag)
         queues = []
         consumer_acks = 0

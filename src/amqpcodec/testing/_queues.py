@@ -71,6 +71,11 @@ class Subscriber(Protocol):
         ...
 
     @property
+    def tag(self) -> str:
+        """Its name on its channel."""
+        ...
+
+    @property
     def has_room(self) -> bool:
         """Whether it takes one more message."""
         ...
@@ -240,7 +245,8 @@ class Queue:
         if self.is_quorum:
             self._drop_expired()
         stored = self._pop() if self._ready else None
-        self._drop_expired()
+        if not self.is_quorum:
+            self._drop_expired()
         return stored
 
     def _pop(self) -> Stored:
@@ -343,6 +349,8 @@ class Queue:
                 self._levels.pop(level, None)
             elif messages[0].expires is not None:
                 due = min(due or messages[0].expires, messages[0].expires)
+            if messages and self.is_quorum:
+                break  # which looks at its next message alone
         if self._ttl_timer is not None and self._ttl_timer.action is not None:
             if due is not None and self._ttl_timer.when <= due:
                 return

@@ -164,7 +164,7 @@ class VirtualHost:
         del self.queues[queue.name]
         queue.close()
         self._forget_destination(queue)
-        subscribers = list(queue.subscribers)
+        subscribers = sorted(queue.subscribers, key=lambda one: one.tag)  # RabbitMQ's order
         queue.subscribers.clear()
         for subscriber in subscribers:
             subscriber.cancel()
