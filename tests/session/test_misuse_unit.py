@@ -105,7 +105,7 @@ def test_modes_exclude_each_other(pair):
         mine.select_tx()
     other, _ = pair.channel()
     other.select_tx()
-    with pytest.raises(LocalProtocolError, match="cannot confirm"):
+    with pytest.raises(LocalProtocolError, match="from tx to confirm mode"):
         other.confirm()
 
 

@@ -1,6 +1,6 @@
 """Random programs do the same on RabbitMQ and on the broker for tests.
 
-AMQPCODEC_PROGRAMS: how many programs, of 60; AMQPCODEC_SEED: the number of the first, of 1.
+AMQPCODEC_PROGRAMS: how many programs (40); AMQPCODEC_SEED: the number of the first (1).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 from tests import live_broker
 from tests.testing.random_programs import find_difference
 
-COUNT = int(os.environ.get("AMQPCODEC_PROGRAMS", "60"))
+COUNT = int(os.environ.get("AMQPCODEC_PROGRAMS", "40"))
 FIRST = int(os.environ.get("AMQPCODEC_SEED", "1"))
 TOGETHER = 10
 
