@@ -20,6 +20,17 @@ def get_max_nesting() -> int:
 def set_max_nesting(limit: int) -> None:
     """See amqpcodec.limits."""
 
+def table_forms() -> tuple[tuple[str, int, int], ...]:
+    """For tests: (tag, number of its form, shape) of each line of tables/tags.h."""
+
+def check_forms(lines: tuple[tuple[str, int, int], ...]) -> None:
+    """Refuse forms whose functions take other bytes than their shape says.
+
+    The module does so when it is loaded.
+
+    lines: as table_forms() has them. Raises ImportError.
+    """
+
 @final
 class MessageMeta(type):
     """Type of the generated classes."""

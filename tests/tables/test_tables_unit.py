@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from amqpcodec import EncodeError, types
+from amqpcodec import EncodeError, _codec, types
 from amqpcodec import v0_9_1 as amqp
 from tests.support import amqp091_wire as w
 from tests.support.amqp091_same import same
@@ -356,3 +356,19 @@ def test_typed_values_survive_pickle_and_compare_plainly() -> None:
             assert type(other) is type(typed)
             assert other == typed
         assert hash(typed) == hash(value)
+
+
+@pytest.mark.parametrize(("tag", "form", "shape"), _codec.table_forms())
+def test_a_form_takes_the_bytes_that_its_shape_says(tag: str, form: int, shape: int) -> None:
+    """Else the module is not loaded: reading would pass the bytes that were checked."""
+    _codec.check_forms(((tag, form, shape),))
+    if shape < 0:
+        wrong_shapes, message = [0, 4, -3], "a form of TABLE_TEXTS is SHAPE_LONG or SHAPE_SHORT"
+    else:
+        message = f"its form stores {shape} bytes, its shape says "
+        wrong_shapes = [other for other in (0, 1, 3, 7, 9) if other != shape]
+        with pytest.raises(ImportError, match=f"tag '{tag}': the shape of .* is its width"):
+            _codec.check_forms(((tag, form, -2),))
+    for wrong_shape in wrong_shapes:
+        with pytest.raises(ImportError, match=f"tag '{tag}': {message}"):
+            _codec.check_forms(((tag, form, wrong_shape),))

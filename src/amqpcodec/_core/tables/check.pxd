@@ -8,6 +8,7 @@ cdef extern from "tables/tags.h" nogil:
         SHAPE_ARRAY
         SHAPE_SHORT
         TAG_LINES
+        NUMBER_FORMS            # those of fixed width, which come first
     ctypedef int Form       # an enum, whose names no file of Cython needs
     ctypedef struct FormLine:
         ScalarKind kind

@@ -18,6 +18,71 @@ cdef int tags_ready() except -1:
 
 tags_ready()
 
+cdef enum:
+    TRIAL_BYTES = 256       # space for a form that stores or reads more than its shape says
+
+
+cdef int stored_bytes(Form form) noexcept nogil:
+    """How many bytes store_FORM writes from its place on, which may be more than its shape says; -1 if not one after
+    the other: those that are the same over zeros and over ones."""
+    cdef uint8_t[TRIAL_BYTES] zeros, ones
+    cdef Scalar v
+    cdef int i, n = 0, last = 0
+    memset(&v, 0x41, sizeof(v))
+    memset(zeros, 0, TRIAL_BYTES)
+    memset(ones, 0xFF, TRIAL_BYTES)
+    form_store(form, zeros, &v)
+    form_store(form, ones, &v)
+    for i in range(TRIAL_BYTES):
+        if zeros[i] == ones[i]:
+            n += 1
+            last = i + 1
+    return n if n == last else -1
+
+
+cdef int used_bytes(Form form) noexcept nogil:
+    """How many bytes read_FORM reads, up to the last one that changes the value."""
+    cdef uint8_t[TRIAL_BYTES] data
+    cdef Scalar before, after
+    cdef int i, n = 0
+    memset(data, 0, TRIAL_BYTES)
+    memset(&before, 0, sizeof(before))
+    memset(&after, 0, sizeof(after))
+    form_read(form, data, &before)
+    for i in range(TRIAL_BYTES):
+        data[i] = 0xFF
+        form_read(form, data, &after)
+        if after.u != before.u or after.n != before.n:
+            n = i + 1
+        data[i] = 0
+    return n
+
+
+def table_forms():
+    """For tests: (tag, number of its form, shape) of each line of tables/tags.h."""
+    return tuple([(chr(TAGS[i].tag), TAGS[i].form, FORMS[TAGS[i].form].shape) for i in range(TAG_LINES)])
+
+
+def check_forms(tuple lines):
+    """Refuse forms whose functions take other bytes than their shape says. The module does so when it is loaded.
+
+    lines: as table_forms() has them. Raises ImportError."""
+    cdef int form, shape
+    for tag, form, shape in lines:
+        if form >= NUMBER_FORMS:
+            if shape != SHAPE_LONG and shape != SHAPE_SHORT:
+                raise ImportError(f"tables/tags.h: tag {tag!r}: a form of TABLE_TEXTS is SHAPE_LONG or SHAPE_SHORT")
+        elif shape < 0:
+            raise ImportError(f"tables/tags.h: tag {tag!r}: the shape of a form of TABLE_NUMBERS is its width")
+        elif stored_bytes(<Form>form) != shape:
+            raise ImportError(f"tables/tags.h: tag {tag!r}: its form stores {stored_bytes(<Form>form)} bytes, "
+                              f"its shape says {shape}")
+        elif used_bytes(<Form>form) > shape:
+            raise ImportError(f"tables/tags.h: tag {tag!r}: its form reads {used_bytes(<Form>form)} bytes, "
+                              f"its shape says {shape}")
+
+check_forms(table_forms())
+
 
 cdef const char* table_value_name(uint8_t tag) noexcept nogil:
     """What an error calls a value of this tag. (The shapes at hand may be those of a drop-in, which have no forms.)"""

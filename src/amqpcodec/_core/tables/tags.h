@@ -113,6 +113,10 @@ AMQP_INLINE void read_bytes32(Scalar *v, const uint8_t *p) {
 typedef enum { TABLE_NUMBERS(FORM_NAME) TABLE_TEXTS(FORM_NAME) } Form;
 #undef FORM_NAME
 
+#define FORM_COUNT(form, shape, kind, name) + 1
+enum { NUMBER_FORMS = TABLE_NUMBERS(FORM_COUNT) };
+#undef FORM_COUNT
+
 typedef struct {
     ScalarKind kind;
     int8_t shape;

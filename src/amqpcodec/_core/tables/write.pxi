@@ -316,26 +316,39 @@ cdef int put_typed(Buffer* b, object v, type t, bytes tag, uintptr_t mode, Place
     return 0
 
 
-cdef object sample_value(type cls):
-    """Some value of a class of amqpcodec.types."""
+cdef tuple sample_values(type cls):
+    """Some values of a class of amqpcodec.types: of numbers of both signs, and both ends of their range."""
     if issubclass(cls, int):
-        return cls(1)
+        return cls(cls.LOW), cls(1), cls(cls.HIGH)
     if issubclass(cls, float):
-        return cls(0.5)
+        return cls(0.5), cls(-1.5)
     if issubclass(cls, str):
-        return cls("a")
-    return cls(b"\xff") if issubclass(cls, bytes) else cls()
+        return (cls("a"),)
+    return (cls(b"\xff") if issubclass(cls, bytes) else cls(),)
+
+
+cdef bint same_again(object value, type cls, bytes tag, int dialect) except -1:
+    """Whether a value is read from the bytes that it is written as."""
+    cdef uint8_t memory[64]
+    cdef const uint8_t* p
+    cdef Buffer b
+    cdef Place at
+    place_begin(&at, NULL, NULL)
+    buffer_init(&b, memory, sizeof(memory))
+    try:
+        put_typed(&b, value, cls, tag, <uintptr_t>dialect, &at)
+        p = b.start
+        return value_bytes(p, SHAPES[dialect]) == buffer_size(&b) and read_typed(
+            &p, <uintptr_t>dialect | MODE_TYPED, NULL) == value
+    finally:
+        buffer_free(&b)
 
 
 cdef int typed_ready() except -1:
     """Fill TYPED_CLASSES from amqpcodec.types. Each class has a tag that tables/tags.h knows, each tag a class, and
     each value is read from the bytes that it is written as; else the module does not load."""
-    cdef uint8_t memory[64]
-    cdef const uint8_t* p
-    cdef Buffer b
-    cdef Place at
+    cdef ScalarKind kind
     cdef int dialect, i
-    place_begin(&at, NULL, NULL)
     for cls, tags in TYPED_TAGS.items():
         for dialect in range(2):
             tag = tags[dialect]
@@ -353,17 +366,14 @@ cdef int typed_ready() except -1:
                 continue
             if SHAPES[dialect][<uint8_t>tag[0]] == SHAPE_UNKNOWN:
                 raise ImportError(f"tables/tags.h: tag {tag!r} of amqpcodec.types.{cls.__name__} has no line")
-            value = sample_value(cls)
-            buffer_init(&b, memory, sizeof(memory))
-            try:
-                put_typed(&b, value, cls, tag, <uintptr_t>dialect, &at)
-                p = b.start
-                same = value_bytes(p, SHAPES[dialect]) == buffer_size(&b) and read_typed(
-                    &p, <uintptr_t>dialect | MODE_TYPED, NULL) == value
-            finally:
-                buffer_free(&b)
-            if not same:
-                raise ImportError(f"tag {tag!r}: amqpcodec.types.{cls.__name__} is not read from what it is written as")
+            kind = FORMS[form_of(SHAPES[dialect], <uint8_t>tag[0])].kind
+            if issubclass(cls, float) != (KIND_FLOAT <= kind <= KIND_DOUBLE):
+                raise ImportError(
+                    f"tag {tag!r}: amqpcodec.types.{cls.__name__} is a float, or the kind of its form is, but not both")
+            for value in sample_values(cls):
+                if not same_again(value, cls, tag, dialect):
+                    raise ImportError(f"tag {tag!r}: amqpcodec.types.{cls.__name__} is not read from what it is "
+                                      f"written as: {value!r}")
     return 0
 
 typed_ready()
