@@ -13,7 +13,7 @@ from spec.emitters import named_columns
 pa = pytest.importorskip("pyarrow")
 
 NEVER, ON_REQUEST, BY_DEFAULT = range(3)
-FORMAT, NULLABLE, ROWS = 3, 4, 5  # places in a line
+FORMAT, NULLABLE, ROWS, ENCODE = 3, 4, 5, 6  # places in a line
 COLUMNS = {line[1]: line for line in _columns.named_columns()}
 #: Family, level, and the place in `levels`.
 LEVELS = [
@@ -99,6 +99,24 @@ def test_columns_by_default(family: str, level: Any, place: int) -> None:
     assert [name for name in names if name in default] == default
     described = set(re.findall(r"[\w.]+\b", batch.decode.__doc__ or ""))
     assert not {name_of(line, family) for line in COLUMNS.values()} - described
+
+
+@pytest.mark.parametrize("family", ["0-9-1", "1.0"])
+def test_encode_does_what_a_line_says(family: str) -> None:
+    """Of columns that decode gives at message level; other ones have none to give."""
+    for line in COLUMNS.values():
+        if line[ROWS][3 if family == "1.0" else 1] == NEVER:
+            continue
+        fields = dict.fromkeys([name_of(COLUMNS["method"], family), "channel", "arguments"])
+        fields[name_of(line, family)] = None
+        rows = pa.record_batch(
+            batch.decode(GOOD[family], family, level="message", fields=list(fields))
+        )
+        if line[ENCODE] == "refuses":
+            with pytest.raises(ValueError, match=r"no part of a message|no property"):
+                batch.encode(rows, family)
+        else:
+            assert len(pa.array(batch.encode(rows, family))) == len(rows), line
 
 
 def changed(name: str, place: int, value: Any) -> tuple[tuple[Any, ...], ...]:

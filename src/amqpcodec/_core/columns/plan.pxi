@@ -51,7 +51,8 @@ cdef tuple columns_of(bint v1, tuple arguments):
     return formats, numbers, absent, default[0], tuple(default[1])
 
 
-# Writes a column that every row has for the n rows of the block, for which there is place. A status below 0, or 0.
+# Writes a column for the n rows of the block, for which there is place; of a nullable column it marks the rows
+# that have a value (mark_rows). A status below 0, or 0.
 ctypedef int (*BlockWriter)(Sink* s, Column* c, int n) noexcept nogil
 
 cdef BlockWriter[V1_N_COLUMNS] BLOCK_WRITERS

@@ -51,7 +51,7 @@ cdef int write_input_rows(Sink* s, Column* c, int n) noexcept nogil:
     for i in range(n):
         # Read once, so that gcc does not gather two by way of the stack, where the load waits for both.
         out[i] = read_once_64(&e[i].row)
-    return mark_rows(c, s.rows, n)
+    return 0
 
 
 cdef int write_offsets(Sink* s, Column* c, int n) noexcept nogil:
@@ -60,7 +60,7 @@ cdef int write_offsets(Sink* s, Column* c, int n) noexcept nogil:
     cdef int i
     for i in range(n):
         out[i] = s.block[i].start - s.block[i].base
-    return mark_rows(c, s.rows, n)
+    return 0
 
 
 fills_blocks(COL_ROW, AS_INT64, write_input_rows)
@@ -83,6 +83,8 @@ cdef int write_rows(Sink* s, int n) noexcept nogil:
         status = BLOCK_WRITERS[s.columns.written[i]](s, c, n)
         if status < 0:
             return status
+        if not c.nullable:
+            c.filled = s.rows + n
     return 0
 
 
