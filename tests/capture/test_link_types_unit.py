@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import struct
 import warnings
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 
 from amqpcodec import capture, v0_9_1
 from tests.capture.rows import rows, streams
+from tests.fuzz.packets import LINKS
+from tests.paths import REPO
 from tests.support import mangle, wrap
 from tests.support import recording as make
 from tests.support.recording import CLIENT, CLIENT6, SERVER, SERVER6
@@ -121,6 +124,17 @@ def test_what_is_nothing_of_the_kind(link: int, packet: bytes) -> None:
     counted = stats(packet, link=link)
     assert counted["skipped"] == {"not IP": 1}
     assert counted["connections"] == 0
+
+
+def test_each_link_type_that_is_read_has_a_packet() -> None:
+    """A line in LINKS of tests/support/wrap.py, or of the fuzzer: else no test reads it."""
+    source = (REPO / "src/amqpcodec/_core/capture/link.pxi").read_text(encoding="utf-8")
+    constants = re.findall(r"^    LINK_(?!TYPES)\w+ = (\d+)$", source, re.M)
+    unread_names = re.findall(r"\b(\d+): \"", source)
+    types = {link for link in range(320) if not stats(bytes(60), link=link)["unread_link_types"]}
+    assert types - {link for link, _ in LINKS} == set()
+    assert {int(number) for number in constants} - types == set(), "open_link has no branch"
+    assert {int(number) for number in unread_names} & types == set(), "still in LINK_NAMES"
 
 
 @pytest.mark.parametrize(
