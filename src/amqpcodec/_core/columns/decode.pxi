@@ -85,7 +85,7 @@ cdef void set_input(Sink* s, const Values* values, bint borrow, bint views) noex
     to.borrow = borrow
     to.total = values.last - (value_end(values, 0) if values.n else 0)
     to.end = values.data + values.last
-    to.v1_end = to.end - min(to.total, <int64_t>COPY_SLACK)
+    to.v1_end = to.end - min(to.total, <uint64_t>COPY_SLACK)
     if s.options.fast:
         to.fast_end = to.v1_end
     if borrow and views:
