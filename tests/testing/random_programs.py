@@ -88,7 +88,7 @@ class Line:
     def __init__(self, address: tuple[str, int], name: str) -> None:
         self.name = name
         self.channels: dict[int, ChannelState] = {}
-        self.seen: Seen = defaultdict(list)
+        self.observed: Seen = defaultdict(list)
         self.is_open = True
         self.round_trips: set[int] = set()
         self.closing: set[int] = set()
@@ -148,7 +148,7 @@ class Line:
 
     def _over(self, text: str) -> None:
         if self.is_open:
-            self.seen[self.name].append(text)
+            self.observed[self.name].append(text)
         self.is_open = False
 
     def _act(self, number: int, event: Any) -> None:
@@ -173,7 +173,7 @@ class Line:
                     self.send(number, amqp.Channel.CloseOk())
             case amqp.Basic.Ack() | amqp.Basic.Nack() if state and state.unconfirmed is not None:
                 for tag in settled(state.unconfirmed, method):
-                    self.seen[f"{self.name}{number} confirms"].append(f"{tag} {method.NAME}")
+                    self.observed[f"{self.name}{number} confirms"].append(f"{tag} {method.NAME}")
             case amqp.Basic.Deliver() | amqp.Basic.GetOk() if state is not None:
                 is_get = isinstance(method, amqp.Basic.GetOk)
                 tag = "" if is_get else method.consumer_tag
@@ -184,7 +184,7 @@ class Line:
                 self._say(number, event)
 
     def _say(self, number: int, event: Any, which: str = "") -> None:
-        self.seen[f"{self.name}{number}{which}"].append(shown(event))
+        self.observed[f"{self.name}{number}{which}"].append(shown(event))
 
     def close(self) -> None:
         """Close it and wait for the answer: its exclusive queues are gone then."""
@@ -260,7 +260,7 @@ class Run:
                 self.observer.open(1)
                 self.observer.send(1, method)
                 self.observer.settle()
-            replies = self.observer.seen.pop("observer 1", [])
+            replies = self.observer.observed.pop("observer 1", [])
             if not any("Close(" in reply for reply in replies):
                 return
             time.sleep(0.01)
@@ -277,13 +277,13 @@ class Run:
         line = self.lines[step.where[0]]
         busy = sum(bool(state.unsettled) for state in line.channels.values())
         time.sleep(step.pause)
-        seen: Seen = {}
+        observed: Seen = {}
         deadline = time.monotonic() + PATIENCE
         while True:
-            self._observe(seen)
+            self._observe(observed)
             self.is_free = self.is_free or (busy > 1 and not line.is_open)
-            if expected is None or seen == expected or time.monotonic() > deadline:
-                return seen
+            if expected is None or observed == expected or time.monotonic() > deadline:
+                return observed
             time.sleep(0.002)
 
     def _send(self, step: Step) -> None:
@@ -303,26 +303,26 @@ class Run:
             remember(line.channels[number], step.method)
         line.send(0 if is_connection else number, step.method, step.properties, step.body)
 
-    def _observe(self, seen: Seen) -> None:
+    def _observe(self, observed: Seen) -> None:
         """Add what came, and what queues have."""
         for line in self.lines.values():
             if line.is_open:
                 line.settle()
-            for key, lines in line.seen.items():
-                seen[key] = seen.get(key, []) + lines
+            for key, lines in line.observed.items():
+                observed[key] = observed.get(key, []) + lines
                 if key.endswith("confirms"):
-                    seen[key].sort()
-            line.seen.clear()
+                    observed[key].sort()
+            line.observed.clear()
             if not line.is_open:
                 for number in range(UNOPENED):
-                    seen.pop(f"{line.name}{number} deliveries", None)
+                    observed.pop(f"{line.name}{number} deliveries", None)
         for number, name in enumerate(QUEUES, 1):
             self.observer.open(number)
             self.observer.send(number, amqp.Queue.Declare(name, passive=True))
         self.observer.settle()
         for number, name in enumerate(QUEUES, 1):
-            seen[name] = self.observer.seen.pop(f"observer {number}")
-        self.queues = [name for name in QUEUES if "Declare" in seen[name][0]]
+            observed[name] = self.observer.observed.pop(f"observer {number}")
+        self.queues = [name for name in QUEUES if "Declare" in observed[name][0]]
 
 
 def remember(state: ChannelState, method: Any) -> None:
@@ -619,15 +619,15 @@ class Difference:
 
     steps: list[Step]
     expected: Seen
-    seen: Seen
+    observed: Seen
 
     def __str__(self) -> str:
         lines = [str(step) for step in self.steps] + ["shows at the end"]
-        for key in sorted({*self.expected, *self.seen}):
-            here, there = self.expected.get(key, []), self.seen.get(key, [])
-            if here != there:
-                lines += [f"{key} of the double:", *(f"    {one}" for one in here)]
-                lines += [f"{key} of RabbitMQ:", *(f"    {one}" for one in there)]
+        for key in sorted({*self.expected, *self.observed}):
+            ours, theirs = self.expected.get(key, []), self.observed.get(key, [])
+            if ours != theirs:
+                lines += [f"{key} of the double:", *(f"    {one}" for one in ours)]
+                lines += [f"{key} of RabbitMQ:", *(f"    {one}" for one in theirs)]
         return "\n".join(lines)
 
 
@@ -635,23 +635,29 @@ def replay(steps: list[Step], expected: list[Seen], address: tuple[str, int]) ->
     """Run a program whose results are known elsewhere."""
     with Run(address) as run:
         for number, (step, result) in enumerate(zip(steps, expected, strict=True), 1):
-            seen = run.do(step, result)
-            if seen != result:
-                if run.is_free or has_crashed(seen) or without_order(seen) == without_order(result):
+            observed = run.do(step, result)
+            if observed != result:
+                if (
+                    run.is_free
+                    or has_crashed(observed)
+                    or without_order(observed) == without_order(result)
+                ):
                     return None
-                return Difference(steps[:number], result, seen)
+                return Difference(steps[:number], result, observed)
     return None
 
 
-def has_crashed(seen: Seen) -> bool:
+def has_crashed(observed: Seen) -> bool:
     """Whether RabbitMQ did not understand itself."""
-    return any("reply_text='INTERNAL_ERROR'" in line for lines in seen.values() for line in lines)
+    return any(
+        "reply_text='INTERNAL_ERROR'" in line for lines in observed.values() for line in lines
+    )
 
 
-def without_order(seen: Seen) -> Seen:
+def without_order(observed: Seen) -> Seen:
     """What is left to compare where several queues feed one channel, or messages expire."""
-    result = dict(seen)
-    for key, lines in seen.items():
+    result = dict(observed)
+    for key, lines in observed.items():
         result[key] = [re.sub(r"(GetOk.*), message_count=\d+\)", r"\1)", line) for line in lines]
         if key.endswith(" deliveries") and len({line.split("'")[1] for line in lines}) > 1:
             result[key] = sorted(re.sub(r"delivery_tag=\d+", "", line) for line in lines)
