@@ -341,8 +341,10 @@ class VirtualHost:
         queues = self.route(content)
         content = content.without_bcc()
         self._letters_wait = True
-        accepted = [queue.put(content) for queue in queues]
-        self._letters_wait = False
+        try:
+            accepted = [queue.put(content) for queue in queues]
+        finally:
+            self._letters_wait = False
         self._deliver_letters()
         return queues, not all(accepted)
 
@@ -357,9 +359,11 @@ class VirtualHost:
 
     def _deliver_letters(self) -> None:
         self._letters_wait = True
-        while self._letters:
-            self._deliver_letter(*self._letters.popleft())
-        self._letters_wait = False
+        try:
+            while self._letters:
+                self._deliver_letter(*self._letters.popleft())
+        finally:
+            self._letters_wait = False
 
     def _deliver_letter(self, queue: Queue, stored: Stored, reason: str) -> None:
         if queue.options.dead_letter_exchange is None:
