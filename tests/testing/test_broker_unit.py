@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 
 import pytest
 
 from amqpcodec import v0_9_1 as amqp
 from amqpcodec.testing import Broker
+from amqpcodec.testing._channels import Unacked
 from tests.paths import REPO
 from tests.testing.probes import closes
 from tests.testing.talk import Closed, Talk
@@ -236,6 +238,22 @@ def test_messages_without_a_client(amqp_broker, talk):
         amqp_broker.publish(b"", exchange="x")
     with pytest.raises(ValueError, match=r"406: .*x-nothing"):
         amqp_broker.declare_queue("r", arguments={"x-nothing": 1})
+
+
+def test_nothing_is_kept_of_what_was_acknowledged(talk):
+    channel = talk().channel()
+    queue = channel.queue("q")
+    before = deliveries_in_memory()
+    for _ in range(50):
+        channel.publish(b"body", queue)
+        channel.channel.ack(channel.get(queue, no_ack=False).method.delivery_tag)
+    assert channel.ready(queue) == 0
+    assert deliveries_in_memory() <= before
+
+
+def deliveries_in_memory() -> int:
+    gc.collect()
+    return sum(type(one) is Unacked for one in gc.get_objects())
 
 
 def test_waiting_in_an_event_loop_is_refused(amqp_broker):

@@ -273,7 +273,7 @@ class ClientChannel:
     ) -> None:
         due = self.node.clock.now() + self._timeout(queue, subscription)
         self.unacked[tag] = unacked = Unacked(queue, stored, subscription, due)
-        queue.holders[subscription or unacked] += 1
+        queue.hold(subscription or unacked)
         if self._timer is None or self._timer.action is None or self._timer.when > due:
             if self._timer is not None:
                 self._timer.cancel()
@@ -412,7 +412,7 @@ class ClientChannel:
 
     def _release(self, tag: int) -> Unacked:
         unacked = self.unacked.pop(tag)
-        unacked.queue.holders[unacked.subscription or unacked] -= 1
+        unacked.queue.let_go(unacked.subscription or unacked)
         if unacked.subscription is not None:
             unacked.subscription.unacked -= 1
         return unacked

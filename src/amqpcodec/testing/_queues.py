@@ -161,8 +161,18 @@ class Queue:
         if self.is_quorum:
             if self.options.single_active_consumer:
                 count = min(count, 1)
-            count += sum(one not in self.subscribers for one in +self.holders)
+            count += sum(one not in self.subscribers for one in self.holders)
         return count
+
+    def hold(self, holder: object) -> None:
+        """A consumer, or a message that was got, has one more delivery to acknowledge."""
+        self.holders[holder] += 1
+
+    def let_go(self, holder: object) -> None:
+        """It has one less."""
+        self.holders[holder] -= 1
+        if not self.holders[holder]:
+            del self.holders[holder]
 
     def messages(self) -> Iterator[Stored]:
         """The messages that wait, as they will be delivered."""
