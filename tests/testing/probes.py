@@ -1299,6 +1299,24 @@ def transactions_do_not_mix_with_confirms(bench):
 
 
 @probe
+def recovering_within_a_transaction(bench):
+    """What the transaction acknowledges does not come back, unless it is rolled back."""
+    ch = bench.channel().confirm()
+    q = ch.queue(bench.name("q"))
+    for number in range(3):
+        ch.publish(b"%d" % number, q)
+    tx = bench.channel()
+    tx.ask(amqp.Tx.Select())
+    first, _, _ = (tx.get(q, no_ack=False).method.delivery_tag for _ in range(3))
+    tx.channel.reject(first, requeue=False)
+    tx.ask(amqp.Basic.Recover(True))
+    counts = [at_last(lambda: ch.ready(q), 2)]
+    tx.ask(amqp.Tx.Commit())
+    counts.append(ch.ready(q))
+    return counts
+
+
+@probe
 def transaction_with_a_bad_header(bench):
     ch = bench.channel()
     ch.ask(amqp.Tx.Select())

@@ -128,6 +128,8 @@ class ClientChannel:
         self.last_tag = 0
         self.reply_consumer: tuple[Consumer, str] | None = None
         self._transaction: list[Callable[[], None]] | None = None
+        self._settlements: list[Callable[[], None]] = []
+        self._held: dict[int, Unacked] = {}  # what the transaction settles
         self._timer: Timer | None = None
 
     # ---- publications ----
@@ -344,7 +346,8 @@ class ClientChannel:
 
     def _in_transaction(self, tags: list[int], act: Callable[[list[int]], None]) -> None:
         if self._transaction is not None:
-            self._transaction.append(lambda: act(tags))
+            self._held.update((tag, self.unacked.pop(tag)) for tag in tags)
+            self._settlements.append(lambda: act(tags))
         else:
             act(tags)
 
@@ -472,13 +475,16 @@ class ClientChannel:
 
     def commit(self) -> None:
         """tx.commit."""
-        actions, self._transaction = self._transaction or [], []
+        actions = [*(self._transaction or []), *self._settlements]  # as RabbitMQ orders them
+        self.rollback()
         for action in actions:
             action()
 
     def rollback(self) -> None:
         """tx.rollback."""
-        self._transaction = []
+        self._transaction, self._settlements = [], []
+        self.unacked = dict(sorted({**self.unacked, **self._held}.items()))
+        self._held.clear()
 
     # ---- ends ----
 
@@ -497,7 +503,7 @@ class ClientChannel:
         subscriptions = list(self.subscriptions.values())
         self.subscriptions.clear()
         doomed = [one.queue for one in subscriptions if one.queue.unsubscribe(one)]
-        self._transaction = None
+        self.rollback()
         self.requeue(list(self.unacked), counts=True, is_asked=False)
         for queue in doomed:
             self.host.delete_queue(queue)
