@@ -91,7 +91,7 @@ class Line:
         self.observed: Seen = defaultdict(list)
         self.is_open = True
         self.round_trips: set[int] = set()
-        self.waiting: set[int] = set()
+        self.unanswered: set[int] = set()
         self.socket = socket.create_connection(address, timeout=20)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._decoder = amqp.MessageDecoder()
@@ -114,7 +114,7 @@ class Line:
 
     def send(self, channel: int, method: Any, properties: Any = None, body: bytes = b"") -> None:
         if isinstance(method, amqp.Channel.Close | amqp.Connection.Close | amqp.Tx.Commit):
-            self.waiting.add(channel)  # nothing may be sent before the answer
+            self.unanswered.add(channel)  # nothing may be sent before the answer
         if properties is None:
             self.socket.sendall(amqp.encode(channel, method))
         else:
@@ -133,10 +133,10 @@ class Line:
 
     def settle(self) -> None:
         """A round trip on every channel: what was to come to it by then is here."""
-        self.round_trips = {*self.channels, *self.waiting}
+        self.round_trips = {*self.channels, *self.unanswered}
         try:
-            if 0 not in self.waiting:
-                for channel in self.channels.keys() - self.waiting:
+            if 0 not in self.unanswered:
+                for channel in self.channels.keys() - self.unanswered:
                     self.send(channel, amqp.Channel.Flow(True))
             while self.round_trips and self.is_open:
                 for channel, event in self._receive():
@@ -167,12 +167,12 @@ class Line:
             case amqp.Tx.CommitOk():
                 self._say(number, event)
                 self.round_trips.discard(number)
-                self.waiting.discard(number)
+                self.unanswered.discard(number)
             case amqp.Channel.Close() | amqp.Channel.CloseOk():
                 self._say(number, event)
                 self.channels.pop(number, None)
                 self.round_trips.discard(number)
-                self.waiting.discard(number)
+                self.unanswered.discard(number)
                 if isinstance(method, amqp.Channel.Close):
                     self.send(number, amqp.Channel.CloseOk())
             case amqp.Basic.Ack() | amqp.Basic.Nack() if state and state.unconfirmed is not None:
