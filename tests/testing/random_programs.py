@@ -83,7 +83,7 @@ class ChannelState:
 
 
 class Line:
-    """A connection that sends what it is told to, right or wrong."""
+    """A connection that sends any frame, right or wrong."""
 
     def __init__(self, address: tuple[str, int], name: str) -> None:
         self.name = name

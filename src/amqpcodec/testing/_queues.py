@@ -21,7 +21,7 @@ class Content:
         exchange, routing_key: where it was published to.
         properties: of basic content.
         body: its bytes.
-        bcc: more routing keys, which nobody is told.
+        bcc: the routing keys of the header BCC, which receivers do not see.
     """
 
     exchange: str
