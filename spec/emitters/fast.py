@@ -372,14 +372,14 @@ def _properties_writer(w: Writer, sig: str) -> None:
             w(f"if o.field[{i}] != Py_None and ({condition}):")
             w.depth += 1
             w(f"if not put_table_fast(b, d, o, {i}, {table[i]}, mode):")
-            w("    return put_back(b, start)")
+            w("    return drop_written(b, start)")
             w(f"flags |= {0x8000 >> i:#06x}")
             w.depth -= 1
             continue
         w(f"if o.field[{i}] != Py_None:")
         w.depth += 1
         if letter in "Ss":
-            _put_text(w, i, "return put_back(b, start)")
+            _put_text(w, i, "return drop_written(b, start)")
             w("w = buffer_extend(b, 1 + <size_t>n)")
             w("w[0] = <uint8_t>n")
             w("copy_bytes(w + 1, s, <size_t>n)")
@@ -387,14 +387,14 @@ def _properties_writer(w: Writer, sig: str) -> None:
             w(f"if o.field[{i}] == NULL:")
             w(f"    u = class_words(o, {slots})[{words[i]}]")
             w(f"elif not seconds_fast(o.field[{i}], &u):")
-            w("    return put_back(b, start)")
+            w("    return drop_written(b, start)")
             w("store64(buffer_extend(b, 8), u)")
         else:
             test = f"not exact_u64(o.field[{i}], &u)"
             if _LIMIT[letter]:
                 test += f" or u > {_LIMIT[letter]}"
             w(f"if {test}:")
-            w("    return put_back(b, start)")
+            w("    return drop_written(b, start)")
             w(f"w = buffer_extend(b, {_WIDTH[letter]})")
             w(_STORE[letter])
         w(f"flags |= {0x8000 >> i:#06x}")

@@ -15,7 +15,7 @@ from amqpcodec._codec cimport (
     ContentEvent, ContentMachine, copy_bytes, Cursor, date_from_day, Datetime, Decimal, DEPTH_LIMIT, Desc, DescTable,
     double_to_bits, EPOCH_DAY, exact_small, exact_u64, Fault, FIELD_CACHED, find_content, float_to_bits, FRAME_BODY,
     FRAME_END, FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, INT_LIMITS, is_known_type, is_utf8, LAST_SECOND, load16,
-    load32, load64, make_timestamp, MAX_FIELDS, MAX_U32, ONE_SHOT_CACHE, Op, owned, put_byte, put_bytes, put_envelope,
+    load32, load64, make_timestamp, MAX_FIELDS, MAX_U32, ONE_SHOT_CACHE, Op, owned, put_byte, put_bytes, store_envelope,
     put_int, Py_TYPE, seconds_of_datetime, set_frame, SHAPE_ARRAY, SHAPE_LONG, SHAPE_SHORT, SHAPE_TABLE, SHAPE_UNKNOWN,
     SHORT_VALUE, slot_index, STACK_ROOM, store16, store32, store64, store_uint, text_new, text_of_utf8, TextCache, UTC,
     utf8_bytes, W_BIT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT, W_SHORTSTR, W_TABLE, W_TIMESTAMP, WireFrame,

@@ -26,13 +26,13 @@ from amqpcodec._codec cimport (
     KIND_BYTES, KIND_CHAR, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_LONGSTR, KIND_MILLISECONDS, KIND_SECONDS,
     KIND_SHORTSTR, KIND_SIGNED, KIND_STRING, KIND_SYMBOL, KIND_UNSIGNED, KIND_UUID, KIND_VOID, load16, MAX_FIELDS,
     MAX_U32, MODE_0_8, MODE_LETTER, MODE_NO_X, mode_of, MODE_OLD, NO_MEMORY, parse_frame_max, place_begin, place_name,
-    pool_use, PROPERTY_ALIASES, Protocol, put_bytes, put_envelope, Scalar, ScalarKind, SHAPES, store16, store32,
+    pool_use, PROPERTY_ALIASES, Protocol, put_bytes, store_envelope, Scalar, ScalarKind, SHAPES, store16, store32,
     store64, store_utf8, values_room, W_BIT, W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT, W_SHORTSTR,
     W_TABLE, W_TIMESTAMP, WIRE_NAMES, write_arguments, write_properties,
 )
 from amqpcodec._v1 cimport (
     v1_can_hold, v1_check, V1_DESCRIPTOR_BYTES, V1_EMPTY_LIMIT, V1_FRAME_AMQP, V1_FRAME_SASL, V1_HEAD_BYTES,
-    v1_is_unsigned, v1_join_items, v1_known, V1_MAX_FIELDS, V1_NO_FRAME, V1_NUMBER_BYTES, v1_put_head, v1_read,
+    v1_is_unsigned, v1_join_items, v1_known, V1_MAX_FIELDS, V1_NO_FRAME, V1_NUMBER_BYTES, v1_store_frame_head, v1_read,
     V1_RUN_BYTES, V1_SASL_FRAME, v1_store_head, v1_store_number, v1_store_run, v1_store_small_descriptor,
     v1_takes_number, v1_takes_symbol, V1Check, V1Core, V1Desc, V1Op, V1Types, V1Value,
 )

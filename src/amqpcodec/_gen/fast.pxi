@@ -544,58 +544,58 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, MessageObject* o,
     buffer_extend(b, 2)
     if o.field[0] != Py_None:
         if not utf8_bytes(o.field[0], &s, &n) or <size_t>n > 255:
-            return put_back(b, start)
+            return drop_written(b, start)
         w = buffer_extend(b, 1 + <size_t>n)
         w[0] = <uint8_t>n
         copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x8000
     if o.field[1] != Py_None:
         if not utf8_bytes(o.field[1], &s, &n) or <size_t>n > 255:
-            return put_back(b, start)
+            return drop_written(b, start)
         w = buffer_extend(b, 1 + <size_t>n)
         w[0] = <uint8_t>n
         copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x4000
     if o.field[2] != Py_None and (o.field[2] != NULL or class_bytes(o, 14) != NULL):
         if not put_table_fast(b, d, o, 2, 14, mode):
-            return put_back(b, start)
+            return drop_written(b, start)
         flags |= 0x2000
     if o.field[3] != Py_None:
         if not exact_u64(o.field[3], &u) or u > 0xFF:
-            return put_back(b, start)
+            return drop_written(b, start)
         w = buffer_extend(b, 1)
         w[0] = <uint8_t>u
         flags |= 0x1000
     if o.field[4] != Py_None:
         if not exact_u64(o.field[4], &u) or u > 0xFF:
-            return put_back(b, start)
+            return drop_written(b, start)
         w = buffer_extend(b, 1)
         w[0] = <uint8_t>u
         flags |= 0x0800
     if o.field[5] != Py_None:
         if not utf8_bytes(o.field[5], &s, &n) or <size_t>n > 255:
-            return put_back(b, start)
+            return drop_written(b, start)
         w = buffer_extend(b, 1 + <size_t>n)
         w[0] = <uint8_t>n
         copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0400
     if o.field[6] != Py_None:
         if not utf8_bytes(o.field[6], &s, &n) or <size_t>n > 255:
-            return put_back(b, start)
+            return drop_written(b, start)
         w = buffer_extend(b, 1 + <size_t>n)
         w[0] = <uint8_t>n
         copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0200
     if o.field[7] != Py_None:
         if not utf8_bytes(o.field[7], &s, &n) or <size_t>n > 255:
-            return put_back(b, start)
+            return drop_written(b, start)
         w = buffer_extend(b, 1 + <size_t>n)
         w[0] = <uint8_t>n
         copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0100
     if o.field[8] != Py_None:
         if not utf8_bytes(o.field[8], &s, &n) or <size_t>n > 255:
-            return put_back(b, start)
+            return drop_written(b, start)
         w = buffer_extend(b, 1 + <size_t>n)
         w[0] = <uint8_t>n
         copy_bytes(w + 1, s, <size_t>n)
@@ -604,33 +604,33 @@ cdef int write_properties_SSToosSSstSSSS(Buffer* b, Desc* d, MessageObject* o,
         if o.field[9] == NULL:
             u = class_words(o, 15)[0]
         elif not seconds_fast(o.field[9], &u):
-            return put_back(b, start)
+            return drop_written(b, start)
         store64(buffer_extend(b, 8), u)
         flags |= 0x0040
     if o.field[10] != Py_None:
         if not utf8_bytes(o.field[10], &s, &n) or <size_t>n > 255:
-            return put_back(b, start)
+            return drop_written(b, start)
         w = buffer_extend(b, 1 + <size_t>n)
         w[0] = <uint8_t>n
         copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0020
     if o.field[11] != Py_None:
         if not utf8_bytes(o.field[11], &s, &n) or <size_t>n > 255:
-            return put_back(b, start)
+            return drop_written(b, start)
         w = buffer_extend(b, 1 + <size_t>n)
         w[0] = <uint8_t>n
         copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0010
     if o.field[12] != Py_None:
         if not utf8_bytes(o.field[12], &s, &n) or <size_t>n > 255:
-            return put_back(b, start)
+            return drop_written(b, start)
         w = buffer_extend(b, 1 + <size_t>n)
         w[0] = <uint8_t>n
         copy_bytes(w + 1, s, <size_t>n)
         flags |= 0x0008
     if o.field[13] != Py_None:
         if not utf8_bytes(o.field[13], &s, &n) or <size_t>n > 255:
-            return put_back(b, start)
+            return drop_written(b, start)
         w = buffer_extend(b, 1 + <size_t>n)
         w[0] = <uint8_t>n
         copy_bytes(w + 1, s, <size_t>n)

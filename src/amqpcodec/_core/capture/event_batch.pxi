@@ -118,7 +118,7 @@ cdef inline EventText row_text(const EventRows* e, int k, int i) noexcept nogil:
     return text
 
 
-cdef inline void put_bits(uint8_t* w, uint64_t bits, int n) noexcept nogil:
+cdef inline void store_bits(uint8_t* w, uint64_t bits, int n) noexcept nogil:
     cdef int i
     for i in range((n + 7) // 8):
         w[i] = <uint8_t>(bits >> 8 * i)
@@ -128,7 +128,7 @@ cdef inline int mark_events(Column* c, const EventRows* e, uint64_t present) noe
     """The rows are written, of which those with a bit have a value. 0."""
     c.filled = e.at + e.n
     if c.nullable:
-        put_bits(c.valid.p + (e.at >> 3), present, e.n)
+        store_bits(c.valid.p + (e.at >> 3), present, e.n)
     return 0
 
 
@@ -232,7 +232,7 @@ cdef int fill_event_words(Table* t, Table* items, Column* c, int source, const E
     return mark_events(c, e, present)
 
 
-cdef size_t put_event_name(uint8_t* w, const EventText* name, const EventText* user,
+cdef size_t store_event_name(uint8_t* w, const EventText* name, const EventText* user,
                            const CapText* client) noexcept nogil:
     """The name that the client gives itself, else user@address: its bytes, NAME_ROOM at most; 0: there is none."""
     cdef size_t n = client.n
@@ -271,7 +271,7 @@ cdef int fill_event_names(Table* t, Table* items, Column* c, int source, const E
                 and is_equal_text(&user, &last_user):
             memcpy(start + used, start + used - n, n)
         else:
-            n = put_event_name(start + used, &name, &user, e.client[i])
+            n = store_event_name(start + used, &name, &user, e.client[i])
         last_name = name
         last_user = user
         used += n
@@ -287,7 +287,7 @@ cdef int fill_event_redelivered(Table* t, Table* items, Column* c, int source, c
     for i in range(e.n):
         present |= <uint64_t>(e.head[i].redelivered != 2) << i
         values |= <uint64_t>(e.head[i].redelivered == 1) << i
-    put_bits(c.fixed.p + (e.at >> 3), values, e.n)
+    store_bits(c.fixed.p + (e.at >> 3), values, e.n)
     return mark_events(c, e, present)
 
 

@@ -31,14 +31,14 @@ cdef int add_event_row(Reading* r, Conn* c, Half* h, size_t n, const CapRow* pla
         row.position = rows[0]
         rows[0] += 1
         row.order_turn = max(row.order_turn, h.last_turn)
-        put_in_turn(h, row)
+        place_in_turn(h, row)
     if begin_row(r, c, h, flags, row) < 0:
         return NO_MEMORY
     close_row(&r.rows, n, 0)
     return 0
 
 
-cdef int put_events(Reading* r, Conn* c, Half* h, uint8_t flags, const CapRow* first, const CapRow* others,
+cdef int add_waiting_events(Reading* r, Conn* c, Half* h, uint8_t flags, const CapRow* first, const CapRow* others,
                     int32_t* rows) noexcept nogil:
     """Rows of the events that the tracker made. flags: of the first one. first: its place, or NULL: then `others` is
     its place too. rows: number of the next row of the packet of `others`, of which one is taken already."""
@@ -60,12 +60,12 @@ cdef int put_events(Reading* r, Conn* c, Half* h, uint8_t flags, const CapRow* f
     return 0
 
 
-cdef int put_frame_events(Reading* r, Conn* c, Half* h, const CapRow* place) noexcept nogil:
+cdef int add_frame_events(Reading* r, Conn* c, Half* h, const CapRow* place) noexcept nogil:
     """Of the frame at hand."""
     cdef uint8_t flags = h.flags
     if r.level.tracking.output.n:
         h.flags = 0
-        return put_events(r, c, h, flags, NULL, place, &half_mark(h).rows)
+        return add_waiting_events(r, c, h, flags, NULL, place, &half_mark(h).rows)
     return 0
 
 
@@ -117,7 +117,7 @@ cdef int track_open_delivery(Reading* r, Conn* c, Open* o, bint complete) noexce
     cdef V1Look first, look
     cdef Delivery y
     cdef size_t at = 0, size, part
-    v1_look(r.v1, o.data.p, load32(o.data.p), &first, ALL_FIELDS)
+    v1_read_performative(r.v1, o.data.p, load32(o.data.p), &first, ALL_FIELDS)
     y.v = first.v
     y.number = o.number
     y.settled = False
@@ -127,7 +127,7 @@ cdef int track_open_delivery(Reading* r, Conn* c, Open* o, bint complete) noexce
         return NO_MEMORY
     while at < o.n:
         size = load32(o.data.p + at)
-        v1_look(r.v1, o.data.p + at, size, &look, ALL_FIELDS)
+        v1_read_performative(r.v1, o.data.p + at, size, &look, ALL_FIELDS)
         y.settled |= v1_true(&look.v[TRANSFER_SETTLED])
         part = <size_t>(o.data.p + at + size - look.payload)
         memcpy(r.level.joined.p + y.n, look.payload, part)
@@ -153,9 +153,9 @@ cdef int close_tracked(Reading* r, Conn* c, Half* h, Open* o, bint complete, Cap
     if status == 0 and place == NULL:
         own = o.row
         own.position = END_POSITION - 1
-        status = put_events(r, c, h, o.flags, &o.row, &own, &rows)
+        status = add_waiting_events(r, c, h, o.flags, &o.row, &own, &rows)
     elif status == 0:
-        status = put_events(r, c, h, o.flags, &o.row, place, &half_mark(h).rows)
+        status = add_waiting_events(r, c, h, o.flags, &o.row, place, &half_mark(h).rows)
     drop_open(r, h, o)
     return status
 
@@ -164,13 +164,13 @@ cdef int move_place(Reading* r, Conn* c, Half* h, CapRow* place) noexcept nogil:
     """Where the frame at hand made events, it has another place for its next one."""
     if r.level.tracking.output.n == 0:
         return 0
-    if put_frame_events(r, c, h, place) < 0:
+    if add_frame_events(r, c, h, place) < 0:
         return NO_MEMORY
     place.position = half_mark(h).rows
     half_mark(h).rows += 1
     place.order_turn = max(place.order_turn, h.last_turn)
     place.order_position = place.position
-    put_in_turn(h, place)
+    place_in_turn(h, place)
     return 0
 
 
@@ -251,7 +251,7 @@ cdef int track_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, i
         status = track_content_frame(r, c, h, p, n, &place)
     else:
         status = track_loss(g, t, 0)
-    return status if status < 0 else put_frame_events(r, c, h, &place)
+    return status if status < 0 else add_frame_events(r, c, h, &place)
 
 
 cdef int track_complete(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at, CapRow* row,
@@ -284,7 +284,7 @@ cdef int track_complete(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
         return NO_MEMORY
     place.version = row.version
     h.flags = 0
-    return put_events(r, c, h, flags, row, place, &half_mark(h).rows)
+    return add_waiting_events(r, c, h, flags, row, place, &half_mark(h).rows)
 
 
 cdef int track_bytes(Reading* r, Conn* c, Half* h, size_t n, int64_t at, uint64_t reason) noexcept nogil:
@@ -299,7 +299,7 @@ cdef int track_bytes(Reading* r, Conn* c, Half* h, size_t n, int64_t at, uint64_
     begin_tracking(r, h, c, place.first_time)
     if track_loss(&r.level.tracking, c.tracker, 0) < 0:
         return NO_MEMORY
-    return put_frame_events(r, c, h, &place)
+    return add_frame_events(r, c, h, &place)
 
 
 cdef int track_gap(Reading* r, Conn* c, Half* h, uint64_t n, int64_t at) noexcept nogil:
@@ -313,7 +313,7 @@ cdef int track_gap(Reading* r, Conn* c, Half* h, uint64_t n, int64_t at) noexcep
     h.flags |= CAPTURED_GAP
     if track_loss(&r.level.tracking, c.tracker, LOST_UNKNOWN if r.named.loses else n) < 0:
         return NO_MEMORY
-    return put_frame_events(r, c, h, &place)
+    return add_frame_events(r, c, h, &place)
 
 
 # ---- the end of TCP, and of reading ----
@@ -345,7 +345,7 @@ cdef bint is_read_to_end(const Half* h) noexcept nogil:
             and not (h.state == SEARCHING and h.input.n))
 
 
-cdef int put_tcp_end(Reading* r, Conn* c, bint complete) noexcept nogil:
+cdef int add_tcp_end(Reading* r, Conn* c, bint complete) noexcept nogil:
     cdef Half* h = &c.half[c.end.side]
     cdef CapRow place
     cdef int32_t rows = END_POSITION + 1
@@ -357,13 +357,13 @@ cdef int put_tcp_end(Reading* r, Conn* c, bint complete) noexcept nogil:
     if track_tcp_end(&r.level.tracking, c.tracker, c.end.reset, complete) < 0:
         return NO_MEMORY
     place_at_mark(c, &c.end.mark, END_POSITION, &place)
-    put_in_turn(h, &place)
-    return put_events(r, c, h, 0, NULL, &place, &rows)
+    place_in_turn(h, &place)
+    return add_waiting_events(r, c, h, 0, NULL, &place, &rows)
 
 
 cdef int check_tcp_end(Reading* r, Conn* c) noexcept nogil:
     if c.end.pending and is_read_to_end(&c.half[0]) and is_read_to_end(&c.half[1]):
-        return put_tcp_end(r, c, True)
+        return add_tcp_end(r, c, True)
     return 0
 
 
@@ -379,8 +379,8 @@ cdef int report_unread(Reading* r, Conn* c) noexcept nogil:
     if track_loss(&r.level.tracking, c.tracker, 0) < 0:
         return NO_MEMORY
     place_at_mark(c, &mark, 0, &place)
-    put_in_turn(h, &place)
-    return put_events(r, c, h, 0, NULL, &place, &rows)
+    place_in_turn(h, &place)
+    return add_waiting_events(r, c, h, 0, NULL, &place, &rows)
 
 
 cdef int end_tracking(Reading* r, Conn* c) noexcept nogil:
@@ -393,7 +393,7 @@ cdef int end_tracking(Reading* r, Conn* c) noexcept nogil:
     if c.named and c.left_out and report_unread(r, c) < 0:
         return NO_MEMORY
     if c.end.pending:
-        return put_tcp_end(r, c, c.tracker.loose == 0)
+        return add_tcp_end(r, c, c.tracker.loose == 0)
     if c.tracker.phase == PHASE_OVER:
         return 0
     begin_tracking(r, h, c, r.last.time)
@@ -404,8 +404,8 @@ cdef int end_tracking(Reading* r, Conn* c) noexcept nogil:
         r.level.end_rows = UNSAID_POSITION
     rows = r.level.end_rows + 1
     place_at_mark(c, &r.last, r.level.end_rows, &place)
-    put_in_turn(h, &place)
-    if put_events(r, c, h, 0, NULL, &place, &rows) < 0:
+    place_in_turn(h, &place)
+    if add_waiting_events(r, c, h, 0, NULL, &place, &rows) < 0:
         return NO_MEMORY
     r.level.end_rows = rows
     return 0

@@ -101,7 +101,7 @@ cdef bint is_there(const Partial* d, uint32_t block) noexcept nogil:
     return d.there[block >> 6] >> (block & 63) & 1
 
 
-cdef int put_fragment(Reading* r, Partial* d, const uint8_t* p, uint32_t at, uint32_t n, bint more) noexcept nogil:
+cdef int copy_fragment(Reading* r, Partial* d, const uint8_t* p, uint32_t at, uint32_t n, bint more) noexcept nogil:
     """Copy n > 0 bytes to where they belong; SKIP_FRAGMENT: they were there."""
     cdef uint32_t block, first = at >> 3, end = (at + n + 7) >> 3, known = 0
     cdef size_t room = d.data.room
@@ -149,7 +149,7 @@ cdef int add_fragment(Reading* r, const Walk* w, const Segment* s, Partial** who
         d.protocol = w.protocol     # of IPv6 only the first one's counts
     d.depth = max(d.depth, w.depth)
     d.mark = r.last
-    why = put_fragment(r, d, w.p + w.at, w.fragment_at, size, w.more)
+    why = copy_fragment(r, d, w.p + w.at, w.fragment_at, size, w.more)
     if why != SKIP_NONE:
         return why
     d.n += 1

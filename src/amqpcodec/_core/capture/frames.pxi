@@ -269,7 +269,7 @@ cdef int64_t search_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
         if found == CHAIN_YES:
             if i == 1 and is_probe(h, at, n):
                 r.count.repeated += 1
-            elif put_rest(r, c, h, p, i, at, <uint64_t>h.broken) < 0:
+            elif add_rest(r, c, h, p, i, at, <uint64_t>h.broken) < 0:
                 return NO_MEMORY
             elif i or not h.flags & CAPTURED_MIDSTREAM:
                 h.flags |= CAPTURED_RESYNC
@@ -283,7 +283,7 @@ cdef int64_t search_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
         i += 1
     h.input.scan = i
     if i > SEARCH_HELD:
-        if put_rest(r, c, h, p, i, at, <uint64_t>h.broken) < 0:
+        if add_rest(r, c, h, p, i, at, <uint64_t>h.broken) < 0:
             return NO_MEMORY
         h.broken = LOST_NONE
         h.input.scan = 0
@@ -304,7 +304,7 @@ cdef int64_t expect_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
         h.input.need = rest + 12
         return 0
     if n < rest:
-        if put_rest(r, c, h, p, n, at, LOST_CUT) < 0:
+        if add_rest(r, c, h, p, n, at, LOST_CUT) < 0:
             return NO_MEMORY
         return <int64_t>n
     if c.v1:
@@ -323,7 +323,7 @@ cdef int64_t expect_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t
         h.broken = LOST_CUT
         h.input.scan = 0
         return 0
-    if put_rest(r, c, h, p, rest, at, LOST_CUT) < 0:
+    if add_rest(r, c, h, p, rest, at, LOST_CUT) < 0:
         return NO_MEMORY
     h.state = IN_SYNC
     return <int64_t>rest
@@ -352,7 +352,7 @@ cdef int end_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int
                 h.cut_method = 0
     elif h.state == SEARCHING:
         reason = h.broken
-    if put_rest(r, c, h, p, n, at, reason) < 0:
+    if add_rest(r, c, h, p, n, at, reason) < 0:
         return NO_MEMORY
     h.flags &= CAPTURED_RESYNC
     h.input.scan = 0

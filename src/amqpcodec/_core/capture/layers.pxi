@@ -106,7 +106,7 @@ cdef int lose_bytes(Reading* r, Conn* c, Half* h, int64_t lost) noexcept nogil:
     h.marks.at = h.marks.n - 1
     if c.left_out:
         r.count.left_out += <uint64_t>lost
-    elif put_gap(r, c, h, h.layer.at, <uint64_t>lost) < 0:
+    elif add_gap(r, c, h, h.layer.at, <uint64_t>lost) < 0:
         return NO_MEMORY
     if h.input.expect >= to and layer == LAYER_NONE:
         h.state = EXPECTING

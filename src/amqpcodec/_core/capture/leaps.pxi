@@ -196,7 +196,7 @@ cdef int outline_room(Outline* o, size_t n) noexcept nogil:
     return 0
 
 
-cdef int put_outlined(Outline* o, uint64_t at, uint64_t before, uint8_t kind, const void* p, size_t n) noexcept nogil:
+cdef int add_outlined(Outline* o, uint64_t at, uint64_t before, uint8_t kind, const void* p, size_t n) noexcept nogil:
     cdef size_t size = outlined_size(n)
     if outline_room(o, size) < 0:
         return NO_MEMORY
@@ -259,9 +259,9 @@ cdef int end_leap(Outline* o, Conn* c, int side) noexcept nogil:
         ends.left = leap.sure
         o.left.packets += leap.sure.packets
         o.left.captured += leap.sure.captured
-        status = put_outlined(o, leap.begun, 0, LEAP_BEGINS, &ends, sizeof(LeapEnds))
+        status = add_outlined(o, leap.begun, 0, LEAP_BEGINS, &ends, sizeof(LeapEnds))
         if status == 0:
-            status = put_outlined(o, leap.sure.last, 0, LEAP_ENDS, &ends, sizeof(LeapEnds))
+            status = add_outlined(o, leap.sure.last, 0, LEAP_ENDS, &ends, sizeof(LeapEnds))
     o.held -= leap.n_records
     if status == 0 and leap.n_records:
         status = outline_room(o, leap.n_records)

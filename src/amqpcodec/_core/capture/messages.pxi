@@ -7,7 +7,7 @@ cdef int close_open(Reading* r, Conn* c, Half* h, Open* o, uint8_t flags) noexce
     if r.level.events:
         o.flags |= flags
         return close_tracked(r, c, h, o, False, NULL)
-    status = store_row(r, c, h, o.data.p, o.n, 0, o.flags | flags, &o.row)
+    status = add_placed_row(r, c, h, o.data.p, o.n, 0, o.flags | flags, &o.row)
     drop_open(r, h, o)
     return status
 
@@ -48,11 +48,11 @@ cdef void hide_unreadable_login(Reading* r, Conn* c, size_t at) noexcept nogil:
         hide(p + 11, n - 11 - complete)
 
 
-cdef int put_alone(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint8_t flags,
+cdef int add_alone(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint8_t flags,
                    const CapRow* place) noexcept nogil:
     """A row of one frame."""
     cdef size_t at = r.rows.used
-    if store_row(r, c, h, p, n, 0, flags, place) < 0:
+    if add_placed_row(r, c, h, p, n, 0, flags, place) < 0:
         return NO_MEMORY
     hide_unreadable(r, c, p, n, at)
     return 0
@@ -76,7 +76,7 @@ cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
     flags = h.flags
     h.flags = 0
     if not is_known_type(p[0]) or p[0] == FRAME_HEARTBEAT:
-        return put_alone(r, c, h, p, n, flags, &place)
+        return add_alone(r, c, h, p, n, flags, &place)
     o = find_open(h, channel)
     if p[0] == FRAME_METHOD:
         d = method_of(&r.protocol[c.now], load32(p + 7)) if n >= 12 else NULL
@@ -96,7 +96,7 @@ cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
         h.open.grammar = none
         return 0
     if o == NULL:
-        return put_alone(r, c, h, p, n, flags, &place)
+        return add_alone(r, c, h, p, n, flags, &place)
     if extend_open(r, o, p, n, &place, flags) < 0:
         return NO_MEMORY
     return close_open(r, c, h, o, 0) if outcome == CONTENT_COMPLETE else 0
@@ -153,7 +153,7 @@ cdef int emit_whole(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, in
     row.last_time = place.last_time
     if r.level.events:
         return track_complete(r, c, h, p, n, at, &row, &place)
-    return store_row(r, c, h, p, n, 0, flags, &row)
+    return add_placed_row(r, c, h, p, n, 0, flags, &row)
 
 
 # ---- what a row is made of, at either level ----
@@ -169,13 +169,13 @@ cdef inline int emit_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
     flags = h.flags
     h.flags = 0
     used = r.rows.used
-    if put_row(r, c, h, p, n, at, 0, flags) < 0:
+    if add_row(r, c, h, p, n, at, 0, flags) < 0:
         return NO_MEMORY
     hide_unreadable(r, c, p, n, used)
     return 0
 
 
-cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
+cdef int add_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at,
                   uint64_t reason) noexcept nogil:
     """Bytes that are no whole frame. reason: see LOST_OCTETS; 0 where decoding them says why."""
     cdef CapRows* o = &r.rows
@@ -190,7 +190,7 @@ cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int6
     if r.level.events:
         return track_bytes(r, c, h, n, at, reason)
     size = o.used
-    if put_row(r, c, h, p, n, at, lost, h.flags & (CAPTURED_GAP | CAPTURED_MIDSTREAM)
+    if add_row(r, c, h, p, n, at, lost, h.flags & (CAPTURED_GAP | CAPTURED_MIDSTREAM)
                | (CAPTURED_TRUNCATED if reason else 0)) < 0:
         return NO_MEMORY
     if h.state == IN_SYNC and not c.v1:
@@ -218,7 +218,7 @@ cdef int put_rest(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int6
     return 0
 
 
-cdef int put_gap(Reading* r, Conn* c, Half* h, int64_t at, uint64_t n) noexcept nogil:
+cdef int add_gap(Reading* r, Conn* c, Half* h, int64_t at, uint64_t n) noexcept nogil:
     r.count.gaps += 1
     r.count.lost += n
     if end_messages(r, c, h) < 0:
@@ -227,4 +227,4 @@ cdef int put_gap(Reading* r, Conn* c, Half* h, int64_t at, uint64_t n) noexcept 
         return track_gap(r, c, h, n, at)
     if n >= <uint64_t>1 << 56:
         n = (<uint64_t>1 << 56) - 1
-    return put_row(r, c, h, NULL, 0, at, <uint64_t>LOST_GAP << 56 | n, CAPTURED_GAP)
+    return add_row(r, c, h, NULL, 0, at, <uint64_t>LOST_GAP << 56 | n, CAPTURED_GAP)

@@ -1,7 +1,7 @@
 # Rows in the order of their packets: those that may still come after another one wait, within a window.
 #
 # A direction keeps the order of its bytes, also where its packets were captured out of order: a row counts
-# as sent no sooner than the one before it (put_in_turn).
+# as sent no sooner than the one before it (place_in_turn).
 #
 # Rows are made when their last byte was read. What another direction, a gap or a message that is open may
 # still make a row of says up to where the order is known: see order_known_to.
@@ -187,7 +187,7 @@ cdef inline size_t rows_size(const CapRows* o, int64_t first, int64_t n) noexcep
     return <size_t>(end[n] - end[0])
 
 
-cdef void put_rows(const CapRows* from_, int64_t first, int64_t n, CapRows* to, int64_t at,
+cdef void copy_rows_to(const CapRows* from_, int64_t first, int64_t n, CapRows* to, int64_t at,
                    int64_t bytes_at) noexcept nogil:
     """n rows that lie together, as row `at` and those that follow; their bytes from `bytes_at` on. There is room."""
     cdef const int64_t* end = <const int64_t*>from_.end.p + first
@@ -207,7 +207,7 @@ cdef void put_rows(const CapRows* from_, int64_t first, int64_t n, CapRows* to, 
 cdef void copy_rows(const CapRows* from_, int64_t first, int64_t n, CapRows* to) noexcept nogil:
     """Rows that lie together, after those that are there; there is room."""
     cdef size_t size = rows_size(from_, first, n)
-    put_rows(from_, first, n, to, to.n, <int64_t>to.used)
+    copy_rows_to(from_, first, n, to, to.n, <int64_t>to.used)
     to.used += size
     to.n += n
 
@@ -246,9 +246,9 @@ cdef int arrange_rows(CapRows* o, const Place* place, int64_t n, int64_t start, 
             copy_rows(o, o.ready + place[i].index, k, aside)
         i += k
     first = start + large
-    put_rows(o, o.ready + place[large].index, large_n, o, first, begin + before)
-    put_rows(aside, 0, large, o, start, begin)
-    put_rows(aside, large, n - large - large_n, o, first + large_n, begin + before + <int64_t>largest)
+    copy_rows_to(o, o.ready + place[large].index, large_n, o, first, begin + before)
+    copy_rows_to(aside, 0, large, o, start, begin)
+    copy_rows_to(aside, large, n - large - large_n, o, first + large_n, begin + before + <int64_t>largest)
     aside.n = 0
     aside.used = 0
     return 0

@@ -91,7 +91,7 @@ cdef int outline_packet(Reading* r, const CapPacket* packet, const uint8_t* p, s
         o.whole = True
     if o.conn == NULL:
         if all_skipped(count) == skipped or o.gone:
-            return put_outlined(o, packet.at, o.packets - 1, KEPT_RECORD, p, n)
+            return add_outlined(o, packet.at, o.packets - 1, KEPT_RECORD, p, n)
         o.left.packets += 1
         o.left.captured += packet.have
         o.left.tls += count.tls - tls
@@ -112,7 +112,7 @@ cdef int outline_packet(Reading* r, const CapPacket* packet, const uint8_t* p, s
     else:
         if end_leap(o, o.conn, o.side) < 0 or (not settled and end_leap(o, o.conn, 1 - o.side) < 0):
             return NO_MEMORY
-        if put_outlined(o, packet.at, o.packets - 1, KEPT_RECORD, p, n) < 0:
+        if add_outlined(o, packet.at, o.packets - 1, KEPT_RECORD, p, n) < 0:
             return NO_MEMORY
     return 0 if o.conn.closes or is_waiting(o.conn) else begin_leap(o.conn, h, packet.at)
 
@@ -136,7 +136,7 @@ cdef int outline_records(Reading* r, const uint8_t* p, size_t n, size_t* used) n
         if found == FILE_PACKET:
             found = outline_packet(r, &packet, p + used[0], step)
         else:
-            found = put_outlined(o, at, o.packets, KEPT_RECORD, p + used[0], step)
+            found = add_outlined(o, at, o.packets, KEPT_RECORD, p + used[0], step)
         if found < 0:
             return NO_MEMORY
         used[0] += step

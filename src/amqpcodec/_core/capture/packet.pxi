@@ -126,7 +126,7 @@ cdef inline int open_ip(Walk* w, Segment* out) noexcept nogil:
     return SKIP_NOT_IP
 
 
-cdef inline void put_ipv4(Endpoint* out, const uint8_t* p) noexcept nogil:
+cdef inline void store_ipv4(Endpoint* out, const uint8_t* p) noexcept nogil:
     """As one word: the address is looked up by words at once."""
     cdef uint64_t word = 0
     memcpy(&word, p, 4)
@@ -149,8 +149,8 @@ cdef int open_ipv4(Walk* w, Segment* out) noexcept nogil:
     if header < 20 or total < header:
         return SKIP_MALFORMED
     out.family = 4
-    put_ipv4(&out.source, p + 12)
-    put_ipv4(&out.target, p + 16)
+    store_ipv4(&out.source, p + 12)
+    store_ipv4(&out.target, p + 16)
     w.wire = w.at + total
     w.n = min(w.n, w.wire)
     w.at += header

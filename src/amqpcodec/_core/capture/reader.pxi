@@ -345,8 +345,8 @@ cdef class CaptureReader:
         named.id = id
         if client:
             named.family = 4 if len(client) == 6 else 6
-            put_endpoint(&named.client, client)
-            put_endpoint(&named.server, server)
+            parse_endpoint(&named.client, client)
+            parse_endpoint(&named.server, server)
         r.named.n += 1
         return r.named.n - 1
 

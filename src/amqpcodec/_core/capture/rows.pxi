@@ -46,7 +46,7 @@ cdef struct CapRow:
     uint8_t version         # number of the protocol
     int32_t position
     int32_t file            # slot of its name
-    int32_t order_position  # where it stands among all rows: see put_in_turn
+    int32_t order_position  # where it stands among all rows: see place_in_turn
     uint64_t order_turn
     int64_t first_time
     int64_t last_time

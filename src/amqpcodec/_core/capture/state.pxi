@@ -67,7 +67,7 @@ cdef bint is_open_message(Reading* r, const Open* o) noexcept nogil:
             return False
         if o.row.version == r.v1_number and r.v1 != NULL:
             total = load32(p + at)
-            if total > o.n - at or not v1_look(r.v1, p + at, <size_t>total, &look, fields) \
+            if total > o.n - at or not v1_read_performative(r.v1, p + at, <size_t>total, &look, fields) \
                     or look.desc.code != DESC_TRANSFER or p[at + 5] != V1_FRAME_AMQP:
                 return False
             if load16(p + at + 6) != o.channel or look.v[TRANSFER_HANDLE].wire_type == V1_NULL \
@@ -436,7 +436,7 @@ cdef int io_runs(StateIO* io, Reading* r, Partial* d, uint32_t size) noexcept no
             io_bytes(io, d.data.p + at, end - at)
             continue
         if io.bad or <size_t>(io.end - io.p) < end - at or at & 7 or (end & 7 and end != size) or (
-                put_fragment(r, d, io.p, at, end - at, end != size) != SKIP_NONE):
+                copy_fragment(r, d, io.p, at, end - at, end != size) != SKIP_NONE):
             io.bad = True
             return 0
         io.p += end - at

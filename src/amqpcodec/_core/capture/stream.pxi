@@ -453,7 +453,7 @@ cdef void leave_out(Reading* r, Conn* c, int foreign) noexcept nogil:
 
 # ---- rows ----
 
-cdef inline void put_in_turn(Half* h, CapRow* row) noexcept nogil:
+cdef inline void place_in_turn(Half* h, CapRow* row) noexcept nogil:
     """A row stands where its packet does, but after the rows of the bytes before it."""
     row.order_position = row.position
     if AMQP_UNLIKELY(row.order_turn <= h.last_turn):
@@ -483,7 +483,7 @@ cdef void find_place(Half* h, size_t n, int64_t at, CapRow* row) noexcept nogil:
     row.packet = mark.number
     row.file = mark.file
     mark.rows += 1
-    put_in_turn(h, row)
+    place_in_turn(h, row)
 
 
 cdef inline int begin_row(Reading* r, Conn* c, Half* h, uint8_t flags, CapRow* row) noexcept nogil:
@@ -528,7 +528,7 @@ cdef int end_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint6
     return 0
 
 
-cdef int store_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint64_t lost, uint8_t flags,
+cdef int add_placed_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint64_t lost, uint8_t flags,
                    const CapRow* place) noexcept nogil:
     """A row of n bytes; lost: 0 for a frame."""
     cdef CapRow* row = next_row(&r.rows, n)
@@ -538,7 +538,7 @@ cdef int store_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uin
     return end_row(r, c, h, p, n, lost, flags, row)
 
 
-cdef int put_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at, uint64_t lost,
+cdef int add_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at, uint64_t lost,
                  uint8_t flags) noexcept nogil:
     """A row of the n bytes at position `at`."""
     cdef CapRow* row = next_row(&r.rows, n)

@@ -40,7 +40,7 @@ cdef void v1_count_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t 
             h.past_sasl = True
         if d.code == DESC_OPEN:
             limit = V1_MIN_MAX_FRAME
-            if v1_look(r.v1, p, n, &look, 1 << 2):
+            if v1_read_performative(r.v1, p, n, &look, 1 << 2):
                 other_half(c, h).takes = MAX_U32 if look.v[2].wire_type == V1_NULL \
                     else max(<uint64_t>V1_MIN_MAX_FRAME, look.v[2].u)
     if limit and n > limit:
@@ -107,10 +107,10 @@ cdef int v1_emit(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     if r.level.events:
         return track_v1_frame(r, c, h, p, n, at)
     if r.level.messages:
-        return v1_take(r, c, h, p, n, at)
+        return add_v1_message_frame(r, c, h, p, n, at)
     flags = h.flags
     h.flags = 0
-    return put_row(r, c, h, p, n, at, 0, flags)
+    return add_row(r, c, h, p, n, at, 0, flags)
 
 
 cdef Open* find_delivery(Half* h, uint16_t channel, uint64_t handle) noexcept nogil:
@@ -143,7 +143,7 @@ cdef bint v1_same(Reading* r, const Open* o, const V1Look* look) noexcept nogil:
     cdef V1Look first
     if v1_is_silent(look.v):
         return True
-    v1_look(r.v1, o.data.p, load32(o.data.p), &first, DELIVERY_FIELDS)      # as when it came: it can be read
+    v1_read_performative(r.v1, o.data.p, load32(o.data.p), &first, DELIVERY_FIELDS)      # as when it came: it can be read
     return v1_same_delivery(first.v, look.v)
 
 
@@ -240,7 +240,7 @@ cdef int track_v1_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
     elif n == 4 * <size_t>p[4]:
         status = track_heartbeat(g, t)
     else:
-        read = v1_look(r.v1, p, n, &look, ALL_FIELDS)
+        read = v1_read_performative(r.v1, p, n, &look, ALL_FIELDS)
         f.code = look.desc.code if read else 0
         f.channel = load16(p + 6)
         f.v = look.v
@@ -253,10 +253,10 @@ cdef int track_v1_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
             if DESC_DETACH <= f.code <= DESC_CLOSE:
                 v1_drop_some(r, h, f.code, f.channel, &look)
             status = track_performative(g, t, &f if read else NULL)
-    return status if status < 0 else put_frame_events(r, c, h, &place)
+    return status if status < 0 else add_frame_events(r, c, h, &place)
 
 
-cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+cdef int add_v1_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
     """One frame of the message level (Part 2 §2.6.14)."""
     cdef CapRow place
     cdef V1Look look
@@ -270,14 +270,14 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     place.version = c.now
     if p[0] == c'A' or n == 4 * <size_t>p[4]:
         return 0            # no row; what happened before it, the next one tells
-    read = p[5] == V1_FRAME_AMQP and v1_look(r.v1, p, n, &look, DELIVERY_FIELDS)
+    read = p[5] == V1_FRAME_AMQP and v1_read_performative(r.v1, p, n, &look, DELIVERY_FIELDS)
     if read and DESC_DETACH <= look.desc.code <= DESC_CLOSE:
         if v1_close_some(r, c, h, look.desc.code, channel, &look) < 0:
             return NO_MEMORY
     if not read or look.desc.code != DESC_TRANSFER or look.v[TRANSFER_HANDLE].wire_type == V1_NULL:
         flags = h.flags
         h.flags = 0
-        return store_row(r, c, h, p, n, 0, flags, &place)
+        return add_placed_row(r, c, h, p, n, 0, flags, &place)
     o = find_delivery(h, channel, look.v[TRANSFER_HANDLE].u)
     more = v1_true(&look.v[TRANSFER_MORE])
     aborted = v1_true(&look.v[TRANSFER_ABORTED])
@@ -298,7 +298,7 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     if o == NULL:
         lost = v1_is_unidentified(look.v)      # a later one, whose first was not captured
         if lost or outcome == DELIVERY_ALONE:
-            return store_row(r, c, h, p, n, 0, flags | (CAPTURED_TRUNCATED if lost else 0), &place)
+            return add_placed_row(r, c, h, p, n, 0, flags | (CAPTURED_TRUNCATED if lost else 0), &place)
         if h.n_open >= r.limits.deliveries:      # the oldest is given up
             o = h.open
             while o.next != NULL:
@@ -314,7 +314,7 @@ cdef int v1_take(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64
     if o.n + n > r.limits.message or r.level.open_bytes + n > OPEN_LIMIT:
         if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
             return NO_MEMORY
-        return store_row(r, c, h, p, n, 0, flags, &place)
+        return add_placed_row(r, c, h, p, n, 0, flags, &place)
     if extend_open(r, o, p, n, &place, flags) < 0:
         return NO_MEMORY
     return close_open(r, c, h, o, 0) if outcome == DELIVERY_COMPLETE else 0

@@ -45,7 +45,7 @@ cdef inline const V1Desc* v1_find_descriptor(const V1Types* types, Cursor* c, ui
     return d
 
 
-cdef bint v1_look(const V1Types* types, const uint8_t* p, size_t n, V1Look* out, uint32_t mask) noexcept nogil:
+cdef bint v1_read_performative(const V1Types* types, const uint8_t* p, size_t n, V1Look* out, uint32_t mask) noexcept nogil:
     """The performative of the whole frame of n bytes at p. False: it has none that can be read.
 
     mask: the fields that matter; with all bits, everything has to be in order.
@@ -116,7 +116,7 @@ cdef bint v1_plausible(const V1Types* types, const uint8_t* p, size_t n, uint64_
 cdef bint v1_strict(const V1Types* types, const uint8_t* p, uint64_t size) noexcept nogil:
     """Whether a whole frame, which is plausible, reads as what it says it is."""
     cdef V1Look look
-    return 4 * <uint64_t>p[4] == size or v1_look(types, p, <size_t>size, &look, ALL_FIELDS)
+    return 4 * <uint64_t>p[4] == size or v1_read_performative(types, p, <size_t>size, &look, ALL_FIELDS)
 
 
 cdef int v1_chain(const V1Types* types, const uint8_t* p, size_t n, uint64_t limit, bint final,

@@ -19,7 +19,7 @@ cdef struct FedValues:
     int64_t first
 
 
-cdef void put_endpoint(Endpoint* to, bytes raw):
+cdef void parse_endpoint(Endpoint* to, bytes raw):
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(raw)
     cdef size_t n = <size_t>len(raw) - 2
     memcpy(to.address, p, n)

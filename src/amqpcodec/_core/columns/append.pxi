@@ -208,9 +208,9 @@ cdef enum:
 cdef extern from "columns/decimal.h" nogil:
     int DECIMAL_MAX_DIGITS
     int WIDE_DECIMAL_MAX_DIGITS
-    bint put_decimal_integer(uint8_t* to, int n_bytes, bint negative, const uint8_t* digits, int n,
+    bint store_decimal_integer(uint8_t* to, int n_bytes, bint negative, const uint8_t* digits, int n,
                              int exponent, int precision, int scale)
-    bint put_decimal_text(uint8_t* to, int n_bytes, const uint8_t* p, const uint8_t* end, int precision,
+    bint store_decimal_text(uint8_t* to, int n_bytes, const uint8_t* p, const uint8_t* end, int precision,
                           int scale)
 
 
@@ -219,8 +219,8 @@ cdef int append_wanted_integer(Column* c, int64_t row, const Wanted* w, bint neg
     """magnitude * 10**exponent into a column of decimals; DOES_NOT_FIT where it has other digits than those."""
     cdef uint8_t[24] digits
     cdef uint8_t[32] value
-    cdef int n = <int>(put_u64(digits, magnitude) - digits)
-    if not put_decimal_integer(value, 16 if c.arrow_type == AS_DECIMAL else 32, negative, digits, n, exponent,
+    cdef int n = <int>(store_u64(digits, magnitude) - digits)
+    if not store_decimal_integer(value, 16 if c.arrow_type == AS_DECIMAL else 32, negative, digits, n, exponent,
                                w.precision, w.scale):
         return DOES_NOT_FIT
     return append_decimal(c, row, value)
@@ -230,7 +230,7 @@ cdef int append_wanted_text(Column* c, int64_t row, const Wanted* w, const uint8
                             const uint8_t* end) noexcept nogil:
     """The same of a decimal's text, which may be that of no number."""
     cdef uint8_t[32] value
-    if not put_decimal_text(value, 16 if c.arrow_type == AS_DECIMAL else 32, p, end, w.precision, w.scale):
+    if not store_decimal_text(value, 16 if c.arrow_type == AS_DECIMAL else 32, p, end, w.precision, w.scale):
         return DOES_NOT_FIT
     return append_decimal(c, row, value)
 

@@ -4,10 +4,10 @@ from libc.string cimport memmove
 
 cdef extern from "columns/view.h" nogil:
     int VIEW_INLINE
-    void put_long_view(uint8_t* w, const uint8_t* p, uint32_t n, uint32_t buffer, uint32_t at)
-    void put_short_view(uint8_t* w, const uint8_t* p, uint32_t n)
-    void put_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
-    bint put_text_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
+    void store_long_view(uint8_t* w, const uint8_t* p, uint32_t n, uint32_t buffer, uint32_t at)
+    void store_short_view(uint8_t* w, const uint8_t* p, uint32_t n)
+    void store_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
+    bint store_text_view(uint8_t* w, const uint8_t* p, size_t n, uint32_t buffer, uint32_t at)
 
 cdef extern from "Python.h":
     bint Py_IsInitialized() nogil
@@ -213,14 +213,14 @@ cdef int append_view(Table* t, Column* c, int64_t row, const uint8_t* p, size_t 
     if column_at(c, row) < 0:
         return NO_MEMORY
     if n <= <size_t>VIEW_INLINE:
-        put_short_view(c.fixed.p + 16 * row, p, <uint32_t>n)
+        store_short_view(c.fixed.p + 16 * row, p, <uint32_t>n)
         return 0
     if AMQP_UNLIKELY(n > <size_t>0x7FFFFFFF):
         t.full = <int>(c - t.column)
         return COLUMN_FULL
     t.referred = True
     at = <uint64_t>(p - t.base)
-    put_long_view(c.fixed.p + 16 * row, p, <uint32_t>n, 1 + <uint32_t>(at >> t.shift),
+    store_long_view(c.fixed.p + 16 * row, p, <uint32_t>n, 1 + <uint32_t>(at >> t.shift),
                   <uint32_t>(at & ((<uint64_t>1 << t.shift) - 1)))
     return 0
 
@@ -231,9 +231,9 @@ cdef int view_end(Column* c, int64_t row, size_t n) noexcept nogil:
     if column_at(c, row) < 0:
         return NO_MEMORY
     if n > <size_t>VIEW_INLINE:
-        put_long_view(c.fixed.p + 16 * row, c.data.p + at, <uint32_t>n, 0, <uint32_t>at)
+        store_long_view(c.fixed.p + 16 * row, c.data.p + at, <uint32_t>n, 0, <uint32_t>at)
     else:
-        put_short_view(c.fixed.p + 16 * row, c.data.p + at, <uint32_t>n)
+        store_short_view(c.fixed.p + 16 * row, c.data.p + at, <uint32_t>n)
         c.used = at
     return 0
 

@@ -11,7 +11,7 @@
 /* digits * 10**exponent, n ASCII digits, as an integer in units of 10**-scale: n_bytes (16 or 32) at
  * `to`, in the order of this machine. 0, with nothing written, where it has more digits than
  * `precision` or other than zeros below 10**-scale. precision: at most what n_bytes hold. */
-static int put_decimal_integer(uint8_t *to, int n_bytes, int negative, const uint8_t *digits, int n,
+static int store_decimal_integer(uint8_t *to, int n_bytes, int negative, const uint8_t *digits, int n,
                                int exponent, int precision, int scale) {
     uint32_t limb[8] = {0, 0, 0, 0, 0, 0, 0, 0}; /* the lowest first */
     uint64_t word;
@@ -51,7 +51,7 @@ static int put_decimal_integer(uint8_t *to, int n_bytes, int negative, const uin
 }
 
 /* Text of a decimal, "-1.50", "1E+20" or what is no number, as above. */
-static int put_decimal_text(uint8_t *to, int n_bytes, const uint8_t *p, const uint8_t *end,
+static int store_decimal_text(uint8_t *to, int n_bytes, const uint8_t *p, const uint8_t *end,
                             int precision, int scale) {
     uint8_t digits[64];
     int n = 0, exponent = 0, power = 0, negative = p < end && *p == '-', negative_power, point = 0;
@@ -74,7 +74,7 @@ static int put_decimal_text(uint8_t *to, int n_bytes, const uint8_t *p, const ui
         for (; p < end && power < 100000; p++) power = power * 10 + (*p - '0');
         exponent += negative_power ? -power : power;
     }
-    return put_decimal_integer(to, n_bytes, negative, digits, n, exponent, precision, scale);
+    return store_decimal_integer(to, n_bytes, negative, digits, n, exponent, precision, scale);
 }
 
 #endif

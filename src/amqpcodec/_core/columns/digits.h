@@ -23,7 +23,7 @@ static inline int count_digits(uint64_t v) {
 }
 
 /* Exactly n digits, with zeros in front where v has fewer. */
-static inline uint8_t *put_digits(uint8_t *w, uint64_t v, int n) {
+static inline uint8_t *store_n_digits(uint8_t *w, uint64_t v, int n) {
     uint8_t *p = w + n;
     while (p - w >= 2) {
         p -= 2;
@@ -56,7 +56,7 @@ AMQP_INLINE void store_digits(uint8_t *w, uint64_t digits) {
 }
 
 /* v below 10**4. */
-AMQP_INLINE uint8_t *put_four_digits(uint8_t *w, uint32_t v) {
+AMQP_INLINE uint8_t *store_four_digits(uint8_t *w, uint32_t v) {
     uint32_t high = v / 100, low = v % 100;
     if (v < 100) {
         *w = (uint8_t)('0' + v);
@@ -76,39 +76,39 @@ AMQP_INLINE uint8_t *put_four_digits(uint8_t *w, uint32_t v) {
 
 /* v below 10**8 and not below 10**4; 8 bytes are written, whatever it takes of them. To count
  * digits is to add here, for ids that grow would have to be guessed. */
-AMQP_INLINE uint8_t *put_eight_digits(uint8_t *w, uint32_t v) {
+AMQP_INLINE uint8_t *store_eight_digits(uint8_t *w, uint32_t v) {
     int n = 5 + (v >= 100000) + (v >= 1000000) + (v >= 10000000);
     store_digits(w, eight_digits(v) >> (64 - 8 * n));
     return w + n;
 }
 
 /* v not below 10**4. */
-AMQP_APART static uint8_t *put_long_u64(uint8_t *w, uint64_t v) {
+AMQP_APART static uint8_t *store_long_u64(uint8_t *w, uint64_t v) {
     if (v >= 100000000) {
         uint64_t high = v / 100000000;
-        w = high < 10000 ? put_four_digits(w, (uint32_t)high) : put_long_u64(w, high);
+        w = high < 10000 ? store_four_digits(w, (uint32_t)high) : store_long_u64(w, high);
         store_digits(w, eight_digits((uint32_t)(v % 100000000)));
         return w + 8;
     }
-    return put_eight_digits(w, (uint32_t)v);
+    return store_eight_digits(w, (uint32_t)v);
 }
 
 /* At most 20 bytes; up to 3 more are written. */
-static inline uint8_t *put_u64(uint8_t *w, uint64_t v) {
-    return v < 10000 ? put_four_digits(w, (uint32_t)v) : put_long_u64(w, v);
+static inline uint8_t *store_u64(uint8_t *w, uint64_t v) {
+    return v < 10000 ? store_four_digits(w, (uint32_t)v) : store_long_u64(w, v);
 }
 
-static inline uint8_t *put_i64(uint8_t *w, int64_t v) {
-    if (v >= 0) return put_u64(w, (uint64_t)v);
+static inline uint8_t *store_i64(uint8_t *w, int64_t v) {
+    if (v >= 0) return store_u64(w, (uint64_t)v);
     *w = '-';
-    return put_u64(w + 1, 0 - (uint64_t)v);
+    return store_u64(w + 1, 0 - (uint64_t)v);
 }
 
 /* unscaled / 10**scale with every digit of the scale; at most 258 bytes. */
-static inline uint8_t *put_decimal(uint8_t *w, int32_t unscaled, uint8_t scale) {
+static inline uint8_t *store_scaled(uint8_t *w, int32_t unscaled, uint8_t scale) {
     uint32_t v = unscaled < 0 ? 0 - (uint32_t)unscaled : (uint32_t)unscaled;
     uint8_t digits[24];
-    int n = (int)(put_u64(digits, v) - digits), whole = n - scale;
+    int n = (int)(store_u64(digits, v) - digits), whole = n - scale;
     if (unscaled < 0) *w++ = '-';
     if (whole > 0) {
         memcpy(w, digits, (size_t)whole);
@@ -127,7 +127,7 @@ static inline uint8_t *put_decimal(uint8_t *w, int32_t unscaled, uint8_t scale) 
 }
 
 /* RFC 4648 with padding; 4 bytes for every 3 begun. */
-static inline uint8_t *put_base64(uint8_t *w, const uint8_t *p, size_t n) {
+static inline uint8_t *store_base64(uint8_t *w, const uint8_t *p, size_t n) {
     static const char letters[65] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     size_t i;
@@ -245,7 +245,7 @@ static inline uint64_t shortest_decimal(uint64_t bits, int *exponent) {
 }
 
 /* A finite double as Python's repr writes it: 1.0, -0.0, 1e+16, 5e-324. At most 24 bytes. */
-static inline uint8_t *put_double(uint8_t *w, double d) {
+static inline uint8_t *store_double_text(uint8_t *w, double d) {
     uint64_t bits = double_to_bits(d), v;
     int exponent, n, point, i;
     if (bits >> 63) *w++ = '-';
@@ -259,7 +259,7 @@ static inline uint8_t *put_double(uint8_t *w, double d) {
     point = n + exponent; /* 0.DIGITS * 10**point */
     if (-4 < point && point <= 16) {
         if (exponent >= 0) {
-            w = put_digits(w, v, n);
+            w = store_n_digits(w, v, n);
             for (i = 0; i < exponent; i++) *w++ = '0';
             memcpy(w, ".0", 2);
             return w + 2;
@@ -268,14 +268,14 @@ static inline uint8_t *put_double(uint8_t *w, double d) {
             *w++ = '0';
             *w++ = '.';
             for (i = point; i < 0; i++) *w++ = '0';
-            return put_digits(w, v, n);
+            return store_n_digits(w, v, n);
         }
-        put_digits(w + 1, v, n);
+        store_n_digits(w + 1, v, n);
         memmove(w, w + 1, (size_t)point);
         w[point] = '.';
         return w + n + 1;
     }
-    put_digits(w + 1, v, n);
+    store_n_digits(w + 1, v, n);
     w[0] = w[1];
     if (n > 1) {
         w[1] = '.';
@@ -287,7 +287,7 @@ static inline uint8_t *put_double(uint8_t *w, double d) {
     point--;
     *w++ = point < 0 ? '-' : '+';
     if (point < 0) point = -point;
-    return put_digits(w, (uint64_t)point, point < 100 ? 2 : 3);
+    return store_n_digits(w, (uint64_t)point, point < 100 ? 2 : 3);
 }
 
 #endif

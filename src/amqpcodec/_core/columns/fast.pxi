@@ -78,7 +78,7 @@ cdef inline int fast_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, c
             size = <size_t>8 >> (f.op - FAST_64)
             if AMQP_UNLIKELY(end - p < <int64_t>size):
                 return FALLS_BACK
-            w = put_u64(copy_piece(w, f.piece, f.piece_n), load64(p) >> (64 - 8 * size))
+            w = store_u64(copy_piece(w, f.piece, f.piece_n), load64(p) >> (64 - 8 * size))
             p += size
         elif AMQP_LIKELY(f.op <= FAST_BIT):
             if f.op == FAST_FIRST_BIT:

@@ -62,7 +62,7 @@ cdef int fast_pairs(JsonText* t, const uint8_t* p, const uint8_t* end, const int
             w += n + 2
             p += n
         elif tag == c'I' and end - p >= 4:
-            w = put_i64(w, <int32_t>load32(p))
+            w = store_i64(w, <int32_t>load32(p))
             p += 4
         elif tag == c't' and end - p >= 1:
             w = fast_bool(w, p[0] != 0)
@@ -159,7 +159,7 @@ cdef int template_pairs(JsonText* t, const TableTemplate* known, const uint8_t* 
             w[0] = c'"'
             w += 1
         elif e.tag == c'I' and end - p >= 4:
-            w = put_i64(w, <int32_t>load32(p))
+            w = store_i64(w, <int32_t>load32(p))
             p += 4
         elif e.tag == c't' and end - p >= 1:
             w = fast_bool(w, p[0] != 0)

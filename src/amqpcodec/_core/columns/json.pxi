@@ -12,17 +12,17 @@ cdef extern from "columns/digits.h" nogil:
     Power* POWERS
     int POWER_FIRST
     int POWER_LAST
-    uint8_t* put_u64(uint8_t* w, uint64_t v)
-    uint8_t* put_four_digits(uint8_t* w, uint32_t v)
-    uint8_t* put_eight_digits(uint8_t* w, uint32_t v)
-    uint8_t* put_i64(uint8_t* w, int64_t v)
-    uint8_t* put_decimal(uint8_t* w, int32_t unscaled, uint8_t scale)
-    uint8_t* put_base64(uint8_t* w, const uint8_t* p, size_t n)
-    uint8_t* put_double(uint8_t* w, double d)
+    uint8_t* store_u64(uint8_t* w, uint64_t v)
+    uint8_t* store_four_digits(uint8_t* w, uint32_t v)
+    uint8_t* store_eight_digits(uint8_t* w, uint32_t v)
+    uint8_t* store_i64(uint8_t* w, int64_t v)
+    uint8_t* store_scaled(uint8_t* w, int32_t unscaled, uint8_t scale)
+    uint8_t* store_base64(uint8_t* w, const uint8_t* p, size_t n)
+    uint8_t* store_double_text(uint8_t* w, double d)
 
 
 cdef int powers_ready() except -1:
-    """Powers of ten with 128 bits, rounded up, for put_double."""
+    """Powers of ten with 128 bits, rounded up, for store_double_text."""
     cdef int i
     cdef object power = 1       # 10**k, or 10**-k where that is a whole number
     cdef object scaled
@@ -135,7 +135,7 @@ cdef int json_base64(JsonText* t, const uint8_t* p, size_t n, const char* before
         return NO_MEMORY
     w = t.out.p
     memcpy(w, before, before_n)
-    w = put_base64(w + before_n, p, n)
+    w = store_base64(w + before_n, p, n)
     memcpy(w, after, after_n)
     buffer_commit(&t.out, w + after_n)
     return 0
@@ -183,7 +183,7 @@ cdef int json_double(JsonText* t, double d) noexcept nogil:
         return json_literal(t, b'{"$double":"-Infinity"}', 23)
     if buffer_ensure(&t.out, 32) < 0:
         return NO_MEMORY
-    buffer_commit(&t.out, put_double(t.out.p, d))
+    buffer_commit(&t.out, store_double_text(t.out.p, d))
     return 0
 
 
@@ -192,7 +192,7 @@ cdef int json_timestamp(JsonText* t, uint64_t seconds) noexcept nogil:
     if buffer_ensure(&t.out, 40) < 0:
         return NO_MEMORY
     memcpy(t.out.p, <const char*>b'{"$timestamp":', 14)
-    w = put_u64(t.out.p + 14, seconds)
+    w = store_u64(t.out.p + 14, seconds)
     w[0] = c'}'
     buffer_commit(&t.out, w + 1)
     return 0
@@ -201,14 +201,14 @@ cdef int json_timestamp(JsonText* t, uint64_t seconds) noexcept nogil:
 cdef inline int json_u64(JsonText* t, uint64_t v) noexcept nogil:
     if buffer_ensure(&t.out, 24) < 0:
         return NO_MEMORY
-    buffer_commit(&t.out, put_u64(t.out.p, v))
+    buffer_commit(&t.out, store_u64(t.out.p, v))
     return 0
 
 
 cdef inline int json_i64(JsonText* t, int64_t v) noexcept nogil:
     if buffer_ensure(&t.out, 24) < 0:
         return NO_MEMORY
-    buffer_commit(&t.out, put_i64(t.out.p, v))
+    buffer_commit(&t.out, store_i64(t.out.p, v))
     return 0
 
 

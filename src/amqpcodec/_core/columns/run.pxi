@@ -76,7 +76,7 @@ cdef const uint8_t* run_messages(Sink* s, const uint8_t* p, const uint8_t* end, 
         if run.channel != NULL:
             run.channel[row] = <int32_t>(head & 0xFFFF)
         if run.body != NULL:
-            put_view(run.body + 16 * row, b + 7, size, buffer, <uint32_t>(b + 7 - piece))
+            store_view(run.body + 16 * row, b + 7, size, buffer, <uint32_t>(b + 7 - piece))
         if run.row != NULL:
             run.row[row] = value
         if run.offset != NULL:
@@ -250,11 +250,11 @@ cdef bint intern_name(Sink* s, int k) noexcept nogil:
     if view[0] != 0:
         return True
     if m.name_n <= <uint32_t>VIEW_INLINE:
-        put_short_view(view, <const uint8_t*>m.name, m.name_n)
+        store_short_view(view, <const uint8_t*>m.name, m.name_n)
         return True
     if data_room(s.table, c, m.name_n) < 0:
         return False
     memcpy(c.data.p + c.used, m.name, m.name_n)
-    put_long_view(view, <const uint8_t*>m.name, m.name_n, 0, <uint32_t>c.used)
+    store_long_view(view, <const uint8_t*>m.name, m.name_n, 0, <uint32_t>c.used)
     c.used += m.name_n
     return True

@@ -99,7 +99,7 @@ cdef inline const uint8_t* run_table(Sink* s, uint8_t* out, int64_t row, const u
     if AMQP_UNLIKELY(stop - at < <int64_t>n) or AMQP_UNLIKELY(not run_pairs(s, at, at + n)):
         return NULL
     if out != NULL:
-        put_view(out + 16 * row, at, n, buffer, <uint32_t>(at - piece))
+        store_view(out + 16 * row, at, n, buffer, <uint32_t>(at - piece))
     return at + n
 
 
@@ -113,5 +113,5 @@ cdef inline const uint8_t* run_longstr(uint8_t* out, int64_t row, const uint8_t*
     if AMQP_UNLIKELY(stop - at < <int64_t>n):
         return NULL
     if out != NULL:
-        put_view(out + 16 * row, at, n, buffer, <uint32_t>(at - piece))
+        store_view(out + 16 * row, at, n, buffer, <uint32_t>(at - piece))
     return at + n

@@ -3,24 +3,24 @@
 # Each output names every kind of wire/scalar.h. The C compiler refuses a module where an output lacks one.
 
 cdef extern from "columns/v1_text.h" nogil:
-    uint8_t* v1_put_bid(uint8_t* w, const uint8_t* p, int raw)
-    uint8_t* v1_put_hex(uint8_t* w, const uint8_t* p, size_t n, bint upper)
-    uint8_t* v1_put_uuid(uint8_t* w, const uint8_t* p)
+    uint8_t* v1_store_bid(uint8_t* w, const uint8_t* p, int raw)
+    uint8_t* v1_store_hex(uint8_t* w, const uint8_t* p, size_t n, bint upper)
+    uint8_t* v1_store_uuid(uint8_t* w, const uint8_t* p)
 
 cdef enum:
     SCALAR_TEXT = 288       # bytes that a decimal, a UUID or a character takes as text, at most
 
 
-cdef uint8_t* put_bid(uint8_t* w, const Scalar* v) noexcept nogil:
+cdef uint8_t* store_bid(uint8_t* w, const Scalar* v) noexcept nogil:
     """A decimal of IEEE 754; at most 64 bytes."""
     cdef uint8_t[8] memory
     if v.kind == KIND_BID128:
-        return v1_put_bid(w, v.p, 16)
+        return v1_store_bid(w, v.p, 16)
     if v.kind == KIND_BID64:
         store64(memory, v.u)
-        return v1_put_bid(w, memory, 8)
+        return v1_store_bid(w, memory, 8)
     store32(memory, <uint32_t>v.u)
-    return v1_put_bid(w, memory, 4)
+    return v1_store_bid(w, memory, 4)
 
 
 # ---- JSON text ----
@@ -50,7 +50,7 @@ cdef int json_milliseconds(JsonText* t, int64_t ms) noexcept nogil:
     if buffer_ensure(&t.out, 48) < 0:
         return NO_MEMORY
     memcpy(t.out.p, <const char*>b'{"$timestamp_ms":', 17)
-    w = put_i64(t.out.p + 17, ms)
+    w = store_i64(t.out.p + 17, ms)
     w[0] = c'}'
     buffer_commit(&t.out, w + 1)
     return 0
@@ -82,11 +82,11 @@ cdef int json_scalar(JsonText* t, const Scalar* v) noexcept nogil:
     elif kind == KIND_MILLISECONDS:
         return json_milliseconds(t, <int64_t>v.u)
     elif kind == KIND_DECIMAL:
-        return json_marked(t, b'{"$decimal":"', text, put_decimal(text, <int32_t>v.u, <uint8_t>v.n))
+        return json_marked(t, b'{"$decimal":"', text, store_scaled(text, <int32_t>v.u, <uint8_t>v.n))
     elif kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128:
-        return json_marked(t, b'{"$decimal":"', text, put_bid(text, v))
+        return json_marked(t, b'{"$decimal":"', text, store_bid(text, v))
     elif kind == KIND_UUID:
-        return json_marked(t, b'{"$uuid":"', text, v1_put_uuid(text, v.p))
+        return json_marked(t, b'{"$uuid":"', text, v1_store_uuid(text, v.p))
     elif kind == KIND_CHAR:
         return json_char(t, <uint32_t>v.u)
 
@@ -153,7 +153,7 @@ cdef int survey_bid(Variants* v, uint32_t parent, const Scalar* x) noexcept nogi
     """A decimal: a number where a Variant has it."""
     cdef size_t before = buffer_size(&v.leaf)
     cdef uint8_t[SCALAR_TEXT] text
-    cdef const uint8_t* end = put_bid(text, x)
+    cdef const uint8_t* end = store_bid(text, x)
     cdef uint64_t low, high
     cdef int scale
     if not v1_plain_decimal(text, end, &low, &high, &scale):
@@ -198,12 +198,12 @@ cdef int survey_scalar(Variants* v, uint32_t parent, const Scalar* x) noexcept n
         status = leaf_fixed(b, VARIANT_TIMESTAMP, <uint64_t>us, 8)
     elif kind == KIND_DECIMAL:
         if AMQP_UNLIKELY(x.n > DECIMAL_PLACES):
-            return survey_text(v, parent, OUR_DECIMAL, text, put_decimal(text, <int32_t>x.u, <uint8_t>x.n))
+            return survey_text(v, parent, OUR_DECIMAL, text, store_scaled(text, <int32_t>x.u, <uint8_t>x.n))
         status = leaf_decimal(b, <int64_t>x.u, ~<uint64_t>0 if <int64_t>x.u < 0 else 0, <uint8_t>x.n)
     elif kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128:
         return survey_bid(v, parent, x)
     elif kind == KIND_UUID:
-        return survey_text(v, parent, OUR_UUID, text, v1_put_uuid(text, x.p))
+        return survey_text(v, parent, OUR_UUID, text, v1_store_uuid(text, x.p))
     elif kind == KIND_CHAR:
         return survey_text(v, parent, OUR_CHAR, text, store_utf8(text, <uint32_t>x.u))
     return add_variant_size(v, parent, buffer_size(b) - before) if status == 0 else status
@@ -295,15 +295,15 @@ cdef int append_wanted_scalar(Table* t, Column* c, int64_t row, const Wanted* w,
             return append_i64(c, row, us) if us_from_ms(<int64_t>x.u, &us) else DOES_NOT_FIT
     elif kind == KIND_DECIMAL:
         if type_ == AS_WANTED_STRING:
-            return append_bytes(t, c, row, text, <size_t>(put_decimal(text, <int32_t>x.u, <uint8_t>x.n) - text))
+            return append_bytes(t, c, row, text, <size_t>(store_scaled(text, <int32_t>x.u, <uint8_t>x.n) - text))
         if type_ == AS_WANTED_DECIMAL:
             return append_wanted_integer(c, row, w, <int64_t>x.u < 0, 0 - x.u if <int64_t>x.u < 0 else x.u,
                                          -<int>x.n)
     elif kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128:
         if type_ == AS_WANTED_STRING:
-            return append_bytes(t, c, row, text, <size_t>(put_bid(text, x) - text))
+            return append_bytes(t, c, row, text, <size_t>(store_bid(text, x) - text))
         if type_ == AS_WANTED_DECIMAL:
-            return append_wanted_text(c, row, w, text, put_bid(text, x))
+            return append_wanted_text(c, row, w, text, store_bid(text, x))
     elif kind == KIND_VOID or kind == KIND_CHAR or kind == KIND_UUID:
         return 0
     return 0

@@ -19,7 +19,7 @@ cdef int append_variant(Table* t, Column* c, int64_t row, const uint8_t* p, uint
 cdef int map_key(Table* items, const uint8_t* key) noexcept nogil:
     cdef uint8_t[KEY_ROOM] buffer
     if AMQP_UNLIKELY(key_is_escaped(key)):
-        return append_bytes(items, &items.column[0], items.rows, buffer, put_escaped_key(buffer, key))
+        return append_bytes(items, &items.column[0], items.rows, buffer, store_escaped_key(buffer, key))
     return append_bytes(items, &items.column[0], items.rows, key + 1, key[0])
 
 

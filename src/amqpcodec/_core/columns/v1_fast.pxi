@@ -351,9 +351,9 @@ cdef int fast_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil
             if AMQP_UNLIKELY(end - p < <int64_t>n):
                 return FALLS_BACK
             if wire_type >= V1_BYTE:
-                w = put_i64(w, <int64_t>load64(p) >> (64 - 8 * n))
+                w = store_i64(w, <int64_t>load64(p) >> (64 - 8 * n))
             else:
-                w = put_u64(w, load64(p) >> (64 - 8 * n) if n else 0)
+                w = store_u64(w, load64(p) >> (64 - 8 * n) if n else 0)
             p += n
         elif code == CTOR_TRUE or code == CTOR_FALSE:
             w = fast_bool(w, code == CTOR_TRUE)

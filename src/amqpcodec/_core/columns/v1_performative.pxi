@@ -56,11 +56,11 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
                 p += 1 + shape
                 w = v1_json_name(w, &f[i])
                 if AMQP_LIKELY(u < 10000):
-                    w = put_four_digits(w, <uint32_t>u)
+                    w = store_four_digits(w, <uint32_t>u)
                 elif AMQP_LIKELY(u < 100000000):
-                    w = put_eight_digits(w, <uint32_t>u)
+                    w = store_eight_digits(w, <uint32_t>u)
                 else:
-                    w = put_u64(w, u)
+                    w = store_u64(w, u)
                 continue
             if code == CTOR_TRUE or code == CTOR_FALSE:
                 p += 1
@@ -72,7 +72,7 @@ cdef inline uint8_t* v1_json_fields(Sink* s, const MethodPlan* m, const uint8_t*
             w = v1_json_name(w, &f[i])
             if wire_type == V1_BINARY:
                 memcpy(w, <const char*>b'{"$binary":"', 12)
-                w = put_base64(w + 12, p + 2, n)
+                w = store_base64(w + 12, p + 2, n)
                 w[0] = c'"'
                 w[1] = c'}'
                 w += 2

@@ -157,11 +157,11 @@ cdef int append_v1_field(Sink* s, const V1Op* op, const V1Value* v, Column* c, i
     elif kind == KIND_FLOAT:
         return append_i64(c, row, <int64_t>double_to_bits(bits_to_float(<uint32_t>v.u)))
     elif kind == KIND_UUID:
-        return append_bytes(s.table, c, row, text, <size_t>(v1_put_uuid(text, v.p) - text))
+        return append_bytes(s.table, c, row, text, <size_t>(v1_store_uuid(text, v.p) - text))
     elif kind == KIND_CHAR:
         return append_bytes(s.table, c, row, text, <size_t>(store_utf8(text, <uint32_t>v.u) - text))
     elif kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128:
-        return append_bytes(s.table, c, row, text, <size_t>(put_bid(text, &x) - text))
+        return append_bytes(s.table, c, row, text, <size_t>(store_bid(text, &x) - text))
     elif (kind == KIND_VOID or kind == KIND_DECIMAL or kind == KIND_SECONDS or kind == KIND_LONGSTR
             or kind == KIND_SHORTSTR):
         return append_v1_json(s, op, v, c, row)

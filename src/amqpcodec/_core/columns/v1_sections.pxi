@@ -61,11 +61,11 @@ cdef int append_v1_id(Sink* s, const V1Value* v, Column* c, int64_t row) noexcep
     if k == 0:
         status = json_literal(&text, <const char*>v.p, v.n)
     elif k == 1:
-        buffer_commit(&text.out, put_u64(text.out.p, v.u))
+        buffer_commit(&text.out, store_u64(text.out.p, v.u))
     elif k == 2:
-        buffer_commit(&text.out, v1_put_uuid(text.out.p, v.p))
+        buffer_commit(&text.out, v1_store_uuid(text.out.p, v.p))
     elif k == 3:
-        buffer_commit(&text.out, v1_put_hex(text.out.p, v.p, v.n, True))
+        buffer_commit(&text.out, v1_store_hex(text.out.p, v.p, v.n, True))
     else:
         status = write_v1_json(s, NULL, v, &text)
     return data_commit(s.table, &text.out, c, row) if status == 0 else status

@@ -30,7 +30,7 @@ static inline int v1_coefficient(const uint32_t *from, uint8_t *digits) {
 
 /* A decimal of 4, 8 or 16 bytes as Python's Decimal writes it; at most 64 bytes. A coefficient, or
  * a NaN's payload, with too many digits counts as 0, as amqpcodec.v1_decimal has it. */
-static uint8_t *v1_put_bid(uint8_t *w, const uint8_t *p, int n_bytes) {
+static uint8_t *v1_store_bid(uint8_t *w, const uint8_t *p, int n_bytes) {
     int large = n_bytes == 16, most = n_bytes == 4 ? 7 : large ? 34 : 16;
     int exponent_bits = n_bytes == 4 ? 8 : large ? 14 : 10;
     int bias = n_bytes == 4 ? 101 : large ? 6176 : 398;
@@ -100,11 +100,11 @@ static uint8_t *v1_put_bid(uint8_t *w, const uint8_t *p, int n_bytes) {
     }
     *w++ = 'E';
     *w++ = adjusted < 0 ? '-' : '+';
-    return put_u64(w, (uint64_t)(adjusted < 0 ? -adjusted : adjusted));
+    return store_u64(w, (uint64_t)(adjusted < 0 ? -adjusted : adjusted));
 }
 
 /* Two digits for each byte. */
-static uint8_t *v1_put_hex(uint8_t *w, const uint8_t *p, size_t n, int upper) {
+static uint8_t *v1_store_hex(uint8_t *w, const uint8_t *p, size_t n, int upper) {
     const char *letters = upper ? "0123456789ABCDEF" : "0123456789abcdef";
     for (size_t i = 0; i < n; i++) {
         *w++ = (uint8_t)letters[p[i] >> 4];
@@ -114,10 +114,10 @@ static uint8_t *v1_put_hex(uint8_t *w, const uint8_t *p, size_t n, int upper) {
 }
 
 /* 36 bytes. */
-static inline uint8_t *v1_put_uuid(uint8_t *w, const uint8_t *p) {
+static inline uint8_t *v1_store_uuid(uint8_t *w, const uint8_t *p) {
     for (int i = 0; i < 16; i++) {
         if (i == 4 || i == 6 || i == 8 || i == 10) *w++ = '-';
-        w = v1_put_hex(w, p + i, 1, 0);
+        w = v1_store_hex(w, p + i, 1, 0);
     }
     return w;
 }

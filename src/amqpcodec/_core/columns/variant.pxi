@@ -13,7 +13,7 @@ cdef inline int leaf_string_head(Buffer* b, size_t n, bint is_text) noexcept nog
         buffer_commit(b, w + 1)
     else:
         w[0] = VARIANT_STRING if is_text else VARIANT_BINARY
-        put_little(w + 1, n, 4)
+        store_little(w + 1, n, 4)
         buffer_commit(b, w + 5)
     return 0
 
@@ -30,7 +30,7 @@ cdef inline int leaf_fixed(Buffer* b, uint8_t header, uint64_t x, int width) noe
     if buffer_ensure(b, 9) < 0:
         return NO_MEMORY
     b.p[0] = header
-    put_little(b.p + 1, x, width)
+    store_little(b.p + 1, x, width)
     buffer_commit(b, b.p + 1 + width)
     return 0
 
@@ -61,9 +61,9 @@ cdef int leaf_decimal(Buffer* b, int64_t unscaled, uint64_t high, uint8_t scale)
     else:
         w[0], width = VARIANT_DECIMAL16, 16
     w[1] = scale
-    put_little(w + 2, <uint64_t>unscaled, min(width, 8))
+    store_little(w + 2, <uint64_t>unscaled, min(width, 8))
     if width == 16:
-        put_little(w + 10, high, 8)
+        store_little(w + 10, high, 8)
     buffer_commit(b, w + 2 + width)
     return 0
 
@@ -168,7 +168,7 @@ cdef uint8_t* write_node(Variants* v, uint8_t* w) noexcept nogil:
         v.field += n
     else:
         w[0] = <uint8_t>(((n > 0xFF) << 2 | (width - 1)) << 2 | 3)
-    put_little(w + 1, n, 4 if n > 0xFF else 1)
+    store_little(w + 1, n, 4 if n > 0xFF else 1)
     ids = w + (5 if n > 0xFF else 2)
     offsets = ids + (<size_t>n * <size_t>id_width if is_object else 0)
     w = start = offsets + (<size_t>n + 1) * <size_t>width
@@ -177,7 +177,7 @@ cdef uint8_t* write_node(Variants* v, uint8_t* w) noexcept nogil:
             field[i] = <uint64_t>(<uint32_t*>v.ids.p)[v.key] << 32 | offset
             v.key += 1
         else:
-            put_little(offsets + <size_t>i * <size_t>width, offset, width)
+            store_little(offsets + <size_t>i * <size_t>width, offset, width)
         size = (<uint32_t*>v.sizes.p)[v.size]
         v.size += 1
         if size:
@@ -188,13 +188,13 @@ cdef uint8_t* write_node(Variants* v, uint8_t* w) noexcept nogil:
         leaves = 0
         offset = <uint64_t>(w - start)
     w = copy_leaves(v, w, leaves)
-    put_little(offsets + <size_t>n * <size_t>width, offset, width)
+    store_little(offsets + <size_t>n * <size_t>width, offset, width)
     if is_object:
         v.field -= n
         sort_items(field, n, sizeof(uint64_t), &moved, field_before, NULL)
         for i in range(n):
-            put_little(ids + <size_t>i * <size_t>id_width, field[i] >> 32, id_width)
-            put_little(offsets + <size_t>i * <size_t>width, field[i], width)
+            store_little(ids + <size_t>i * <size_t>id_width, field[i] >> 32, id_width)
+            store_little(offsets + <size_t>i * <size_t>width, field[i], width)
     return w
 
 
@@ -213,17 +213,17 @@ cdef int write_names(Variants* v, Buffer* b) noexcept nogil:
         return NO_MEMORY
     w = b.p
     w[0] = <uint8_t>((width - 1) << 6 | 1 << 4 | 1)      # sorted; version 1
-    put_little(w + 1, v.n_names, width)
+    store_little(w + 1, v.n_names, width)
     offsets = w + 1 + width
     w = offsets + (<size_t>v.n_names + 1) * <size_t>width
     for i in range(v.n_names):
-        put_little(offsets, offset, width)
+        store_little(offsets, offset, width)
         offsets += width
         p = key_text(v, &key[i], buffer, &n)
         memcpy(w, p, n)
         w += n
         offset += n
-    put_little(offsets, offset, width)
+    store_little(offsets, offset, width)
     buffer_commit(b, w)
     return 0
 

@@ -87,7 +87,7 @@ cdef inline int block_for(Block* b, size_t n, size_t width) noexcept nogil:
     return 0
 
 
-cdef inline void put_little(uint8_t* w, uint64_t x, int width) noexcept nogil:
+cdef inline void store_little(uint8_t* w, uint64_t x, int width) noexcept nogil:
     cdef int i
     for i in range(width):
         w[i] = <uint8_t>(x >> 8 * i)
@@ -116,14 +116,14 @@ cdef int heights(const uint8_t* key) noexcept nogil:
     return found
 
 
-cdef size_t put_escaped_key(uint8_t* w, const uint8_t* key) noexcept nogil:
+cdef size_t store_escaped_key(uint8_t* w, const uint8_t* key) noexcept nogil:
     """A key that is not written as it is; at most KEY_ROOM bytes."""
     if is_utf8(key + 1, key[0]):
         w[0] = c'$'
         memcpy(w + 1, key + 1, key[0])
         return 1 + <size_t>key[0]
     memcpy(w, <const char*>b"$key:", 5)
-    return <size_t>(put_base64(w + 5, key + 1, key[0]) - w)
+    return <size_t>(store_base64(w + 5, key + 1, key[0]) - w)
 
 
 cdef inline const uint8_t* key_text(const Variants* v, const VariantKey* key, uint8_t* buffer,
@@ -132,7 +132,7 @@ cdef inline const uint8_t* key_text(const Variants* v, const VariantKey* key, ui
     cdef const uint8_t* p
     if AMQP_UNLIKELY(key.place & (KEY_ESCAPED | <uint32_t>KEY_OURS)):
         if key.place & KEY_ESCAPED:
-            n[0] = put_escaped_key(buffer, v.root + key.at)
+            n[0] = store_escaped_key(buffer, v.root + key.at)
             return buffer
         p = <const uint8_t*>OUR_KEYS[key.at]
     else:

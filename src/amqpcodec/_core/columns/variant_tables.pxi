@@ -15,7 +15,7 @@ cdef inline int leaf_key(Buffer* b, const uint8_t* key) noexcept nogil:
     cdef uint8_t[KEY_ROOM] buffer
     if not key_is_escaped(key):
         return leaf_string(b, key + 1, key[0], True)
-    return leaf_string(b, buffer, put_escaped_key(buffer, key), True)
+    return leaf_string(b, buffer, store_escaped_key(buffer, key), True)
 
 
 cdef int survey_value(Variants* v, const uint8_t** at, uint32_t parent) noexcept nogil:

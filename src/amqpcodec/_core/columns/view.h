@@ -7,7 +7,7 @@
 #define VIEW_INLINE 12 /* bytes that stand in the view itself, zeros after them */
 
 /* A value of more bytes: its length, its first four bytes, the buffer and the place in it. */
-static inline void put_long_view(uint8_t *w, const uint8_t *p, uint32_t n, uint32_t buffer, uint32_t at) {
+static inline void store_long_view(uint8_t *w, const uint8_t *p, uint32_t n, uint32_t buffer, uint32_t at) {
 #if LITTLE_ENDIAN_MACHINE
     uint32_t first;
     memcpy(&first, p, 4);
@@ -22,7 +22,7 @@ static inline void put_long_view(uint8_t *w, const uint8_t *p, uint32_t n, uint3
 }
 
 /* A value of at most VIEW_INLINE bytes. */
-static inline void put_short_view(uint8_t *w, const uint8_t *p, uint32_t n) {
+static inline void store_short_view(uint8_t *w, const uint8_t *p, uint32_t n) {
     memset(w, 0, 16);
     memcpy(w, &n, 4);
     if (n) memcpy(w + 4, p, n);
@@ -46,9 +46,9 @@ static const uint8_t VIEW_ENDS[256 + 32] = {
 
 /* Any value, of which up to COPY_SLACK bytes more may be read. buffer and at: of a value that does not
  * stand in the view. */
-AMQP_INLINE void put_view(uint8_t *w, const uint8_t *p, size_t n, uint32_t buffer, uint32_t at) {
+AMQP_INLINE void store_view(uint8_t *w, const uint8_t *p, size_t n, uint32_t buffer, uint32_t at) {
     if (n > VIEW_INLINE) {
-        put_long_view(w, p, (uint32_t)n, buffer, at);
+        store_long_view(w, p, (uint32_t)n, buffer, at);
         return;
     }
 #ifdef COPY_SSE2
@@ -58,13 +58,13 @@ AMQP_INLINE void put_view(uint8_t *w, const uint8_t *p, size_t n, uint32_t buffe
         _mm_storeu_si128((__m128i *)w, _mm_or_si128(_mm_slli_si128(x, 4), _mm_cvtsi32_si128((int)n)));
     }
 #else
-    put_short_view(w, p, (uint32_t)n);
+    store_short_view(w, p, (uint32_t)n);
 #endif
 }
 
 /* The same of a text of up to 255 bytes: whether all are ASCII. 8 bytes may be written after the view.
  * Nobody can predict the size of what comes next: there is no branch for it up to 32 bytes. */
-AMQP_INLINE int put_text_view(uint8_t *w, const uint8_t *p, size_t n, uint32_t buffer, uint32_t at) {
+AMQP_INLINE int store_text_view(uint8_t *w, const uint8_t *p, size_t n, uint32_t buffer, uint32_t at) {
 #ifdef COPY_SSE2
     const uint8_t *mask = VIEW_ENDS + 256 - n;
     __m128i x = _mm_and_si128(_mm_loadu_si128((const __m128i *)p), _mm_loadu_si128((const __m128i *)mask));
@@ -82,7 +82,7 @@ AMQP_INLINE int put_text_view(uint8_t *w, const uint8_t *p, size_t n, uint32_t b
     return _mm_movemask_epi8(seen) == 0;
 #else
     uint64_t seen = 0;
-    put_view(w, p, n, buffer, at);
+    store_view(w, p, n, buffer, at);
     for (; n > 8; n -= 8, p += 8) seen |= load_word(p);
     return ((seen | first_bytes(load_word(p), n)) & 0x8080808080808080ull) == 0;
 #endif
@@ -96,7 +96,7 @@ AMQP_INLINE const uint8_t *run_text(uint8_t *out, uint8_t *spare, int64_t row, c
     if (AMQP_UNLIKELY(at == NULL)) return NULL;
     n = *at++;
     out = AMQP_UNLIKELY(out == NULL) ? spare : out + 16 * row;
-    if (AMQP_UNLIKELY(!put_text_view(out, at, n, buffer, (uint32_t)(at - piece))) && !is_utf8(at, n))
+    if (AMQP_UNLIKELY(!store_text_view(out, at, n, buffer, (uint32_t)(at - piece))) && !is_utf8(at, n))
         return NULL;
     return at + n;
 }

@@ -277,7 +277,7 @@ cdef class BoundClass:
             not_ours("client changed")
         return self.make(values)
 
-    cdef int take(self, PyObject* o, PyObject** values) except -1:
+    cdef int adopt(self, PyObject* o, PyObject** values) except -1:
         """The values of an instance's attributes, as new references; falls back where one is missing."""
         cdef int i
         if self.shape == SHAPE_OFFSETS:

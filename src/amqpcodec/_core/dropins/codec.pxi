@@ -168,7 +168,7 @@ cdef object end_frame(Buffer* b, uint8_t frame_type, uint16_t channel):
     if n > MAX_U32:
         not_ours("unusual value")
     put_byte(b, FRAME_END)
-    put_envelope(b.start, frame_type, channel, <uint32_t>n)
+    store_envelope(b.start, frame_type, channel, <uint32_t>n)
     return buffer_bytes(b)
 
 
@@ -179,7 +179,7 @@ cdef object body_frame(const char* p, Py_ssize_t n, uint16_t channel):
     if <uint64_t>n > MAX_U32:
         not_ours("unusual value")
     out = PyBytes_FromStringAndSize(NULL, n + 8)
-    w = put_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, channel, <uint32_t>n)
+    w = store_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, channel, <uint32_t>n)
     memcpy(w, p, <size_t>n)
     w[n] = FRAME_END
     return out

@@ -336,7 +336,7 @@ cdef int put_bound(Buffer* b, ClientProfile t, BoundMethod m, object o, bint pro
     cdef PyObject* values[MAX_FIELDS]
     if AMQP_UNLIKELY(not m.cls.may_take()):
         not_ours("client changed")
-    m.cls.take(<PyObject*>o, values)
+    m.cls.adopt(<PyObject*>o, values)
     try:
         if properties:
             return put_bound_properties(b, t, m, values)

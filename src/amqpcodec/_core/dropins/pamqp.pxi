@@ -194,7 +194,7 @@ cdef class PamqpCodec(DropIn):
         m = (<CheckedMethod>found).method
         if not m.cls.may_take():
             not_ours("client changed")
-        m.cls.take(<PyObject*>frame, values)
+        m.cls.adopt(<PyObject*>frame, values)
         buffer_init(&b, memory, sizeof(memory))
         try:
             begin_frame(&b)
@@ -211,7 +211,7 @@ cdef class PamqpCodec(DropIn):
         cdef uint64_t size = 0
         if not self.header.may_take():
             not_ours("client changed")
-        self.header.take(<PyObject*>frame, values)
+        self.header.adopt(<PyObject*>frame, values)
         try:
             if not exact_u64(values[2], &size):
                 not_ours("unusual value")
@@ -223,7 +223,7 @@ cdef class PamqpCodec(DropIn):
         cdef PyObject* values[1]
         if not self.body.may_take():
             not_ours("client changed")
-        self.body.take(<PyObject*>frame, values)
+        self.body.adopt(<PyObject*>frame, values)
         try:
             if type(<object>values[0]) is not bytes:
                 not_ours("unusual value")

@@ -236,7 +236,7 @@ cdef class PikaCodec(DropIn):
                 channel = channel_number(values[1])
             finally:
                 values_drop(values, 2)
-            put_envelope(raw, FRAME_HEARTBEAT, channel, 0)[0] = FRAME_END
+            store_envelope(raw, FRAME_HEARTBEAT, channel, 0)[0] = FRAME_END
             return PyBytes_FromStringAndSize(<const char*>raw, 8)
         except Exception as error:
             self.remember(error)
@@ -358,7 +358,7 @@ cdef inline int unwrapped(BoundClass cls, object frame, uint64_t frame_type, PyO
     cdef uint64_t u = 0
     if Py_TYPE(<PyObject*>frame) != cls.type or not cls.may_take():
         not_ours("client changed")
-    cls.take(<PyObject*>frame, values)
+    cls.adopt(<PyObject*>frame, values)
     if not exact_u64(values[0], &u) or u != frame_type:
         values_drop(values, cls.n)
         not_ours("unusual value")

@@ -122,7 +122,7 @@ cdef class FrameWriter:
         if not exact_u64(<PyObject*>type_, &frame_type):
             not_ours("unusual value")
         if frame_type == FRAME_HEARTBEAT and not content:
-            put_envelope(raw, FRAME_HEARTBEAT, number, 0)[0] = FRAME_END
+            store_envelope(raw, FRAME_HEARTBEAT, number, 0)[0] = FRAME_END
             return PyMemoryView_FromObject(PyBytes_FromStringAndSize(<const char*>raw, 8))
         room = self.room()
         if frame_type != FRAME_METHOD:
@@ -139,7 +139,7 @@ cdef class FrameWriter:
             put_bytes(&b, PyBytes_AS_STRING(args), <size_t>PyBytes_GET_SIZE(args))
             put_byte(&b, FRAME_END)
             head = buffer_size(&b)
-            put_envelope(b.start, FRAME_METHOD, number, <uint32_t>(head - 8))
+            store_envelope(b.start, FRAME_METHOD, number, <uint32_t>(head - 8))
             if not content:
                 if head + 40 > room + 12:
                     not_ours("unusual value")      # py-amqp's buffer of frame_max may be too small for it
@@ -162,14 +162,14 @@ cdef class FrameWriter:
             n = buffer_size(&b) - tail
             put_byte(&b, FRAME_END)
             tail = buffer_size(&b)
-            put_envelope(b.start + head, FRAME_HEADER, number, <uint32_t>(tail - head - 8))
+            store_envelope(b.start + head, FRAME_HEADER, number, <uint32_t>(tail - head - 8))
             if <uint64_t>PyBytes_GET_SIZE(args) + n + size + 40 <= room:
                 out = PyBytes_FromStringAndSize(
                     NULL, <Py_ssize_t>(tail + size + (8 if size else 0)))
                 w = <uint8_t*>PyBytes_AS_STRING(out)
                 memcpy(w, b.start, tail)
                 if size:
-                    w = put_envelope(w + tail, FRAME_BODY, number, <uint32_t>size)
+                    w = store_envelope(w + tail, FRAME_BODY, number, <uint32_t>size)
                     memcpy(w, PyBytes_AS_STRING(body), size)
                     w[size] = FRAME_END
                 return PyMemoryView_FromObject(out)
@@ -182,7 +182,7 @@ cdef class FrameWriter:
             while done < size:
                 n = min(room, size - done)
                 out = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>n + 8)
-                w = put_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, number, <uint32_t>n)
+                w = store_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, number, <uint32_t>n)
                 memcpy(w, PyBytes_AS_STRING(body) + done, n)
                 w[n] = FRAME_END
                 pieces.append(out)

@@ -162,12 +162,12 @@ AMQP_APART static uint64_t bits_at(const uint8_t *p, int64_t bit, int n) {
 }
 
 /* The low bytes of n numbers. */
-AMQP_APART static void put_low_bytes(uint8_t *w, const uint64_t *value, int n) {
+AMQP_APART static void store_low_bytes(uint8_t *w, const uint64_t *value, int n) {
     for (int i = 0; i < n; i++) w[i] = (uint8_t)value[i];
 }
 
 /* Eight bits to eight bytes of 0 or 1. */
-static inline void put_bits_apart(uint8_t *w, uint8_t bits, int shift) {
+static inline void store_bits_apart(uint8_t *w, uint8_t bits, int shift) {
 #if LITTLE_ENDIAN_MACHINE
     uint64_t x = bits * 0x0101010101010101ull & 0x8040201008040201ull;
     x = (x + 0x7F7F7F7F7F7F7F7Full) >> 7 & 0x0101010101010101ull;

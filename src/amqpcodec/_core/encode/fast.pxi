@@ -115,9 +115,9 @@ cdef int fast_block(Encoder* e, int64_t row, int n) noexcept nogil:
         return status
     ends = ends_of_rows(e, row)
     w = e.out.data.p + e.out.used
-    w = put_rows(w, h.block.put, ends, 0, h.block.safe, False, <size_t>total)
+    w = store_rows(w, h.block.put, ends, 0, h.block.safe, False, <size_t>total)
     if h.block.safe < <size_t>n:
-        w = put_rows(w, h.block.put, ends, h.block.safe, n, True, <size_t>total)
+        w = store_rows(w, h.block.put, ends, h.block.safe, n, True, <size_t>total)
     fill_numbers(h, n)
     most = fill_frames(h, d, e.out.data.p, ends, n)
     if e.frame_max and most > e.frame_max:

@@ -76,7 +76,7 @@ cdef int survey_numbers(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* 
         return 0
     survey_values(t, out, t.width)
     if t.width == 1:
-        put_low_bytes(raw, out, n)
+        store_low_bytes(raw, out, n)
         t.data = raw
     return 0
 
@@ -118,7 +118,7 @@ cdef int survey_bits(FastStep* t, int64_t row, int n, uint64_t* out, uint32_t* s
                 differ = True
                 memset(raw, 0, FAST_ROWS)
             for i in range(0, n, 8):
-                put_bits_apart(raw + i, <uint8_t>(mask >> i), k)
+                store_bits_apart(raw + i, <uint8_t>(mask >> i), k)
     if not differ:
         same_number(t, constant, 1)
         return 0

@@ -46,7 +46,7 @@ AMQP_INLINE void copy_32(uint8_t *w, const uint8_t *p) {
 }
 
 /* What is rare, and nothing after values is read. */
-AMQP_APART static uint8_t *put_slowly(uint8_t *w, const Put *t, size_t i) {
+AMQP_APART static uint8_t *store_slowly(uint8_t *w, const Put *t, size_t i) {
     const uint8_t *p;
     uint32_t size;
     for (size_t k = 0; k < t->front_n; k += 16) copy_16(w + k, t->front + k);
@@ -112,7 +112,7 @@ AMQP_APART static uint8_t *put_slowly(uint8_t *w, const Put *t, size_t i) {
 
 /* Rows from `i` up to n; ends: where the row before ends, then each. `tight`: nothing after values may
  * be read. Lines `ahead` are asked for, where the next block goes. Returns the end. */
-AMQP_APART static uint8_t *put_rows(uint8_t *w, const Put *puts, int32_t *ends, size_t i, size_t n,
+AMQP_APART static uint8_t *store_rows(uint8_t *w, const Put *puts, int32_t *ends, size_t i, size_t n,
                                     int tight, size_t ahead) {
     const uint8_t *base = w - ends[i], *p;
     const uint8_t text = tight ? 0xFF : PUT_TEXT;
@@ -131,7 +131,7 @@ AMQP_APART static uint8_t *put_rows(uint8_t *w, const Put *puts, int32_t *ends, 
                 w += t->front_n;
                 break;
             }
-            w = put_slowly(w, t, i);
+            w = store_slowly(w, t, i);
             if (t->form >= PUT_BODY) break;
         }
         if (t->form != PUT_END) {
@@ -164,7 +164,7 @@ AMQP_APART static uint8_t *put_rows(uint8_t *w, const Put *puts, int32_t *ends, 
 #undef PUT_NEXT
 
 /* Numbers in network order: `width` bytes of 64 bits each, or bytes as they are. */
-AMQP_APART static void put_numbers(uint8_t *const *at, size_t on, int n, const uint8_t *value, int width) {
+AMQP_APART static void store_numbers(uint8_t *const *at, size_t on, int n, const uint8_t *value, int width) {
     if (width == 8)
         for (int i = 0; i < n; i++) store64(at[i] + on, load_word(value + 8 * i));
     else if (width == 1)

@@ -272,7 +272,7 @@ cdef int put_method(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     status = check_frame(e, d, <uint64_t>(w - start) + 1)
     if status != 0:
         return status
-    put_envelope(start, FRAME_METHOD, e.number, <uint32_t>(w - start - 7))
+    store_envelope(start, FRAME_METHOD, e.number, <uint32_t>(w - start - 7))
     w[0] = FRAME_END
     e.out.used += <size_t>(w - start) + 1
     return 0
@@ -299,7 +299,7 @@ cdef int put_content(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     status = check_frame(e, d, <uint64_t>(w - start) + 1)
     if status != 0:
         return status
-    put_envelope(start, FRAME_HEADER, e.number, <uint32_t>(w - start - 7))
+    store_envelope(start, FRAME_HEADER, e.number, <uint32_t>(w - start - 7))
     w[0] = FRAME_END
     e.out.used += <size_t>(w - start) + 1
     if n == 0:
@@ -314,7 +314,7 @@ cdef int put_content(Encoder* e, const Desc* d, int64_t row) noexcept nogil:
     w = e.out.data.p + e.out.used
     while n:
         k = min(n, piece)
-        w = put_envelope(w, FRAME_BODY, e.number, <uint32_t>k)
+        w = store_envelope(w, FRAME_BODY, e.number, <uint32_t>k)
         memcpy(w, body, <size_t>k)
         w[k] = FRAME_END
         w += k + 1

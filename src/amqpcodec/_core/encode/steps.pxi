@@ -7,8 +7,8 @@ cdef extern from "encode/block.h" nogil:
     bint have_size(const int32_t* ends, int n, uint32_t largest)
     bint same_values(const uint8_t* p, size_t size, int n)
     uint64_t bits_at(const uint8_t* p, int64_t bit, int n)
-    void put_low_bytes(uint8_t* w, const uint64_t* value, int n)
-    void put_bits_apart(uint8_t* w, uint8_t bits, int shift)
+    void store_low_bytes(uint8_t* w, const uint64_t* value, int n)
+    void store_bits_apart(uint8_t* w, uint8_t bits, int shift)
 
 cdef extern from "encode/rows.h" nogil:
     enum:
@@ -30,8 +30,8 @@ cdef extern from "encode/rows.h" nogil:
         const uint32_t* sizes
         uint64_t mask
     void copy_32(uint8_t* w, const uint8_t* p)
-    uint8_t* put_rows(uint8_t* w, const Put* puts, int32_t* ends, size_t i, size_t n, bint tight, size_t ahead)
-    void put_numbers(uint8_t** at, size_t on, int n, const uint8_t* value, int width)
+    uint8_t* store_rows(uint8_t* w, const Put* puts, int32_t* ends, size_t i, size_t n, bint tight, size_t ahead)
+    void store_numbers(uint8_t** at, size_t on, int n, const uint8_t* value, int width)
 
 cdef enum:
     FAST_ROWS = 64           # as encode/block.h has it

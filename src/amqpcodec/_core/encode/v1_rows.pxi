@@ -130,7 +130,7 @@ cdef int v1e_frame(Encoder* e, const uint8_t* p, size_t n, uint64_t from_, uint6
     if status != 0:
         return status
     w = e.out.data.p + e.out.used
-    v1_put_head(w, <uint32_t>(8 + n + size), frame_type, e.number)
+    v1_store_frame_head(w, <uint32_t>(8 + n + size), frame_type, e.number)
     copy_bytes(w + 8, p, n)
     w += 8 + n
     e.out.used += 8 + n + size

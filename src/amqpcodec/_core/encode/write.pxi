@@ -80,13 +80,13 @@ cdef Put* add_put(FastPlan* h, uint8_t form) noexcept nogil:
     return p
 
 
-cdef void put_column(Put* p, const uint8_t* data, const int32_t* ends, int n) noexcept nogil:
+cdef void bind_column(Put* p, const uint8_t* data, const int32_t* ends, int n) noexcept nogil:
     p.data = data
     p.ends = ends
     p.ahead = <size_t>(ends[n] - ends[0])
 
 
-cdef void put_values_of(Put* p, const uint64_t* value, const uint32_t* sizes) noexcept nogil:
+cdef void bind_values(Put* p, const uint64_t* value, const uint32_t* sizes) noexcept nogil:
     p.value = value
     p.sizes = sizes
 
@@ -108,7 +108,7 @@ cdef void add_step(Encoder* e, FastPlan* h, int k, int n) noexcept nogil:
         p.prefix = t.prefix
         p.prefix_n = t.prefix_n
         p.mask = t.mask
-        put_values_of(p, h.block.value[k], h.block.sizes[k])
+        bind_values(p, h.block.value[k], h.block.sizes[k])
         return
     add_constants(h, t.prefix, t.prefix_n)
     if t.way == WAY_SAME:
@@ -129,7 +129,7 @@ cdef void add_step(Encoder* e, FastPlan* h, int k, int n) noexcept nogil:
         leave_open(h, wide)
         p = add_put(h, PUT_LONG if t.far else PUT_TEXT)
         p.wide = <uint8_t>wide
-        put_column(p, t.data, t.ends, n)
+        bind_column(p, t.data, t.ends, n)
 
 
 cdef void add_bodies(FastPlan* h, const uint8_t* data, int n) noexcept nogil:
@@ -148,9 +148,9 @@ cdef void add_bodies(FastPlan* h, const uint8_t* data, int n) noexcept nogil:
     store16(h.block.front + h.block.front_n - 6, h.block.channel[0])
     p = add_put(h, h.block.body_form)
     if h.block.body_form == PUT_BODY:
-        put_column(p, data, h.block.body_ends, n)
+        bind_column(p, data, h.block.body_ends, n)
     else:
-        put_values_of(p, h.block.body, h.block.body_n)
+        bind_values(p, h.block.body, h.block.body_n)
 
 
 cdef void add_puts(Encoder* e, FastPlan* h, const Desc* d, int n) noexcept nogil:
@@ -195,7 +195,7 @@ cdef void fill_numbers(const FastPlan* h, int n) noexcept nogil:
     for k in range(h.n_steps):
         t = &h.step[k]
         if t.way == WAY_VALUES:
-            put_numbers(t.place.at, t.place.on, n, t.data, <int>t.size)
+            store_numbers(t.place.at, t.place.on, n, t.data, <int>t.size)
 
 
 cdef uint64_t fill_frames(FastPlan* h, const Desc* d, const uint8_t* data, const int32_t* ends, int n) noexcept nogil:

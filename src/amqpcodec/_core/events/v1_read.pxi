@@ -214,7 +214,7 @@ cdef struct V1Message:
 cdef const char** ID_PREFIXES = ["AMQP_STRING:", "AMQP_ULONG:", "AMQP_UUID:", "AMQP_BINARY:"]
 
 
-cdef size_t put_hex_bytes(char* w, const uint8_t* p, size_t n) noexcept nogil:
+cdef size_t store_hex_bytes(char* w, const uint8_t* p, size_t n) noexcept nogil:
     cdef size_t i
     for i in range(n):
         snprintf(w + 2 * i, 3, b"%02X", <unsigned int>p[i])
@@ -250,7 +250,7 @@ cdef void set_v1_id(EventText* out, const V1Value* v, uint8_t* room) noexcept no
             at += <size_t>snprintf(w + at, 3, b"%02x", <unsigned int>v.p[i])
     elif v.wire_type == V1_BINARY and v.n <= ID_BYTES:
         at = <size_t>snprintf(w, ID_ROOM, b"%s", ID_PREFIXES[3])
-        at += put_hex_bytes(w + at, v.p, v.n)
+        at += store_hex_bytes(w + at, v.p, v.n)
     else:
         return
     out.p = room

@@ -8,7 +8,7 @@ cdef PyObject* fall_back(MessageObject* o) noexcept:
     return NULL
 
 
-cdef int put_back(Buffer* b, size_t start) noexcept:
+cdef int drop_written(Buffer* b, size_t start) noexcept:
     """Forget what was written since; 0, for the table path to take over."""
     buffer_truncate(b, start)
     return 0

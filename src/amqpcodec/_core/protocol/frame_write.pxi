@@ -114,7 +114,7 @@ cdef int put_frame(ProtocolCore self, Buffer* b, int channel, object frame, uint
     if n > MAX_U32:
         return encode_error(None, "frame", f"a frame takes at most 4294967295 bytes, not {n}")
     put_byte(b, FRAME_END)
-    put_envelope(b.start + start, frame_type, <uint16_t>channel, <uint32_t>n)
+    store_envelope(b.start + start, frame_type, <uint16_t>channel, <uint32_t>n)
     return 0
 
 
@@ -130,7 +130,7 @@ cdef bytes encode_body(int channel, MessageObject* o):
         if raw.n > MAX_U32:
             encode_error("body", "payload", f"a frame takes at most 4294967295 bytes, not {raw.n}")
         out = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>raw.n + 8)
-        w = put_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, <uint16_t>channel,
+        w = store_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, <uint16_t>channel,
                          <uint32_t>raw.n)
         memcpy(w, raw.p, raw.n)
         w[raw.n] = FRAME_END
@@ -180,12 +180,12 @@ cdef object encode_content(ProtocolCore self, int channel, object method, object
         put_arguments(&b, method, k, mode)
         put_byte(&b, FRAME_END)
         method_bytes = buffer_size(&b)
-        put_envelope(b.start, FRAME_METHOD, <uint16_t>channel, <uint32_t>(method_bytes - 8))
+        store_envelope(b.start, FRAME_METHOD, <uint16_t>channel, <uint32_t>(method_bytes - 8))
         buffer_extend(&b, 7)
         put_header(self, &b, properties, d.class_id, 0, raw.n, mode)
         put_byte(&b, FRAME_END)
         head = buffer_size(&b)
-        put_envelope(b.start + method_bytes, FRAME_HEADER, <uint16_t>channel,
+        store_envelope(b.start + method_bytes, FRAME_HEADER, <uint16_t>channel,
                      <uint32_t>(head - method_bytes - 8))
         piece = <uint64_t>(frame_max if frame_max else 4294967303) - 8
         if frame_max and (max(method_bytes, head - method_bytes) > <uint64_t>frame_max
@@ -210,7 +210,7 @@ cdef object encode_content(ProtocolCore self, int channel, object method, object
         done = 0
         while done < raw.n:
             n = min(piece, raw.n - done)
-            w = put_envelope(w, FRAME_BODY, <uint16_t>channel, <uint32_t>n)
+            w = store_envelope(w, FRAME_BODY, <uint16_t>channel, <uint32_t>n)
             memcpy(w, raw.p + done, n)
             w[n] = FRAME_END
             w += n + 1
@@ -235,7 +235,7 @@ cdef list content_parts(const uint8_t* head, size_t head_bytes, object body, Py_
     first = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>head_bytes + 7)
     memcpy(PyBytes_AS_STRING(first), head, head_bytes)
     n = min(piece, <uint64_t>size)
-    put_envelope(<uint8_t*>PyBytes_AS_STRING(first) + head_bytes, FRAME_BODY, channel, <uint32_t>n)
+    store_envelope(<uint8_t*>PyBytes_AS_STRING(first) + head_bytes, FRAME_BODY, channel, <uint32_t>n)
     parts.append(first)
     between[0] = FRAME_END
     while True:
@@ -245,5 +245,5 @@ cdef list content_parts(const uint8_t* head, size_t head_bytes, object body, Py_
             parts.append(PyBytes_FromStringAndSize(<const char*>between, 1))
             return parts
         n = min(piece, <uint64_t>size - done)
-        put_envelope(between + 1, FRAME_BODY, channel, <uint32_t>n)
+        store_envelope(between + 1, FRAME_BODY, channel, <uint32_t>n)
         parts.append(PyBytes_FromStringAndSize(<const char*>between, 8))

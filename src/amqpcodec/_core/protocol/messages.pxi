@@ -175,7 +175,7 @@ cdef class MessageDecoder(Stream):
         self.last_channel = channel
         return c
 
-    cdef PyObject* take(self) except? NULL:
+    cdef PyObject* read_event(self) except? NULL:
         cdef PyObject* whole
         if self.n_open == 0 and self.head_hi == self.head_lo:
             whole = self.read_whole_message()

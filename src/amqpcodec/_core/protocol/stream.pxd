@@ -20,7 +20,7 @@ cdef class Stream:
     cdef WireFrame frame
     cdef const uint8_t* frame_start
     cdef bint frame_in_head
-    cdef uint16_t channel           # of what take() gave last
+    cdef uint16_t channel           # of what read_event() gave last
     cdef bint ready                 # the constructor ran
     cdef Atomic in_use              # a call has begun that reads or changes what is held
     cdef unsigned long fed_by       # the thread that fed last
@@ -45,6 +45,6 @@ cdef class Stream:
     cdef object bad_frame_class(self)
     cdef object skip_bad_frame(self, object error)
     cdef object fault_or_raise(self, Fault* fault)
-    cdef PyObject* take(self) except? NULL
+    cdef PyObject* read_event(self) except? NULL
 
 cdef bytes bytes_of(object data)

@@ -40,7 +40,7 @@ cdef class FrameIterator:
             try:
                 if AMQP_UNLIKELY(self.stream.fed_by != self.fed_by):
                     raise RuntimeError("another thread fed this decoder before all frames of this one were read")
-                event = self.stream.take()
+                event = self.stream.read_event()
                 channel = self.stream.channel
             finally:
                 self.stream.end_use()
@@ -359,7 +359,7 @@ cdef class Stream:
             raise error
         return self.skip_bad_frame(error)
 
-    cdef PyObject* take(self) except? NULL:
+    cdef PyObject* read_event(self) except? NULL:
         """The next frame or event, its channel in self.channel, as a new reference; NULL while nothing is
         whole."""
         raise NotImplementedError
@@ -399,7 +399,7 @@ cdef class Decoder(Stream):
         """Bytes a method or content header frame may take, its envelope included; 0: no limit."""
         return self.header_limit
 
-    cdef PyObject* take(self) except? NULL:
+    cdef PyObject* read_event(self) except? NULL:
         cdef Fault fault
         cdef PyObject* frame
         cdef int found = self.scan(&fault)

@@ -93,7 +93,7 @@ cdef class V1MessageDecoder(V1Decoder):
             open_.state = None
         return outcome
 
-    cdef object v1_take(self):
+    cdef object read_v1_event(self):
         cdef Fault fault
         cdef object frame, event, item
         cdef int found
@@ -288,7 +288,7 @@ cdef object v1_split(V1Core self, int channel, object transfer, object message, 
                 encode_error("transfer", "frame_max", f"{frame_max} bytes do not hold the performative")
             if n:
                 put_bytes(&b, raw.p + done, <size_t>n)
-            v1_put_head(b.start + start, <uint32_t>(buffer_size(&b) - start), V1_FRAME_AMQP, channel)
+            v1_store_frame_head(b.start + start, <uint32_t>(buffer_size(&b) - start), V1_FRAME_AMQP, channel)
             done += n
             if done >= raw.n:
                 return buffer_bytes(&b)

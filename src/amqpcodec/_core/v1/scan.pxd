@@ -10,7 +10,7 @@ cdef int v1_scan(const uint8_t* p, const uint8_t* end, uint64_t limit, uint64_t 
 
 cdef int v1_bad_descriptor(Cursor* c, const uint8_t* start, const V1Desc* d, bint amqp) noexcept nogil
 
-cdef inline void v1_put_head(uint8_t* w, uint32_t size, uint8_t frame_type, int channel) noexcept nogil:
+cdef inline void v1_store_frame_head(uint8_t* w, uint32_t size, uint8_t frame_type, int channel) noexcept nogil:
     store32(w, size)
     w[4] = 2
     w[5] = frame_type

@@ -113,11 +113,11 @@ cdef class V1Decoder(Stream):
             self.opened = True      # open is the first of this layer, whatever it was
         return made
 
-    cdef PyObject* take(self) except? NULL:
-        cdef object event = self.v1_take()
+    cdef PyObject* read_event(self) except? NULL:
+        cdef object event = self.read_v1_event()
         return NULL if event is None else Py_NewRef(<PyObject*>event)
 
-    cdef object v1_take(self):
+    cdef object read_v1_event(self):
         """The next frame or event; None while nothing is whole."""
         cdef Fault fault
         cdef object frame

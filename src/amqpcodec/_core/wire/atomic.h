@@ -8,7 +8,7 @@ typedef long Atomic;
 #if defined(_MSC_VER)
 #include <intrin.h>
 static inline long atomic_add_(Atomic *a, long n) { return _InterlockedExchangeAdd(a, n) + n; }
-static inline int atomic_take_(Atomic *a) { return _InterlockedExchange(a, 1) == 0; }
+static inline int atomic_close_(Atomic *a) { return _InterlockedExchange(a, 1) == 0; }
 static inline void atomic_drop_(Atomic *a) { (void)_InterlockedExchange(a, 0); }
 static inline long atomic_get_(Atomic *a) { return _InterlockedExchangeAdd(a, 0); }
 static inline void atomic_set_(Atomic *a, long n) { (void)_InterlockedExchange(a, n); }
@@ -16,7 +16,7 @@ static inline void atomic_set_(Atomic *a, long n) { (void)_InterlockedExchange(a
 static inline long atomic_add_(Atomic *a, long n) {
     return __atomic_add_fetch(a, n, __ATOMIC_ACQ_REL);
 }
-static inline int atomic_take_(Atomic *a) { return __atomic_exchange_n(a, 1, __ATOMIC_ACQUIRE) == 0; }
+static inline int atomic_close_(Atomic *a) { return __atomic_exchange_n(a, 1, __ATOMIC_ACQUIRE) == 0; }
 static inline void atomic_drop_(Atomic *a) { __atomic_store_n(a, 0, __ATOMIC_RELEASE); }
 static inline long atomic_get_(Atomic *a) { return __atomic_load_n(a, __ATOMIC_RELAXED); }
 static inline void atomic_set_(Atomic *a, long n) { __atomic_store_n(a, n, __ATOMIC_RELAXED); }
@@ -30,7 +30,7 @@ static inline int use_begin(Atomic *in_use) {
     *in_use = 1;
     return 1;
 #else
-    return atomic_take_(in_use);
+    return atomic_close_(in_use);
 #endif
 }
 

@@ -77,7 +77,7 @@ static inline size_t pool_limit(void) { return pool->limited ? pool->limit : POO
 
 static inline int pool_lock(void) {
     for (int i = 0; i < POOL_TRIES; i++)
-        if (atomic_take_(&pool->lock)) return 1;
+        if (atomic_close_(&pool->lock)) return 1;
     return 0;
 }
 
@@ -133,7 +133,7 @@ static inline uint8_t *pool_pick(int k, int processor) {
 }
 
 /* A block of this class, or the next larger one that there is, up to twice as large; and its room. */
-static inline uint8_t *pool_take(int k, int processor, size_t *room) {
+static inline uint8_t *pool_pop(int k, int processor, size_t *room) {
     uint8_t *p = NULL;
     int i, end = k + 4 < POOL_CLASSES ? k + 5 : POOL_CLASSES;
     if (POOL_ON && k < POOL_CLASSES && pool_lock()) {
@@ -226,7 +226,7 @@ AMQP_APART static int block_room(Block *b, size_t used, size_t n) {
     b->promised = NULL;
 #endif
     processor = this_processor();
-    p = pool_take(k, processor, &room);
+    p = pool_pop(k, processor, &room);
     if (p == NULL && used && room < LARGE_PAGE) {
         p = (uint8_t *)realloc(b->p, room);
         if (p == NULL) return -1;
