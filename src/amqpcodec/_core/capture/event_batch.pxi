@@ -233,7 +233,7 @@ cdef int fill_event_words(Table* t, Table* items, Column* c, int source, const E
 
 
 cdef size_t store_event_name(uint8_t* w, const EventText* name, const EventText* user,
-                           const CapText* client) noexcept nogil:
+                             const CapText* client) noexcept nogil:
     """The name that the client gives itself, else user@address: its bytes, NAME_ROOM at most; 0: there is none."""
     cdef size_t n = client.n
     if name.p != NULL and name.n and is_utf8(name.p, name.n):

@@ -39,7 +39,7 @@ cdef int add_event_row(Reading* r, Conn* c, Half* h, size_t n, const CapRow* pla
 
 
 cdef int add_waiting_events(Reading* r, Conn* c, Half* h, uint8_t flags, const CapRow* first, const CapRow* others,
-                    int32_t* rows) noexcept nogil:
+                            int32_t* rows) noexcept nogil:
     """Rows of the events that the tracker made. flags: of the first one. first: its place, or NULL: then `others` is
     its place too. rows: number of the next row of the packet of `others`, of which one is taken already."""
     cdef EventOutput* o = &r.level.tracking.output

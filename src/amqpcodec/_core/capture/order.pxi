@@ -188,7 +188,7 @@ cdef inline size_t rows_size(const CapRows* o, int64_t first, int64_t n) noexcep
 
 
 cdef void copy_rows_to(const CapRows* from_, int64_t first, int64_t n, CapRows* to, int64_t at,
-                   int64_t bytes_at) noexcept nogil:
+                       int64_t bytes_at) noexcept nogil:
     """n rows that lie together, as row `at` and those that follow; their bytes from `bytes_at` on. There is room."""
     cdef const int64_t* end = <const int64_t*>from_.end.p + first
     cdef int64_t* to_end = <int64_t*>to.end.p + at

@@ -529,7 +529,7 @@ cdef int end_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint6
 
 
 cdef int add_placed_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint64_t lost, uint8_t flags,
-                   const CapRow* place) noexcept nogil:
+                        const CapRow* place) noexcept nogil:
     """A row of n bytes; lost: 0 for a frame."""
     cdef CapRow* row = next_row(&r.rows, n)
     if row == NULL:

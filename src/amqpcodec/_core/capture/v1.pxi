@@ -143,7 +143,8 @@ cdef bint v1_same(Reading* r, const Open* o, const V1Look* look) noexcept nogil:
     cdef V1Look first
     if v1_is_silent(look.v):
         return True
-    v1_read_performative(r.v1, o.data.p, load32(o.data.p), &first, DELIVERY_FIELDS)      # as when it came: it can be read
+    # As when it came: it can be read.
+    v1_read_performative(r.v1, o.data.p, load32(o.data.p), &first, DELIVERY_FIELDS)
     return v1_same_delivery(first.v, look.v)
 
 

@@ -45,7 +45,8 @@ cdef inline const V1Desc* v1_find_descriptor(const V1Types* types, Cursor* c, ui
     return d
 
 
-cdef bint v1_read_performative(const V1Types* types, const uint8_t* p, size_t n, V1Look* out, uint32_t mask) noexcept nogil:
+cdef bint v1_read_performative(const V1Types* types, const uint8_t* p, size_t n, V1Look* out,
+                               uint32_t mask) noexcept nogil:
     """The performative of the whole frame of n bytes at p. False: it has none that can be read.
 
     mask: the fields that matter; with all bits, everything has to be in order.

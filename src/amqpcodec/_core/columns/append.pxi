@@ -209,9 +209,9 @@ cdef extern from "columns/decimal.h" nogil:
     int DECIMAL_MAX_DIGITS
     int WIDE_DECIMAL_MAX_DIGITS
     bint store_decimal_integer(uint8_t* to, int n_bytes, bint negative, const uint8_t* digits, int n,
-                             int exponent, int precision, int scale)
+                               int exponent, int precision, int scale)
     bint store_decimal_text(uint8_t* to, int n_bytes, const uint8_t* p, const uint8_t* end, int precision,
-                          int scale)
+                            int scale)
 
 
 cdef int append_wanted_integer(Column* c, int64_t row, const Wanted* w, bint negative, uint64_t magnitude,
@@ -221,7 +221,7 @@ cdef int append_wanted_integer(Column* c, int64_t row, const Wanted* w, bint neg
     cdef uint8_t[32] value
     cdef int n = <int>(store_u64(digits, magnitude) - digits)
     if not store_decimal_integer(value, 16 if c.arrow_type == AS_DECIMAL else 32, negative, digits, n, exponent,
-                               w.precision, w.scale):
+                                 w.precision, w.scale):
         return DOES_NOT_FIT
     return append_decimal(c, row, value)
 

@@ -221,7 +221,7 @@ cdef int append_view(Table* t, Column* c, int64_t row, const uint8_t* p, size_t 
     t.referred = True
     at = <uint64_t>(p - t.base)
     store_long_view(c.fixed.p + 16 * row, p, <uint32_t>n, 1 + <uint32_t>(at >> t.shift),
-                  <uint32_t>(at & ((<uint64_t>1 << t.shift) - 1)))
+                    <uint32_t>(at & ((<uint64_t>1 << t.shift) - 1)))
     return 0
 
 

@@ -131,7 +131,7 @@ cdef bytes encode_body(int channel, MessageObject* o):
             encode_error("body", "payload", f"a frame takes at most 4294967295 bytes, not {raw.n}")
         out = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>raw.n + 8)
         w = store_envelope(<uint8_t*>PyBytes_AS_STRING(out), FRAME_BODY, <uint16_t>channel,
-                         <uint32_t>raw.n)
+                           <uint32_t>raw.n)
         memcpy(w, raw.p, raw.n)
         w[raw.n] = FRAME_END
         return out
@@ -186,7 +186,7 @@ cdef object encode_content(ProtocolCore self, int channel, object method, object
         put_byte(&b, FRAME_END)
         head = buffer_size(&b)
         store_envelope(b.start + method_bytes, FRAME_HEADER, <uint16_t>channel,
-                     <uint32_t>(head - method_bytes - 8))
+                       <uint32_t>(head - method_bytes - 8))
         piece = <uint64_t>(frame_max if frame_max else 4294967303) - 8
         if frame_max and (max(method_bytes, head - method_bytes) > <uint64_t>frame_max
                           or (raw.n and frame_max < 9)):

@@ -118,7 +118,7 @@ cdef int v1_put_frame(V1Core self, Buffer* b, int channel, object frame, object 
     if size > MAX_U32:
         encode_error(None, "frame", f"takes at most 4294967295 bytes, not {size}")
     v1_store_frame_head(b.start + start, <uint32_t>size,
-                V1_FRAME_SASL if d != NULL and d.frame == V1_SASL_FRAME else V1_FRAME_AMQP, channel)
+                        V1_FRAME_SASL if d != NULL and d.frame == V1_SASL_FRAME else V1_FRAME_AMQP, channel)
     b.start[start + 4] += <uint8_t>(extended >> 2)
     return 0
 

@@ -63,7 +63,7 @@ cdef int scan_undefined(const uint8_t* p, size_t left, uint64_t frame_max, uint6
                         uint64_t total, WireFrame* out, Fault* f) noexcept nogil
 
 cdef inline uint8_t* store_envelope(uint8_t* w, uint8_t frame_type, uint16_t channel,
-                                  uint32_t size) noexcept nogil:
+                                    uint32_t size) noexcept nogil:
     """Seven bytes; the caller writes `size` bytes and FRAME_END after them."""
     w[0] = frame_type
     store16(w + 1, channel)
