@@ -7,9 +7,9 @@ a value of one wire type takes is in `_core/columns/run_fields.pxi`.
 
 from __future__ import annotations
 
-from amqpcodec.spec.lower import WIRE_NUMBERS, lower
+from amqpcodec.spec.lower import lower
 from amqpcodec.spec.model import Protocol
-from emitters.fast import LETTERS, PROPERTIES, Writer, signature
+from emitters.fast import PROPERTIES, Writer, emit_letters, signature
 
 _CALLS = {
     "s": "run_text({out}, run.spare, row, at, buffer, piece)",
@@ -38,10 +38,7 @@ def emit_columns(protocols: list[Protocol]) -> str:
                     sig = signature(method["fields"]).replace("S", "s")
                     methods.setdefault(sig, f"{cls['name']}.{method['name']}")
     w = Writer([])
-    letters = {number: LETTERS[name] for name, number in WIRE_NUMBERS.items()}
-    w("# Letters of a signature, by wire type.")
-    w(f'cdef const char* RUN_LETTERS = b"{"".join(letters[n] for n in sorted(letters))}"')
-    w()
+    emit_letters(w)
     _table(w, "RUN_METHODS", methods)
     w()
     _table(w, "RUN_PROPERTIES", properties)

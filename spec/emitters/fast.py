@@ -24,7 +24,7 @@ METHODS = (
 )
 PROPERTIES = ("basic",)
 
-#: Letters of a signature; `_core/objects/fast.pxi` spells the same.
+#: Letters of a signature.
 LETTERS = {
     "bit": "B",
     "octet": "o",
@@ -82,6 +82,14 @@ class Writer:
         self.lines.append("    " * self.depth + text if text else "")
 
 
+def emit_letters(w: Writer) -> None:
+    """The letters as a constant of the core."""
+    letters = "".join(_LETTER_OF[number] for number in sorted(_LETTER_OF))
+    w("# Letters of a signature, by wire type.")
+    w(f'cdef const char* SIGNATURE_LETTERS = b"{letters}"')
+    w()
+
+
 def emit_fast(protocols: list[Protocol]) -> str:
     """Source of ``_gen/fast.pxi``."""
     methods: dict[str, None] = {}
@@ -91,6 +99,7 @@ def emit_fast(protocols: list[Protocol]) -> str:
         methods.update(dict.fromkeys(some_methods))
         properties.update(dict.fromkeys(some_properties))
     w = Writer([])
+    emit_letters(w)
     w("cdef enum:")
     room = max(map(_longest, methods))
     w(f"    FAST_ROOM = {room}     # bytes that a fast writer stores at most")

@@ -4,7 +4,7 @@
 # spec/amqp0-8.xml sha256 d2045783f5c6345c1c419832d67e53fdf253ea34dfa7711c9da560a5b74be5f6
 
 # Letters of a signature, by wire type.
-cdef const char* RUN_LETTERS = b"BohlqsLtTC"
+cdef const char* SIGNATURE_LETTERS = b"BohlqsLtTC"
 
 # hssBB: basic.publish
 # hsss: basic.return

@@ -3,6 +3,9 @@
 # spec/amqp0-9.xml sha256 58e55abe1574045aa6290de53bcde1e0a70eee3416700d76ea5f89fefcc14dfb
 # spec/amqp0-8.xml sha256 d2045783f5c6345c1c419832d67e53fdf253ea34dfa7711c9da560a5b74be5f6
 
+# Letters of a signature, by wire type.
+cdef const char* SIGNATURE_LETTERS = b"BohlqsLtTC"
+
 cdef enum:
     FAST_ROOM = 777     # bytes that a fast writer stores at most
 

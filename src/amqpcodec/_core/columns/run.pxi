@@ -111,7 +111,7 @@ cdef int run_signature(const Desc* d, const char** known, int n) noexcept nogil:
     cdef int i, k
     for i in range(n):
         k = 0
-        while k < d.n and known[i][k] == RUN_LETTERS[d.op[k].wire_type]:
+        while k < d.n and known[i][k] == SIGNATURE_LETTERS[d.op[k].wire_type]:
             k += 1
         if k == d.n and known[i][k] == 0:
             return i

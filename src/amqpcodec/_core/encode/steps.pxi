@@ -12,7 +12,7 @@ cdef extern from "encode/block.h" nogil:
 
 cdef extern from "encode/rows.h" nogil:
     enum:
-        PUT_SLACK, PUT_TEXT, PUT_LONG, PUT_EACH, PUT_FRONT, PUT_BODY, PUT_BODIES, PUT_END
+        PUT_FRAME_END, PUT_SLACK, PUT_TEXT, PUT_LONG, PUT_EACH, PUT_FRONT, PUT_BODY, PUT_BODIES, PUT_END
     ctypedef struct Put:
         const uint8_t* front
         size_t front_n
@@ -41,6 +41,9 @@ cdef enum:
     FAST_SAME = 255          # of a value that all rows have
     FRONT_ROOM = 32768      # of all that, at most, and lengths and numbers
     FRONT_SLACK = 64        # bytes that may be written after what all rows have
+
+if PUT_FRAME_END != FRAME_END:
+    raise ImportError("encode/rows.h: PUT_FRAME_END is not the protocol's frame-end")
 
 # What a step writes, after its prefix.
 cdef enum:

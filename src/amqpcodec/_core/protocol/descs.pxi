@@ -54,9 +54,6 @@ cdef class DescTable:
             d.op[first].run = <uint8_t>run
         return 0
 
-# Letters of a signature, by wire type; spec/emitters/fast.py spells the same.
-cdef const char* SIGNATURE_LETTERS = b"BohlqsLtTC"
-
 
 cdef int make_fast(Desc* d, bint properties) except -1:
     """Bind the fast functions of the descriptor's signature, if there are any."""

@@ -89,6 +89,3 @@ cdef int v1_bad_descriptor(Cursor* c, const uint8_t* start, const V1Desc* d, bin
             code = v.u
     c.p = start
     return fail(c, V1_BAD_DESCRIPTOR, b"performative" if amqp else b"SASL performative", code, 0)
-
-
-# ---- encode ----
