@@ -73,6 +73,10 @@ LAYOUTS = {"LAYOUT_WIDEST": 8, "LAYOUT_TEXT": 16, "LAYOUT_OTHER": 255}
 
 Values = dict[str, int]
 
+#: Enums that have a name in C: the compiler refuses a chain over one that leaves a name out
+#: (_core/wire/scalar.h).
+TYPE_ENUM, CATEGORY_ENUM = "V1Type", "V1Category"
+
 
 def _upper(name: str) -> str:
     return name.upper().replace("-", "_")
@@ -151,31 +155,43 @@ def _fields(item: Composite) -> Values:
     return {**numbers, f"{name}_FIELDS": len(item.fields)}
 
 
-def _groups(protocol: Protocol) -> list[tuple[str, Values]]:
-    """(comment, names and numbers) of each enum."""
+def _groups(protocol: Protocol) -> list[tuple[str, str, Values]]:
+    """(comment, name or "", names and numbers) of each enum."""
     limits = {item.name: item.value for item in protocol.definitions()}
     groups = [
-        ("Types of values; V1_ANY and V1_COMPOSITE are those of fields.", _types(protocol)),
-        ("Flags of a field in the lowered table.", {f"V1_FIELD_{k}": v for k, v in FLAGS.items()}),
-        ("Constructors, by the names of their encodings.", _constructors(protocol)),
+        (
+            "Types of values; V1_ANY and V1_COMPOSITE are those of fields.",
+            TYPE_ENUM,
+            _types(protocol),
+        ),
+        (
+            "Flags of a field in the lowered table.",
+            "",
+            {f"V1_FIELD_{k}": v for k, v in FLAGS.items()},
+        ),
+        ("Constructors, by the names of their encodings.", "", _constructors(protocol)),
         (
             "A described value whose descriptor is a smallulong, as the number that its first two\n"
             "bytes are.",
+            "",
             {"CTOR_DESCRIBED_SMALLULONG": _constructors(protocol)["CTOR_SMALLULONG"]},
         ),
         (
             "The upper half of a constructor: category, and bytes of the content or of its size.",
+            CATEGORY_ENUM,
             _categories(protocol),
         ),
-        ("Codes of descriptors.", _descriptors(protocol)),
-        ("Sections of a message by number.", _sections(protocol)),
+        ("Codes of descriptors.", "", _descriptors(protocol)),
+        ("Sections of a message by number.", "", _sections(protocol)),
         (
             "The least max-frame-size, and the limit before open.",
+            "",
             {"V1_MIN_MAX_FRAME": limits["MIN-MAX-FRAME-SIZE"]},
         ),
         (
             "CTOR_LAYOUT: up to the first, bytes of a number without a sign (0: the constructor\n"
             "says all); a byte with the length and so many bytes; anything else.",
+            "",
             LAYOUTS,
         ),
     ]
@@ -183,7 +199,7 @@ def _groups(protocol: Protocol) -> list[tuple[str, Values]]:
         if isinstance(item, Composite) and (
             {"frame", "section"} & set(item.provides) or item.name in _READ_BY_EVENTS
         ):
-            groups.append((f"Fields of {item.name} by their place.", _fields(item)))
+            groups.append((f"Fields of {item.name} by their place.", "", _fields(item)))
     return groups
 
 
@@ -263,10 +279,11 @@ def emit_oasis_header(protocol: Protocol) -> str:
     """Source of ``_gen/v1_constants.h``."""
     lines = ["#ifndef AMQPCODEC_V1_CONSTANTS_H", "#define AMQPCODEC_V1_CONSTANTS_H", ""]
     lines += ["#include <stdint.h>", '#include "wire/scalar.h"', ""]
-    for comment, values in _groups(protocol):
-        lines += ["/* " + comment.replace("\n", "\n * ") + " */", "enum {"]
+    for comment, enum, values in _groups(protocol):
+        lines += ["/* " + comment.replace("\n", "\n * ") + " */"]
+        lines += ["typedef enum {" if enum else "enum {"]
         lines += [f"    {name} = {_number(name, value)}," for name, value in values.items()]
-        lines += ["};", ""]
+        lines += [f"}} {enum};" if enum else "};", ""]
     for comment, name, cells in _tables(protocol):
         lines += ["/* " + comment.replace("\n", "\n * ") + " */"]
         lines += [f"static const uint8_t {name}[{len(cells)}] = {{", *_rows(cells), "};", ""]
@@ -279,9 +296,10 @@ def emit_oasis_header(protocol: Protocol) -> str:
 def emit_oasis_declarations(protocol: Protocol) -> str:
     """Source of ``_gen/v1_constants.pxd``."""
     lines = ["from libc.stdint cimport uint8_t", "", f'cdef extern from "{HEADER}" nogil:']
-    for comment, values in _groups(protocol):
+    for comment, enum, values in _groups(protocol):
         lines += [f"    # {line}" for line in comment.split("\n")]
-        lines += ["    enum:", *(f"        {name}" for name in values), ""]
+        lines += [f"    ctypedef enum {enum}:" if enum else "    enum:"]
+        lines += [*(f"        {name}" for name in values), ""]
     for comment, name, cells in _tables(protocol):
         lines += [f"    # {line}" for line in comment.split("\n")]
         lines += [f"    const uint8_t {name}[{len(cells)}]"]

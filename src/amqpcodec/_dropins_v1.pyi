@@ -5,6 +5,11 @@ from typing import Any, final
 
 from ._dropins import Fallbacks, Guard
 
+#: Numbers of the types that the drop-in writes, by AMQP's names, and of ways to write fields that
+#: have no type.
+TYPES: dict[str, int]
+WAYS: dict[str, int]
+
 @final
 class AzureTuple:
     """A client's NamedTuple whose fields are None where they are not given. name: what its module

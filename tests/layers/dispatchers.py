@@ -15,13 +15,15 @@ CORE = REPO / "src" / "amqpcodec" / "_core"
 
 #: What a function can name. Types and constructors come from the XML by `_gen/v1_constants.h`.
 CONSTANTS = (REPO / "src" / "amqpcodec" / "_gen" / "v1_constants.h").read_text(encoding="utf-8")
-TYPES = set(re.findall(r"^    (V1_\w+) = \d+,", CONSTANTS.split("};")[0], re.M))
+TYPES = set(re.findall(r"^    (V1_\w+) = \d+,", CONSTANTS.split("} V1Type;")[0], re.M))
 CONSTRUCTORS = set(re.findall(r"^    ((?:CTOR|CATEGORY)_\w+) = ", CONSTANTS, re.M))
 KINDS = set(
     re.findall(
         r"^    (KIND_\w+),? ", (CORE / "wire" / "scalar.h").read_text(encoding="utf-8"), re.M
     )
 )
+
+CATEGORIES = {name for name in CONSTRUCTORS if name.startswith("CATEGORY_")}
 
 #: So many make a dispatcher.
 LEAST = 5
@@ -62,11 +64,18 @@ def dispatchers() -> dict[tuple[str, str], set[str]]:
     }
 
 
-def over_kinds(names: set[str]) -> bool:
-    """Whether they are kinds of scalars: the compiler refuses a chain that leaves one out."""
-    return names <= KINDS
+def complete(place: tuple[str, str], names: set[str]) -> bool:
+    """Whether the compiler refuses the chain where it leaves one out: over kinds of scalars, over
+    all types of 1.0, or over all categories of its constructors."""
+    source = functions()[place]
+    return (
+        names <= KINDS
+        or (names >= TYPES and "V1Type " in source)
+        or (names >= CATEGORIES and "V1Category " in source)
+    )
 
 
 if __name__ == "__main__":
-    for (path, name), names in sorted(dispatchers().items(), key=lambda item: over_kinds(item[1])):
-        print(f"{path:32} {name:24} {'kinds' if over_kinds(names) else ' '.join(sorted(names))}")
+    for (path, name), names in sorted(dispatchers().items(), key=lambda item: complete(*item)):
+        shown = "complete" if complete((path, name), names) else " ".join(sorted(names))
+        print(f"{path:32} {name:24} {shown}")

@@ -11,7 +11,7 @@
 #include "wire/scalar.h"
 
 /* Types of values; V1_ANY and V1_COMPOSITE are those of fields. */
-enum {
+typedef enum {
     V1_NULL = 0,
     V1_BOOLEAN = 1,
     V1_UBYTE = 2,
@@ -40,7 +40,7 @@ enum {
     V1_COMPOSITE = 25,
     V1_DESCRIBED = 26,
     V1_UNKNOWN = 27,
-};
+} V1Type;
 
 /* Flags of a field in the lowered table. */
 enum {
@@ -102,7 +102,7 @@ enum {
 };
 
 /* The upper half of a constructor: category, and bytes of the content or of its size. */
-enum {
+typedef enum {
     CATEGORY_FIXED0 = 4,
     CATEGORY_FIXED1 = 5,
     CATEGORY_FIXED2 = 6,
@@ -115,7 +115,7 @@ enum {
     CATEGORY_COMPOUND4 = 13,
     CATEGORY_ARRAY1 = 14,
     CATEGORY_ARRAY4 = 15,
-};
+} V1Category;
 
 /* Codes of descriptors. */
 enum {

@@ -8,7 +8,7 @@ from libc.stdint cimport uint8_t
 
 cdef extern from "v1_constants.h" nogil:
     # Types of values; V1_ANY and V1_COMPOSITE are those of fields.
-    enum:
+    ctypedef enum V1Type:
         V1_NULL
         V1_BOOLEAN
         V1_UBYTE
@@ -95,7 +95,7 @@ cdef extern from "v1_constants.h" nogil:
         CTOR_DESCRIBED_SMALLULONG
 
     # The upper half of a constructor: category, and bytes of the content or of its size.
-    enum:
+    ctypedef enum V1Category:
         CATEGORY_FIXED0
         CATEGORY_FIXED1
         CATEGORY_FIXED2

@@ -45,33 +45,41 @@ _PATHS = ("_decode:*", "_encode:*", "message", "performatives", "types")
 _DECODERS = ("decode_payload", "decode_frame", "decode_empty_frame")
 _ENCODERS = ("encode_payload", "encode_frame")
 
-#: What the clients call the types of AMQP, by the core's numbers.
-_TYPES = {
-    "null": 0, "boolean": 1, "ubyte": 2, "ushort": 3, "uint": 4, "ulong": 5, "byte": 6, "short": 7,
-    "int": 8, "long": 9, "float": 10, "double": 11, "decimal128": 14, "timestamp": 16, "uuid": 17,
-    "binary": 18, "string": 19, "symbol": 20, "list": 21, "map": 22, "array": 23, "described": 26,
-}  # fmt: skip
+#: Types of AMQP that the clients write, as they call them, and how the core writes each.
+_TYPES: dict[str, int] = {
+    name: _dropins_v1.TYPES[name]
+    for name in (
+        *("null", "boolean", "ubyte", "ushort", "uint", "ulong", "byte", "short", "int", "long"),
+        *("float", "double", "decimal128", "timestamp", "uuid", "binary", "string", "symbol"),
+        *("list", "map", "array", "described"),
+    )
+}
 
-#: How fields are written that have no type of AMQP's own, by the core's numbers.
-_WAYS = {
-    "fields": 40, "annotations": 41, "app_properties": 42, "filter_set": 43, "node_properties": 44,
-    "message_id": 45,
-}  # fmt: skip
-_OBJECT, _UNKNOWN, _ABSENT, _LEFT, _MULTIPLE = 46, 47, 48, 49, 64
+#: How the core writes fields that have no type of AMQP's own; clients have names for some.
+_WAYS = _dropins_v1.WAYS
+_NAMED_WAYS = (
+    "fields", "annotations", "app_properties", "filter_set", "node_properties", "message_id",
+)  # fmt: skip
 
 #: Values for each type name, to compare with: small ones, and both ends of what is written.
 _SAMPLES: dict[int, tuple[Any, ...]] = {
-    1: (True, False), 2: (7, 0x80, 0xFF), 3: (300, 0x8000, 0xFFFF),
-    4: (70000, 0, 0x7F, 0x80, 0xFF, 0x100, 2**31, 2**32 - 1),
-    5: (2**40, 0, 0x80, 0xFF, 0x100, 2**63, 2**64 - 1), 6: (-7, -128, 127), 7: (-300, -(2**15)),
-    8: (-70000, -1, 127, -128, 128, -129, -(2**31), 2**31 - 1),
-    9: (-(2**40), -1, 127, -128, 128, -129, -(2**63), 2**63 - 1), 10: (1.5, -0.0, float("inf")),
-    11: (1.1, -0.0, float("-inf")), 16: (1_700_000_000_000, 0, -1, -(2**63), 2**63 - 1),
-    17: (UUID(int=7), UUID(int=2**128 - 1)), 18: (b"\xff\0", b"", b"b" * 255, b"b" * 256),
-    19: ("text", "", "\u00e4" * 127, "\u00e4" * 128),
-    20: ("symbol", "s" * 255, "s" * 256, "\u00e4"),
-    21: ([1, "a", [True]], [], [-1] * 300), 22: ({"k": 2**20, b"b": None}, {}, {"k": -(2**63)}),
-    26: (("descriptor", 5),),
+    _TYPES[name]: values
+    for name, values in {
+        "boolean": (True, False), "ubyte": (7, 0x80, 0xFF), "ushort": (300, 0x8000, 0xFFFF),
+        "uint": (70000, 0, 0x7F, 0x80, 0xFF, 0x100, 2**31, 2**32 - 1),
+        "ulong": (2**40, 0, 0x80, 0xFF, 0x100, 2**63, 2**64 - 1), "byte": (-7, -128, 127),
+        "short": (-300, -(2**15)),
+        "int": (-70000, -1, 127, -128, 128, -129, -(2**31), 2**31 - 1),
+        "long": (-(2**40), -1, 127, -128, 128, -129, -(2**63), 2**63 - 1),
+        "float": (1.5, -0.0, float("inf")), "double": (1.1, -0.0, float("-inf")),
+        "timestamp": (1_700_000_000_000, 0, -1, -(2**63), 2**63 - 1),
+        "uuid": (UUID(int=7), UUID(int=2**128 - 1)),
+        "binary": (b"\xff\0", b"", b"b" * 255, b"b" * 256),
+        "string": ("text", "", "\u00e4" * 127, "\u00e4" * 128),
+        "symbol": ("symbol", "s" * 255, "s" * 256, "\u00e4"),
+        "list": ([1, "a", [True]], [], [-1] * 300),
+        "map": ({"k": 2**20, b"b": None}, {}, {"k": -(2**63)}), "described": (("descriptor", 5),),
+    }.items()
 }  # fmt: skip
 _VARIANTS = max(map(len, _SAMPLES.values()))
 #: What applications put into a map; ints are written by their size.
@@ -127,7 +135,7 @@ class _Client:
             if text is not None and self.encode._ENCODE_MAP[text] is writer:
                 self.names[text] = number
         self.fields: dict[Any, int] = {
-            getattr(self.types.FieldDefinition, name): way for name, way in _WAYS.items()
+            getattr(self.types.FieldDefinition, name): _WAYS[name] for name in _NAMED_WAYS
         }
 
     def _part(self, name: str) -> Any:
@@ -136,15 +144,15 @@ class _Client:
     def way(self, field: Any) -> int:
         """How the core writes a field of a class's definition."""
         if field is None:
-            return _ABSENT
+            return _WAYS["absent"]
         name = field.type
         if field.multiple:
-            return _MULTIPLE + self.names[name] if name in self.names else _LEFT
+            return _WAYS["multiple"] + self.names[name] if name in self.names else _WAYS["left"]
         if isinstance(name, self.types.FieldDefinition):
-            return self.fields.get(name, _LEFT)
+            return self.fields.get(name, _WAYS["left"])
         if isinstance(name, self.types.ObjDefinition):
-            return _OBJECT
-        return _UNKNOWN if name is None else self.names.get(name, _LEFT)
+            return _WAYS["object"]
+        return _WAYS["unknown"] if name is None else self.names.get(name, _WAYS["left"])
 
     def define(self, cls: Any) -> Any:
         """What the core needs to write instances of a class."""
@@ -220,17 +228,17 @@ class _Client:
         if field is None:
             return b"payload"
         way = self.way(field)
-        if way >= _MULTIPLE:
-            return [_pick(_SAMPLES[way - _MULTIPLE], variant)] * 2
+        if way >= _WAYS["multiple"]:
+            return [_pick(_SAMPLES[way - _WAYS["multiple"]], variant)] * 2
         if way == _WAYS["message_id"]:
             return ("id", 77, b"id", UUID(int=8), 2**63, "\u00e4")[(number + variant) % 6]
         if way == _WAYS["filter_set"]:
             return {"name": ("descriptor", "filter"), "other": None}
         if way in _SAMPLES:
             return _pick(_SAMPLES[way], variant)
-        if way in _WAYS.values():
+        if way in self.fields.values():
             return _pick(_APPLICATION, variant)
-        return "any" if way == _UNKNOWN else None
+        return "any" if way == _WAYS["unknown"] else None
 
     def differences(self, codec: Any) -> Iterator[Difference]:
         """What the client writes of samples, or reads, otherwise than the codec."""
@@ -241,7 +249,7 @@ class _Client:
         ]
         for cls in classes:
             for field in cls._definition:
-                if self.way(field) == _LEFT:
+                if self.way(field) == _WAYS["left"]:
                     yield Difference(
                         f"{cls.__name__}: a field of type {field.type!r}", "it", "nothing"
                     )

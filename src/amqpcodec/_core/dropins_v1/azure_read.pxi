@@ -154,6 +154,11 @@ cdef object azure_refused(str text):
     raise ValueError(text)
 
 
+cdef object azure_unreadable():
+    """No function of the client's reads this type."""
+    raise TypeError("'NoneType' object is not callable")
+
+
 # ---- values ----
 
 cdef inline uint8_t azure_byte(AzureReader* r) except? 0xFF:
@@ -193,59 +198,64 @@ cdef object azure_content(AzureReading d, AzureReader* r, uint8_t code, int dept
         return None
     if wire_type >= V1_LIST:
         if wire_type == V1_UNKNOWN:
-            raise TypeError("'NoneType' object is not callable")
+            azure_unreadable()
         return azure_nested(d, r, code, depth + 1)
-    return azure_scalar(d, r, code, wire_type)
+    return azure_scalar(d, r, code, <V1Type>wire_type)
 
 
-cdef object azure_scalar(AzureReading d, AzureReader* r, uint8_t code, uint8_t wire_type):
-    cdef const uint8_t* p = r.p
-    cdef size_t left = <size_t>(r.end - p)
+cdef object azure_scalar(AzureReading d, AzureReader* r, uint8_t code, V1Type wire_type):
     cdef size_t n = CTOR_WIDTH[code]
     if n == 0:
         return code == CTOR_TRUE if wire_type == V1_BOOLEAN else 0
-    if wire_type == V1_BOOLEAN:
-        if left < 1:
-            return False
-        r.p = p + 1
-        return p[0] == 1
-    if wire_type == V1_CHAR or wire_type == V1_DECIMAL32 or wire_type == V1_DECIMAL64:
-        raise TypeError("'NoneType' object is not callable")
-    if wire_type == V1_DECIMAL128:
-        return azure_decimal(d, r)
-    if AMQP_UNLIKELY(left < n):
-        if wire_type == V1_UUID:
+    if wire_type == V1_UBYTE or wire_type == V1_USHORT or wire_type == V1_UINT or wire_type == V1_ULONG:
+        if n == 1:
+            return azure_byte(r)
+        return PyLong_FromUnsignedLongLong(azure_number(azure_fixed(r, n), n))
+    elif (wire_type == V1_BYTE or wire_type == V1_SHORT or wire_type == V1_INT or wire_type == V1_LONG
+            or wire_type == V1_TIMESTAMP):
+        return PyLong_FromLongLong(<int64_t>(azure_number(azure_fixed(r, n), n) << (64 - 8 * n)) >> (64 - 8 * n))
+    elif wire_type == V1_BOOLEAN:
+        return r.p < r.end and azure_byte(r) == 1
+    elif wire_type == V1_FLOAT:
+        return PyFloat_Unpack4(<const char*>azure_fixed(r, 4), 0)
+    elif wire_type == V1_DOUBLE:
+        return bits_to_double(load64(azure_fixed(r, 8)))
+    elif wire_type == V1_UUID:
+        if r.end - r.p < 16:
             azure_refused("bytes is not a 16-char string")
-        if n == 1 and wire_type <= V1_ULONG:
-            azure_ended()
+        return v1_read_uuid(azure_fixed(r, 16))
+    elif wire_type == V1_DECIMAL128:
+        return azure_decimal(d, r)
+    elif wire_type == V1_CHAR or wire_type == V1_DECIMAL32 or wire_type == V1_DECIMAL64 or wire_type == V1_UNKNOWN:
+        return azure_unreadable()
+    elif (wire_type == V1_NULL or wire_type == V1_BINARY or wire_type == V1_STRING or wire_type == V1_SYMBOL
+            or wire_type == V1_LIST or wire_type == V1_MAP or wire_type == V1_ARRAY or wire_type == V1_DESCRIBED
+            or wire_type == V1_ANY or wire_type == V1_COMPOSITE):
+        pass
+    raise SystemError("no number of AMQP 1.0")
+
+
+cdef inline const uint8_t* azure_fixed(AzureReader* r, size_t n) except NULL:
+    """The n bytes of a number; the cursor is after them."""
+    if AMQP_UNLIKELY(<size_t>(r.end - r.p) < n):
         azure_short(<int>n)
-    r.p = p + n
+    r.p += n
+    return r.p - n
+
+
+cdef inline uint64_t azure_number(const uint8_t* p, size_t n) noexcept:
     if n == 1:
-        return <int8_t>p[0] if wire_type >= V1_BYTE else p[0]
-    if wire_type == V1_USHORT:
+        return p[0]
+    if n == 2:
         return load16(p)
-    if wire_type == V1_SHORT:
-        return <int16_t>load16(p)
-    if wire_type == V1_UINT:
-        return load32(p)
-    if wire_type == V1_INT:
-        return <int32_t>load32(p)
-    if wire_type == V1_FLOAT:
-        return PyFloat_Unpack4(<const char*>p, 0)
-    if wire_type == V1_ULONG:
-        return PyLong_FromUnsignedLongLong(load64(p))
-    if wire_type == V1_DOUBLE:
-        return bits_to_double(load64(p))
-    if wire_type == V1_UUID:
-        return v1_read_uuid(p)
-    return PyLong_FromLongLong(<int64_t>load64(p))
+    return load32(p) if n == 4 else load64(p)
 
 
 cdef object azure_decimal(AzureReading d, AzureReader* r):
     """By the client's own function: how it reads an exponent is its own, too."""
     cdef Py_ssize_t left = min(r.end - r.p, 16)
     if d.decimal128 is None:
-        raise TypeError("'NoneType' object is not callable")
+        azure_unreadable()
     raw = PyBytes_FromStringAndSize(<const char*>r.p, left)
     _, made = d.decimal128(PyMemoryView_FromObject(raw))
     r.p += left

@@ -30,8 +30,8 @@ cdef enum:
     AZURE_SMALLEST = 2
     AZURE_USUAL = 3
 
-# How a field is written, beside the types of AMQP; numbers shared with compat/azure.py.
-cdef enum:
+# How a field is written, beside the types of AMQP.
+cdef enum AzureWay:
     AZURE_FIELDS = 40
     AZURE_ANNOTATIONS
     AZURE_APPLICATION
@@ -43,6 +43,27 @@ cdef enum:
     AZURE_ABSENT
     AZURE_LEFT
     AZURE_MULTIPLE = 64
+
+cdef frozenset AZURE_UNWRITTEN = frozenset((V1_DECIMAL32, V1_DECIMAL64, V1_CHAR, V1_ANY, V1_COMPOSITE))
+
+# Numbers for amqpcodec.compat.azure: of the types that have a writer here, and of the ways.
+TYPES = {**{V1_NAMES[n].decode(): n for n in range(V1_ARRAY + 1) if azure_writes(n)}, "described": V1_DESCRIBED}
+WAYS = {
+    "fields": AZURE_FIELDS, "annotations": AZURE_ANNOTATIONS, "app_properties": AZURE_APPLICATION,
+    "filter_set": AZURE_FILTERS, "node_properties": AZURE_NODE, "message_id": AZURE_MESSAGE_ID, "object": AZURE_OBJECT,
+    "unknown": AZURE_UNKNOWN, "absent": AZURE_ABSENT, "left": AZURE_LEFT, "multiple": AZURE_MULTIPLE}
+
+
+cdef bint azure_writes(int wire_type) noexcept:
+    """Whether values of this type have a writer in azure_put_typed."""
+    return 0 <= wire_type <= V1_DESCRIBED and wire_type not in AZURE_UNWRITTEN
+
+
+cdef int azure_check_way(int way) except -1:
+    if not (AZURE_FIELDS <= way <= AZURE_LEFT or azure_writes(way % AZURE_MULTIPLE)):
+        raise ValueError(f"nothing here writes fields in the way {way}")
+    return 0
+
 
 cdef object AZURE_TYPE = _intern("TYPE")
 cdef object AZURE_VALUE = _intern("VALUE")
@@ -57,6 +78,8 @@ cdef class AzureDefinition:
     cdef bytes ways
 
     def __cinit__(self, code, definition, bytes ways not None):
+        for way in ways:
+            azure_check_way(way)
         self.cls_code = code
         self.definition = definition
         self.code = code
@@ -79,6 +102,9 @@ cdef class AzureWriting:
 
     def __cinit__(self, *, dict types not None, define not None, decimal128, bint wide_ints,
                   bint joins_data):
+        for name, number in types.items():
+            if not azure_writes(number):
+                raise ValueError(f"nothing here writes values of type {name!r}, number {number}")
         self.types = types
         self.definitions = {}
         self.define = define
@@ -106,7 +132,7 @@ cdef class AzureWriting:
 # ---- scalars ----
 
 cdef int azure_put_int(Buffer* b, object v, uint8_t wire_type, int flags) except -1:
-    """An int of a given type."""
+    """An int of a given type of integers."""
     cdef uint64_t u = 0
     cdef int64_t n = 0
     cdef int32_t small = 0
@@ -123,11 +149,7 @@ cdef int azure_put_int(Buffer* b, object v, uint8_t wire_type, int flags) except
         not_ours("unusual value")
     if not overflow:
         u = <uint64_t>n
-        if wire_type <= V1_ULONG:
-            if n < 0 or u > INT_LIMITS[wire_type - 1]:
-                not_ours("unusual value")
-        elif wire_type != V1_LONG and not -(<int64_t>1 << AZURE_BITS[wire_type - V1_BYTE]) <= n < (
-                <int64_t>1 << AZURE_BITS[wire_type - V1_BYTE]):
+        if not v1_holds_int(wire_type, n):
             not_ours("unusual value")
     if u == 0 and (wire_type == V1_UINT or wire_type == V1_ULONG):
         put_byte(b, CTOR_UINT0 if wire_type == V1_UINT else CTOR_ULONG0)
@@ -138,8 +160,6 @@ cdef int azure_put_int(Buffer* b, object v, uint8_t wire_type, int flags) except
         azure_constructor(b, CTOR_WIDE[wire_type], flags)
         v1_put_fixed(b, wire_type, u)
     return 0
-
-cdef int* AZURE_BITS = [7, 15, 31]
 
 
 cdef inline int azure_constructor(Buffer* b, uint8_t code, int flags) except -1:

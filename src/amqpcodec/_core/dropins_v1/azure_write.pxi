@@ -59,24 +59,25 @@ cdef int azure_put_unknown(AzureWriting w, Buffer* b, object v, int flags) excep
 
 
 cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t wire_type, int flags) except -1:
+    cdef V1Type named = <V1Type>wire_type
     cdef uint64_t u = 0
-    if v1_is_variable(wire_type):
+    if named == V1_STRING or named == V1_SYMBOL or named == V1_BINARY:
         return azure_put_text(b, v, wire_type, flags)
-    if wire_type >= V1_LIST:
+    elif named == V1_LIST or named == V1_MAP or named == V1_ARRAY or named == V1_DESCRIBED:
         azure_deeper()
         try:
             return azure_put_compound(w, b, v, wire_type, flags)
         finally:
             azure_leave()
-    if wire_type == V1_NULL:
+    elif named == V1_NULL:
         return put_byte(b, CTOR_NULL)
-    if wire_type == V1_BOOLEAN:
+    elif named == V1_BOOLEAN:
         if v is not True and v is not False and v is not None and not plain_u64(<PyObject*>v, &u):
             not_ours("unusual value")
         if flags & AZURE_CONSTRUCTOR:
             return put_int(b, CTOR_BOOLEAN, 1 if v else 0, 1)
         return put_byte(b, CTOR_TRUE if v else CTOR_FALSE)
-    if wire_type == V1_FLOAT or wire_type == V1_DOUBLE:
+    elif named == V1_FLOAT or named == V1_DOUBLE:
         if type(v) is not float and type(v) is not int:
             not_ours("unusual value")
         azure_constructor(b, CTOR_WIDE[wire_type], flags)
@@ -85,13 +86,19 @@ cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t wire_type,
         else:
             v1_put_fixed(b, wire_type, double_to_bits(v))
         return 0
-    if wire_type == V1_DECIMAL128:
+    elif named == V1_DECIMAL128:
         return azure_put_decimal(w, b, v, flags)
-    if wire_type == V1_TIMESTAMP or wire_type == V1_LONG:
+    elif named == V1_TIMESTAMP or named == V1_LONG:
         return azure_put_moment(b, v, flags, wire_type)
-    if wire_type == V1_UUID:
+    elif named == V1_UUID:
         return azure_put_uuid(b, v, flags)
-    return azure_put_int(b, v, wire_type, flags)
+    elif (named == V1_UBYTE or named == V1_USHORT or named == V1_UINT or named == V1_ULONG
+            or named == V1_BYTE or named == V1_SHORT or named == V1_INT):
+        return azure_put_int(b, v, wire_type, flags)
+    elif (named == V1_DECIMAL32 or named == V1_DECIMAL64 or named == V1_CHAR or named == V1_ANY
+            or named == V1_COMPOSITE or named == V1_UNKNOWN):
+        pass        # azure_writes() says so
+    return not_ours("unusual value")
 
 
 # ---- compounds ----
@@ -174,7 +181,7 @@ cdef int azure_put_items(AzureWriting w, Buffer* b, object items) except -1:
     return 0
 
 
-cdef int azure_put_fields(AzureWriting w, Buffer* b, object v, uint8_t way) except -1:
+cdef int azure_put_fields(AzureWriting w, Buffer* b, object v, AzureWay way) except -1:
     """A map whose keys are symbols (of annotations ulongs, too) or, of application properties,
     strings. Nothing for an empty one but null."""
     cdef size_t start
@@ -243,6 +250,7 @@ cdef int azure_put_described(AzureWriting w, Buffer* b, object o) except -1:
 cdef int azure_put_field(AzureWriting w, Buffer* b, object v, uint8_t way) except -1:
     cdef size_t start
     cdef int flags = AZURE_CONSTRUCTOR
+    cdef AzureWay other
     if way < AZURE_FIELDS:
         return azure_put_typed(w, b, v, way, AZURE_USUAL)
     if way >= AZURE_MULTIPLE:
@@ -253,19 +261,23 @@ cdef int azure_put_field(AzureWriting w, Buffer* b, object v, uint8_t way) excep
             azure_put_typed(w, b, item, way - AZURE_MULTIPLE, flags)
             flags = AZURE_BARE
         return azure_close(b, start, V1_ARRAY, <uint64_t>len(v), AZURE_USUAL)
-    if way <= AZURE_NODE:
-        return azure_put_fields(w, b, v, way)
-    if way == AZURE_OBJECT:
+    other = <AzureWay>way
+    if (other == AZURE_FIELDS or other == AZURE_ANNOTATIONS or other == AZURE_APPLICATION or other == AZURE_FILTERS
+            or other == AZURE_NODE):
+        return azure_put_fields(w, b, v, other)
+    elif other == AZURE_OBJECT:
         azure_deeper()
         try:
             return azure_put_described(w, b, v)
         finally:
             azure_leave()
-    if way == AZURE_UNKNOWN:
+    elif other == AZURE_UNKNOWN:
         return azure_put_unknown(w, b, v, AZURE_USUAL)
-    if way == AZURE_LEFT:
-        not_ours("unusual value")
-    return azure_put_typed(w, b, v, azure_message_id(v), AZURE_USUAL)
+    elif other == AZURE_MESSAGE_ID:
+        return azure_put_typed(w, b, v, azure_message_id(v), AZURE_USUAL)
+    elif other == AZURE_ABSENT or other == AZURE_LEFT or other == AZURE_MULTIPLE:
+        pass
+    return not_ours("unusual value")
 
 
 cdef uint8_t azure_message_id(object v) except? 0xFF:
@@ -311,7 +323,8 @@ cdef int azure_put_message(AzureWriting w, Buffer* b, object message) except -1:
             if type(v) is not list and type(v) is not tuple:
                 not_ours("unusual value")
             for item in v:
-                azure_put_section(w, b, SEC_FIRST_CODE + i, item, V1_BINARY if i == 5 else AZURE_UNKNOWN)
+                azure_put_section(w, b, SEC_FIRST_CODE + i, item,
+                                  <uint8_t>V1_BINARY if i == 5 else <uint8_t>AZURE_UNKNOWN)
         elif i == 5:
             if type(v) is not bytes and type(v) is not bytearray:
                 not_ours("unusual value")

@@ -22,6 +22,13 @@ cdef inline bint v1_is_unsigned(uint8_t wire_type) noexcept nogil:
     """Whether it is the type of a number without a sign."""
     return V1_UBYTE <= wire_type <= V1_ULONG
 
+cdef inline bint v1_holds_int(uint8_t wire_type, int64_t n) noexcept nogil:
+    """Whether a type of integers holds a number."""
+    cdef int64_t top = n >> (8 * CTOR_WIDTH[CTOR_WIDE[wire_type]] - 1)
+    if v1_is_unsigned(wire_type):
+        return n >= 0 and top >> 1 == 0
+    return top == 0 or top == -1
+
 # One value. Bytes are borrowed: from the input on decode.
 cdef struct V1Value:
     uint64_t u              # numbers (signed ones extended), boolean, char, timestamp
@@ -57,7 +64,7 @@ cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
     """The content after a constructor; its type is set. 0, or -1 with the fault noted."""
     cdef const uint8_t* p = c.p
     cdef size_t left = <size_t>(c.end - p)
-    cdef uint8_t category = code >> 4
+    cdef V1Category category = <V1Category>(code >> 4)
     v.code = code
     if category == CATEGORY_FIXED1:
         if AMQP_UNLIKELY(left < 1):
@@ -65,7 +72,7 @@ cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
         v.u = <uint64_t><int8_t>p[0] if v.wire_type >= V1_BYTE else p[0]
         c.p = p + 1
         return 0
-    if category == CATEGORY_VARIABLE1:
+    elif category == CATEGORY_VARIABLE1:
         if AMQP_UNLIKELY(left < 1):
             return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 1, 0)
         v.n = p[0]
@@ -75,13 +82,13 @@ cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
         v.p = p + 1
         c.p += v.n
         return 0
-    if category == CATEGORY_FIXED0:
+    elif category == CATEGORY_FIXED0:
         v.u = code == CTOR_TRUE
         v.p = p
         v.n = 0
         v.count = 0
         return 0
-    if category == CATEGORY_FIXED4:
+    elif category == CATEGORY_FIXED4:
         if AMQP_UNLIKELY(left < 4):
             return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 4, 0)
         v.u = load32(p)
@@ -89,13 +96,13 @@ cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
             v.u = <uint64_t><int32_t>load32(p)
         c.p = p + 4
         return 0
-    if category == CATEGORY_FIXED8:
+    elif category == CATEGORY_FIXED8:
         if AMQP_UNLIKELY(left < 8):
             return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 8, 0)
         v.u = load64(p)
         c.p = p + 8
         return 0
-    if category == CATEGORY_COMPOUND1 or category == CATEGORY_ARRAY1:
+    elif category == CATEGORY_COMPOUND1 or category == CATEGORY_ARRAY1:
         if AMQP_UNLIKELY(left < 2):
             return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 2, 0)
         v.n = p[0]
@@ -109,7 +116,7 @@ cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
         v.p = p + 2
         c.p = p + 2 + v.n
         return 0
-    if category == CATEGORY_VARIABLE4:
+    elif category == CATEGORY_VARIABLE4:
         if AMQP_UNLIKELY(left < 4):
             return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 4, 0)
         v.n = load32(p)
@@ -119,7 +126,7 @@ cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
         v.p = p + 4
         c.p += v.n
         return 0
-    if category == CATEGORY_COMPOUND4 or category == CATEGORY_ARRAY4:
+    elif category == CATEGORY_COMPOUND4 or category == CATEGORY_ARRAY4:
         if AMQP_UNLIKELY(left < 8):
             return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 8, 0)
         v.n = load32(p)
@@ -133,7 +140,7 @@ cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
         v.p = p + 8
         c.p = p + 8 + v.n
         return 0
-    if category == CATEGORY_FIXED2:
+    elif category == CATEGORY_FIXED2:
         if AMQP_UNLIKELY(left < 2):
             return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 2, 0)
         v.u = load16(p)
@@ -141,13 +148,14 @@ cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
             v.u = <uint64_t><int16_t>load16(p)
         c.p = p + 2
         return 0
-    # CATEGORY_FIXED16, the last that a known constructor has
-    if AMQP_UNLIKELY(left < 16):
-        return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 16, 0)
-    v.p = p
-    v.n = 16
-    c.p = p + 16
-    return 0
+    elif category == CATEGORY_FIXED16:
+        if AMQP_UNLIKELY(left < 16):
+            return fail(c, BAD_TRUNCATED, V1_NAMES[v.wire_type], 16, 0)
+        v.p = p
+        v.n = 16
+        c.p = p + 16
+        return 0
+    return fail(c, V1_BAD_CONSTRUCTOR, NULL, 0, code)
 
 cdef inline int v1_read(Cursor* c, V1Value* v) noexcept nogil:
     """A constructor and its content, bounds checked; 0 or -1. Of a described value only the

@@ -9,11 +9,13 @@ cdef enum:
 cdef dict V1_NUMBERS = {wire_type: number for number, wire_type in enumerate(V1_TYPED) if wire_type is not None}
 cdef dict V1_BY_NAME = {V1_NAMES[number].decode(): number for number in range(V1_ARRAY + 1)}
 
-# Least and greatest value of each integer type, as Python ints.
-cdef dict V1_RANGES = {
-    V1_UBYTE: (0, 2**8 - 1), V1_USHORT: (0, 2**16 - 1), V1_UINT: (0, 2**32 - 1),
-    V1_ULONG: (0, 2**64 - 1), V1_BYTE: (-2**7, 2**7 - 1), V1_SHORT: (-2**15, 2**15 - 1),
-    V1_INT: (-2**31, 2**31 - 1), V1_LONG: (-2**63, 2**63 - 1), V1_TIMESTAMP: (-2**63, 2**63 - 1)}
+
+cdef tuple v1_range(uint8_t wire_type):
+    """The least and greatest value of an integer type or a timestamp, as Python ints."""
+    cdef object end = int.from_bytes(b"\1" + bytes(CTOR_WIDTH[CTOR_WIDE[wire_type]]), "big")
+    return (0, end - 1) if v1_is_unsigned(wire_type) else (-(end >> 1), (end >> 1) - 1)
+
+cdef dict V1_RANGES = {wire_type: v1_range(wire_type) for wire_type in (*range(V1_UBYTE, V1_LONG + 1), V1_TIMESTAMP)}
 
 
 # Scalars of NumPy keep width and sign, as in batch.encode.
