@@ -367,6 +367,7 @@ cdef class BatchColumns:
 
 cdef int fill_frames(CaptureBatch out, BatchColumns columns, CapRows* o, int64_t first, int64_t n, bint lend) except -1:
     """The columns of frames. lend: the bytes of rows may become the batch's, no other one needs them."""
+    cdef DecodeJob job = DecodeJob.__new__(DecodeJob)
     cdef Values values
     cdef uint8_t* versions
     memset(&values, 0, sizeof(values))
@@ -379,8 +380,11 @@ cdef int fill_frames(CaptureBatch out, BatchColumns columns, CapRows* o, int64_t
     versions = row_versions(o, <const CapRow*>o.row.p + first, n)
     values.version = versions
     try:
-        fill_columns(columns.protocol, columns.request, out.frames, &values, PERMISSIVE,
-                     reading_mode(RABBITMQ, PLAIN, ERROR), lend, columns.others)
+        job.protocol, job.others, job.request, job.out = columns.protocol, columns.others, columns.request, out.frames
+        job.mode = PERMISSIVE
+        job.reading = reading_mode(RABBITMQ, PLAIN, ERROR)
+        job.borrow = lend
+        fill_columns(job, &values)
     finally:
         free(versions)
     if out.frames.table.column[COL_FRAME].borrowed != NULL:

@@ -2,6 +2,18 @@
 
 cdef Columns new_columns(Request request, int64_t limit)
 
-cdef int fill_columns(object protocol, Request request, Columns out, Values* values, int mode,
-                      uintptr_t reading, bint borrow=*, tuple others=*, list held=*,
-                      list progress=*) except -1
+# One decode: the columns that it fills, from frames of which protocols, and how.
+@cython.final
+cdef class DecodeJob:
+    cdef object protocol        # a Protocol or V1Core
+    cdef tuple others           # the protocols that values.version names, from 1 on
+    cdef Request request
+    cdef Columns out
+    cdef int mode               # what becomes of bad rows
+    cdef uintptr_t reading      # see reading_mode
+    cdef bint borrow            # columns may lend bytes of the input
+    cdef object groups          # see decode_columns
+    cdef list held              # see decode_columns
+    cdef list progress          # of the function that is told, and an exception of it; or None
+
+cdef int fill_columns(DecodeJob job, Values* values) except -1

@@ -131,12 +131,15 @@ cdef int raise_status(const Sink* s, int status, Request request, list progress)
     raise MemoryError
 
 
-cdef int fill_columns(object protocol, Request request, Columns out, Values* values, int mode,
-                      uintptr_t reading, bint borrow=False, tuple others=(), list held=None,
-                      list progress=None) except -1:
-    """others: the protocols that values.version tells of, from 1 on. held: see decode_columns."""
-    cdef Table* t = out.table
-    cdef int i
+@cython.final
+cdef class DecodeJob:
+    """One decode: the columns that it fills, from frames of which protocols, and how."""
+
+
+cdef int fill_columns(DecodeJob job, Values* values) except -1:
+    cdef Request request = job.request
+    cdef Table* t = job.out.table
+    cdef int i, n_others = 0 if job.others is None else <int>len(job.others)
     cdef Block memory
     cdef Sink* s
     cdef int status
@@ -151,19 +154,19 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
         values.data = &NO_BYTES
     try:
         set_columns(s, request, t)
-        s.options.check = mode != PERMISSIVE or s.asked[COL_ERROR] != NULL or s.asked[COL_ERROR_OFFSET] != NULL
-        s.options.fast = request.plan.v1 == NULL and (<Protocol?>protocol).fast
-        s.options.mode = mode
-        s.options.reading = reading
-        s.options.shapes = SHAPES[reading & MODE_LETTER]
-        add_protocol(&s.protocol_plan[0], protocol, request)
-        for i in range(<int>len(others)):
-            add_protocol(&s.protocol_plan[i + 1], others[i], related_request(request, others[i]))
+        s.options.check = job.mode != PERMISSIVE or s.asked[COL_ERROR] != NULL or s.asked[COL_ERROR_OFFSET] != NULL
+        s.options.fast = request.plan.v1 == NULL and (<Protocol?>job.protocol).fast
+        s.options.mode = job.mode
+        s.options.reading = job.reading
+        s.options.shapes = SHAPES[job.reading & MODE_LETTER]
+        add_protocol(&s.protocol_plan[0], job.protocol, request)
+        for i in range(n_others):
+            add_protocol(&s.protocol_plan[i + 1], job.others[i], related_request(request, job.others[i]))
         select_protocol(s, 0)
         s.c.fault = &s.fault
-        set_input(s, values, borrow, request.views)
-        if progress is not None:
-            s.input.progress = <PyObject*>progress
+        set_input(s, values, job.borrow, request.views)
+        if job.progress is not None:
+            s.input.progress = <PyObject*>job.progress
             s.input.told = TOLD_EVERY
         if s.columns.n_wanted:
             s.columns.found = <const uint8_t**>calloc(<size_t>s.columns.n_wanted, sizeof(uint8_t*))
@@ -174,19 +177,19 @@ cdef int fill_columns(object protocol, Request request, Columns out, Values* val
             if s.variants == NULL:
                 raise MemoryError
         if request.level == LEVEL_MESSAGE:
-            set_messages(s, request, request.plan.v1 != NULL or len(others) > 0)
-        if held is not None and s.links != NULL:
-            begin_passing(s, held)
+            set_messages(s, request, request.plan.v1 != NULL or n_others > 0)
+        if job.held is not None and s.links != NULL:
+            begin_passing(s, job.held)
         with nogil:
             status = decode_values(s, values) if s.assembly == NULL else decode_messages(s, values)
             if status == 0:
                 update_sizes(s)
         if status < 0:
-            raise_status(s, status, request, progress)
-        if held is not None:
-            out.open_messages = export_open(s)
-        if progress is not None and (s.input.total == 0 or s.input.told != s.input.total + TOLD_EVERY):
-            progress[0](s.input.total, s.input.total)   # which the last block did not tell
+            raise_status(s, status, request, job.progress)
+        if job.held is not None:
+            job.out.open_messages = export_open(s)
+        if job.progress is not None and (s.input.total == 0 or s.input.told != s.input.total + TOLD_EVERY):
+            job.progress[0](s.input.total, s.input.total)   # which the last block did not tell
     finally:
         assembly_drop(s.assembly)
         v1_links_drop(s.links)
@@ -207,56 +210,57 @@ def decode_columns(protocol, data, fields, str mode not None, dialect,
     held: None, or links as ``held`` of the columns before gave them: what is open at the end is
     then no row, but in ``held`` of the columns.
     """
-    cdef Request request = find_request(protocol, level, fields, layout, field_tables)
-    cdef uintptr_t reading = reading_mode(dialect, PLAIN, ERROR)
-    cdef list progress = None if on_progress is None else [on_progress]
-    cdef Columns out
+    cdef DecodeJob job = DecodeJob.__new__(DecodeJob)
+    job.protocol = protocol
+    job.request = find_request(protocol, level, fields, layout, field_tables)
+    job.reading = reading_mode(dialect, PLAIN, ERROR)
+    job.borrow = True
+    job.groups, job.held = groups, held
+    if on_progress is not None:
+        job.progress = [on_progress]
     if mode not in BAD_ROW_MODES:
         raise ValueError(f"mode is {', '.join(map(repr, BAD_ROW_MODES))}, not {mode!r}")
-    out = new_columns(request, limit)
+    job.mode = BAD_ROW_MODES[mode]
+    job.out = new_columns(job.request, limit)
     if hasattr(data, "__arrow_c_array__"):
         schema, array = data.__arrow_c_array__()
-        if not is_plain(schema):
-            fill_from_gathered(protocol, request, out, schema, array, BAD_ROW_MODES[mode], reading, groups, held,
-                               progress)
-            return out
-        fill_from_array(protocol, request, out, schema, array, BAD_ROW_MODES[mode], reading, groups, held, progress)
+        if is_plain(schema):
+            fill_from_array(job, schema, array)
+        else:
+            fill_from_gathered(job, schema, array)
     elif isinstance(data, str):
         raise TypeError("takes bytes or an Arrow binary array, not str")
     elif hasattr(data, "__arrow_c_stream__"):
-        fill_from_gathered(protocol, request, out, None, data.__arrow_c_stream__(), BAD_ROW_MODES[mode], reading,
-                           groups, held, progress)
+        fill_from_gathered(job, None, data.__arrow_c_stream__())
     else:
-        fill_from_buffer(protocol, request, out, data, BAD_ROW_MODES[mode], reading, progress)
-    return out
+        fill_from_buffer(job, data)
+    return job.out
 
 
-cdef int fill_from_array(object protocol, Request request, Columns out, object schema, object array,
-                         int mode, uintptr_t reading, object groups, list held, list progress) except -1:
+cdef int fill_from_array(DecodeJob job, object schema, object array) except -1:
     """A plain binary array. The bytes are copied into memory of the table's."""
     cdef Values values
     cdef Block index
     memset(&index, 0, sizeof(index))
     try:
-        read_values(schema, array, &values, &out.table.input, &index)
-        fill_from_values(protocol, request, out, &values, mode, reading, groups, held, progress)
+        read_values(schema, array, &values, &job.out.table.input, &index)
+        fill_from_values(job, &values)
     finally:
         block_give(&index)
     return 0
 
 
-cdef int fill_from_values(object protocol, Request request, Columns out, Values* values, int mode,
-                          uintptr_t reading, object groups, list held, list progress) except -1:
+cdef int fill_from_values(DecodeJob job, Values* values) except -1:
     """Values whose bytes are the table's input, which is given back where no column needs it."""
-    cdef Table* t = out.table
+    cdef Table* t = job.out.table
     cdef Block order
     memset(&order, 0, sizeof(order))
-    values.whole = groups is None
-    values.hold = held is not None
+    values.whole = job.groups is None
+    values.hold = job.held is not None
     try:
-        if groups is not None and groups is not True:
-            read_groups(groups, values, &order)
-        fill_columns(protocol, request, out, values, mode, reading, True, (), held, progress)
+        if job.groups is not None and job.groups is not True:
+            read_groups(job.groups, values, &order)
+        fill_columns(job, values)
         if t.column[COL_FRAME].borrowed == NULL and not t.referred:
             block_give(&t.input)
     finally:
@@ -264,10 +268,9 @@ cdef int fill_from_values(object protocol, Request request, Columns out, Values*
     return 0
 
 
-cdef int fill_from_gathered(object protocol, Request request, Columns out, object schema, object array, int mode,
-                            uintptr_t reading, object groups, list held, list progress) except -1:
+cdef int fill_from_gathered(DecodeJob job, object schema, object array) except -1:
     """schema: of one array; None: array is a stream. The bytes are copied into memory of the table's."""
-    cdef Table* t = out.table
+    cdef Table* t = job.out.table
     cdef Gathered g
     cdef Values values
     memset(&g, 0, sizeof(g))
@@ -286,16 +289,16 @@ cdef int fill_from_gathered(object protocol, Request request, Columns out, objec
         values.ends = <const int64_t*>g.ends.p
         values.data = t.input.p
         values.last = g.used
-        fill_from_values(protocol, request, out, &values, mode, reading, groups, held, progress)
+        fill_from_values(job, &values)
     finally:
         block_give(&g.ends)
         block_give(&g.present)
     return 0
 
 
-cdef int fill_from_buffer(object protocol, Request request, Columns out, object data, int mode,
-                          uintptr_t reading, list progress) except -1:
-    cdef Table* t = out.table
+cdef int fill_from_buffer(DecodeJob job, object data) except -1:
+    """One value: bytes, or a copy of what others may write to. Groups and what was held are of arrays alone."""
+    cdef Table* t = job.out.table
     cdef Py_buffer view
     cdef Values values
     cdef int64_t[2] ends
@@ -315,7 +318,8 @@ cdef int fill_from_buffer(object protocol, Request request, Columns out, object 
                 raise MemoryError
             memcpy(t.input.p, view.buf, <size_t>view.len)
             values.data = t.input.p
-        fill_columns(protocol, request, out, &values, mode, reading, True, (), None, progress)
+        job.held = None
+        fill_columns(job, &values)
         if t.column[COL_FRAME].borrowed == NULL and not t.referred:
             block_give(&t.input)
         elif t.input.p == NULL:
