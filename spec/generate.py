@@ -15,6 +15,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path[:0] = [str(ROOT / "src"), str(HERE)]
 
+from emitters.column_samples import emit_column_samples  # noqa: E402
 from emitters.columns import emit_columns  # noqa: E402
 from emitters.constants import emit_constants  # noqa: E402
 from emitters.fast import emit_fast  # noqa: E402
@@ -84,6 +85,11 @@ def outputs() -> dict[Path, str]:
     files[GEN / "overlays.py"] = banner([overlays, *sources]) + emit_overlays(overlays, versions)
     parts = [HERE / "amqp1-0" / f"{part}.xml" for part in PARTS]
     oasis = load_parts(parts)
+    files[GEN / "column_samples.pxi"] = (
+        banner([HERE / PROTOCOLS["v0_9_1"], *parts])
+        + "\n"
+        + emit_column_samples(protocols["v0_9_1"], oasis)
+    )
     files[GEN / "v1_constants.h"] = c_banner(parts) + emit_oasis_header(oasis)
     files[GEN / "v1_compact.h"] = c_banner(parts) + emit_oasis_compact(oasis)
     files[GEN / "v1_constants.pxd"] = banner(parts) + emit_oasis_declarations(oasis)

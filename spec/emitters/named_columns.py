@@ -1,8 +1,8 @@
 """Columns that have a name of their own, of both families: one line each, below.
 
 What a line leaves out is an error: of Python here, of Cython where code names the column, or of
-`check_columns` (`_core/columns/plan.pxi`) when `_columns` is loaded and no code says that it fills
-the column. How to add one: docs/design.md.
+`check_columns` (`_core/columns/samples.pxi`) when `_columns` is loaded and a path of the decoder
+does not fill the column. How to add one: docs/design.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ class Named(NamedTuple):
     name: that of 0-x, and of 1.0 where v1_name is empty. arrow: its format in Arrow's C Data
     Interface. nullable: False where every row has a value. levels: frames and messages of 0-x, then
     those of 1.0: "d" it is there by default, "r" on request, "-" never. encode: what batch.encode
-    does with it: "reads", "ignores" or "refuses".
+    does with it: "reads", "ignores" or "refuses". runs: whether runs of messages of 0-x
+    write it (`_core/columns/run.pxi`); where another column is asked for there are none.
     """
 
     name: str
@@ -25,35 +26,58 @@ class Named(NamedTuple):
     levels: str
     encode: str
     v1_name: str = ""
+    runs: bool = False
 
 
 #: In the order in which they stand where nobody asks for other ones. Arguments that are columns by
-#: default at message level stand in the place of `arguments`.
+#: default at message level (ARGUMENTS) stand in the place of `arguments`.
 TABLE = (
-    Named("row", "l", False, "dddd", "ignores"),
-    Named("offset", "l", False, "drdr", "ignores"),
+    Named("row", "l", False, "dddd", "ignores", runs=True),
+    Named("offset", "l", False, "drdr", "ignores", runs=True),
     Named("frame_type", "u", True, "drdr", "ignores"),
-    Named("channel", "i", True, "dddd", "reads"),
-    Named("method", "u", True, "dddd", "reads", "performative"),
+    Named("channel", "i", True, "dddd", "reads", runs=True),
+    Named("method", "u", True, "dddd", "reads", "performative", runs=True),
     Named("arguments", "u", True, "drdr", "reads"),
     Named("header", "+s", True, "---d", "reads"),
     Named("delivery_annotations", "u", True, "---d", "reads"),
     Named("message_annotations", "u", True, "---d", "reads"),
     Named("properties", "+s", True, "dd-d", "reads"),
-    Named("body_size", "l", True, "dr--", "ignores"),
+    Named("body_size", "l", True, "dr--", "ignores", runs=True),
     Named("application_properties", "u", True, "---d", "reads"),
     Named("body_kind", "u", True, "---d", "reads"),
     Named("payload", "z", True, "d-d-", "refuses"),
-    Named("body", "z", True, "-d-d", "reads"),
+    Named("body", "z", True, "-d-d", "reads", runs=True),
     Named("value", "u", True, "---d", "reads"),
     Named("footer", "u", True, "---d", "reads"),
     Named("message", "z", True, "---r", "reads"),
     Named("frame", "z", False, "drdd", "ignores"),
-    Named("error", "u", True, "dddd", "reads"),
-    Named("error_offset", "l", True, "drdr", "ignores"),
+    Named("error", "u", True, "dddd", "reads", runs=True),
+    Named("error_offset", "l", True, "drdr", "ignores", runs=True),
     Named("properties_json", "u", True, "rr--", "reads"),
     # The last one of 0-x: what is taken back of a bad property list begins here.
-    Named("properties.raw_headers", "z", True, "rr--", "refuses"),
+    Named("properties.raw_headers", "z", True, "rr--", "refuses", runs=True),
+)
+
+#: Arguments that are columns by default at message level, where they have that type: of 0-x, then
+#: of 1.0.
+ARGUMENTS = (
+    (
+        ("exchange", "u"),
+        ("routing_key", "u"),
+        ("consumer_tag", "u"),
+        ("delivery_tag", "l"),
+        ("redelivered", "b"),
+        ("mandatory", "b"),
+        ("reply_code", "i"),
+        ("reply_text", "u"),
+    ),
+    (
+        ("handle", "l"),
+        ("delivery_id", "l"),
+        ("delivery_tag", "z"),
+        ("message_format", "l"),
+        ("settled", "b"),
+    ),
 )
 
 
@@ -157,8 +181,12 @@ def emit_named_columns() -> str:
         levels = ", ".join(str("-rd".index(level)) for level in column.levels)
         lines.append(
             f'    ({number_of(column)}, "{column.name}", "{column.v1_name or column.name}", '
-            f'"{column.arrow}", {column.nullable}, ({levels}), "{column.encode}"),'
+            f'"{column.arrow}", {column.nullable}, ({levels}), "{column.encode}", '
+            f"{column.runs}),"
         )
+    lines += [")", "", "# At message level, of 0-x and of 1.0: name, format."]
+    lines += ["cdef tuple ARGUMENTS = ("]
+    lines += [f"    {arguments},".replace("'", '"') for arguments in ARGUMENTS]
     return "\n".join([*lines, ")"]) + "\n"
 
 

@@ -72,15 +72,18 @@ class Columns(StructArray):
         requested_schema is not followed: there is one type for each column.
         """
 
-_Named = tuple[int, str, str, str, bool, tuple[int, ...], str]
+_Named = tuple[int, str, str, str, bool, tuple[int, ...], str, bool]
 
 def named_columns() -> tuple[_Named, ...]:
     """For tests: NAMED_COLUMNS."""
 
-def check_columns(columns: tuple[_Named, ...]) -> None:
-    """Refuse columns that no code fills. The module does so when it is loaded.
+def check_columns(
+    columns: tuple[_Named, ...], samples: tuple[bytes, ...], v1_samples: tuple[bytes, ...]
+) -> None:
+    """Refuse columns that no code fills, or not on every path. The module does so when loaded.
 
-    columns: as NAMED_COLUMNS. Raises ImportError."""
+    columns: as NAMED_COLUMNS. samples, v1_samples: inputs of 0-x and of 1.0 that together have a
+    value for each column. Raises ImportError."""
 
 def columns_schema(
     protocol: Protocol | V1Core,

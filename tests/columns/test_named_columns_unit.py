@@ -125,19 +125,15 @@ def changed(name: str, place: int, value: Any) -> tuple[tuple[Any, ...], ...]:
     return ((*line[:place], value, *line[place + 1 :]),)
 
 
+SAMPLES = (INPUTS["0-9-1"],)
+V1_SAMPLES = (INPUTS["1.0"],)
+METHOD_ALONE = v0_9_1.encode(1, PUBLISH)
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (
-            changed("payload", ROWS, (2, 1, 2, 0)),
-            "no code fills the column 'payload' for messages of 0-x",
-        ),
-        (changed("body", ROWS, (0, 2, 1, 2)), "no code fills the column 'body' for frames of 1.0"),
-        (
-            changed("row", ROWS, (2, 2, 2, 0)),
-            "fills the column 'row' for messages of 1.0, which do not",
-        ),
-        (changed("error", NULLABLE, False), "'error' is not nullable, and no BlockWriter"),
+        (changed("error", NULLABLE, False), "'error' is not nullable, and not every row of frames"),
         (
             changed("offset", FORMAT, "i"),
             "BlockWriter of the column 'offset' writes another type than 'i'",
@@ -147,9 +143,30 @@ def changed(name: str, place: int, value: Any) -> tuple[tuple[Any, ...], ...]:
 def test_a_table_that_the_code_does_not_fill_is_refused(
     table: tuple[Any, ...], message: str
 ) -> None:
-    _columns.check_columns(_columns.named_columns())
+    _columns.check_columns(_columns.named_columns(), SAMPLES, V1_SAMPLES)
     with pytest.raises(ImportError, match=message):
-        _columns.check_columns(table)
+        _columns.check_columns(table, SAMPLES, V1_SAMPLES)
+
+
+@pytest.mark.parametrize(
+    ("samples", "v1_samples", "message"),
+    [
+        ((GOOD["0-9-1"],), V1_SAMPLES, "no code fills the column 'error' for frames of 0-x"),
+        (SAMPLES, (GOOD["1.0"],), "no code fills the column 'error' for frames of 1.0"),
+        ((METHOD_ALONE,), V1_SAMPLES, "no code fills the column 'properties' for frames"),
+    ],
+)
+def test_a_column_that_stays_null_is_refused(
+    samples: tuple[bytes, ...], v1_samples: tuple[bytes, ...], message: str
+) -> None:
+    with pytest.raises(ImportError, match=message):
+        _columns.check_columns(_columns.named_columns(), samples, v1_samples)
+
+
+def test_a_path_that_leaves_a_column_out_is_refused() -> None:
+    """Of a message cut off at the end, which the next copy of it ends."""
+    with pytest.raises(ImportError, match="a path of frames of 0-x does not fill the column"):
+        _columns.check_columns(_columns.named_columns(), (*SAMPLES, GOOD["0-9-1"][:-2]), V1_SAMPLES)
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,7 @@ def test_the_files_are_known() -> None:
     """A generated file that lost its banner would escape the tests below."""
     assert {path.relative_to(REPO / "src/amqpcodec").as_posix() for path in GENERATED} == {
         "_gen/capture_columns.pxi",
+        "_gen/column_samples.pxi",
         "_gen/columns.pxi",
         "_gen/constants.pxd",
         "_gen/event_columns.pxi",
@@ -139,6 +140,9 @@ def test_banner_names_inputs_and_their_sums(path: Path) -> None:
     expected_inputs = {f"spec/{name}" for name in SOURCES.values()}
     if path.stem in SOURCES:
         expected_inputs = {f"spec/{SOURCES[path.stem]}"}
+    elif path.stem == "column_samples":
+        expected_inputs = {f"spec/{SOURCES['v0_9_1']}"}
+        expected_inputs |= {f"spec/amqp1-0/{name}.xml" for name in PARTS}
     elif path.stem.startswith("v1_"):
         expected_inputs = {f"spec/amqp1-0/{name}.xml" for name in PARTS}
     elif path.stem in ("named_columns", "capture_columns", "event_columns"):

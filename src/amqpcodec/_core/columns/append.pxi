@@ -356,6 +356,3 @@ cdef void update_sizes(const Sink* s) noexcept nogil:
     for i in range(s.table.n):
         share = <double>s.table.column[i].used / <double>s.input.total * SIZE_UNIT
         atomic_set_(&s.columns.sizes[i], 1 + <long>min(share, <double>SIZE_MOST))
-
-
-fills(ALL_ROWS, (COL_ERROR, COL_ERROR_OFFSET))

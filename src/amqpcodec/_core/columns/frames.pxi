@@ -46,9 +46,6 @@ cdef inline int append_frame(Sink* s, const Entry* e, int64_t row) noexcept nogi
     return status
 
 
-fills(FRAMES_0X, (COL_PAYLOAD,))
-
-
 # ---- finding ----
 
 cdef const uint8_t* find_unusual_frame(Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:

@@ -526,6 +526,3 @@ cdef int put_bad_pending(Sink* s, Pending* m, int64_t row) noexcept nogil:
         s.fault.frame_type = m.other.type if m.at_other else m.method.type
         s.fault.channel = m.method.channel
     return put_bad_row(s, row)
-
-
-fills(MESSAGES_0X, (COL_BODY,))

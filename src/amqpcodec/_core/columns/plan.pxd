@@ -1,14 +1,5 @@
 # What other files use of plan.pxi.
 
-# Which rows a column has: frames or messages, of 0-x or 1.0, as the places of `levels` in NAMED_COLUMNS.
-cdef enum:
-    FRAMES_0X = 1
-    MESSAGES_0X = 2
-    FRAMES_V1 = 4
-    MESSAGES_V1 = 8
-    ALL_ROWS = 15
-    RUNS_0X = 16            # messages of 0-x that runs write
-
 cdef dict COLUMN_KINDS
 cdef frozenset IGNORED_COLUMNS        # by batch.encode
 
@@ -183,6 +174,7 @@ cdef struct Run:
     int64_t* row
     int64_t* offset
     int64_t* body_size
+    uint8_t* names
     uint8_t[16] name        # view of the method's name
     int n_columns
     Column* columns[2 * MAX_FIELDS + 8]

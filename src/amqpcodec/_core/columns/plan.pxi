@@ -1,11 +1,5 @@
 # Columns: which there are, what decoding to them needs to know, and its working memory.
 
-# Arguments that are columns by default at message level, where they have that type.
-cdef tuple MESSAGE_ARGUMENTS = (
-    ("exchange", "u"), ("routing_key", "u"), ("consumer_tag", "u"), ("delivery_tag", "l"), ("redelivered", "b"),
-    ("mandatory", "b"), ("reply_code", "i"), ("reply_text", "u"),
-)
-
 # Arrow formats of arguments, as those of properties: Spark has no unsigned types; tables are JSON, and
 # so are contents, which may be references.
 cdef dict WIRE_FORMATS = {
@@ -20,7 +14,7 @@ cdef dict COLUMN_KINDS = {
 }
 
 
-# ---- columns that have a name of their own: which there are, and who fills them ----
+# ---- columns that have a name of their own ----
 
 cdef enum:
     NEVER
@@ -28,13 +22,13 @@ cdef enum:
     BY_DEFAULT
 
 
-cdef tuple columns_of(bint v1, tuple arguments):
+cdef tuple columns_of(bint v1):
     """Of a family's named columns: formats and numbers by name, then, each for frames and for messages, names that
-    are not there, and (name, format) of those that are there by default. arguments: of messages."""
+    are not there, and (name, format) of those that are there by default."""
     cdef dict formats = {}, numbers = {}
     cdef tuple absent = ([], []), default = ([], [])
     cdef int k
-    for number, name, v1_name, format_, _, levels, _ in NAMED_COLUMNS:
+    for number, name, v1_name, format_, _, levels, *_ in NAMED_COLUMNS:
         levels = levels[2:] if v1 else levels[:2]
         if levels == (NEVER, NEVER):
             continue
@@ -47,7 +41,7 @@ cdef tuple columns_of(bint v1, tuple arguments):
             elif levels[k] == BY_DEFAULT:
                 default[k].append((next(iter(known)), format_))
         if number == COL_ARGUMENTS:
-            default[1].extend(arguments)
+            default[1].extend(ARGUMENTS[v1])
     return formats, numbers, absent, default[0], tuple(default[1])
 
 
@@ -56,50 +50,21 @@ cdef tuple columns_of(bint v1, tuple arguments):
 ctypedef int (*BlockWriter)(Sink* s, Column* c, int n) noexcept nogil
 
 cdef BlockWriter[V1_N_COLUMNS] BLOCK_WRITERS
-cdef tuple COLUMNS_0X = columns_of(False, MESSAGE_ARGUMENTS)
+cdef tuple COLUMNS_0X = columns_of(False)
 cdef frozenset IGNORED_COLUMNS = frozenset([column[1] for column in NAMED_COLUMNS if column[6] == "ignores"])
-cdef uint8_t[V1_N_COLUMNS] FILLED           # rows for which some code says that it fills the column
 cdef uint8_t[V1_N_COLUMNS] BLOCK_TYPES      # with a BlockWriter: how the column lies in memory
 cdef uint8_t[V1_N_COLUMNS] NULLABLE
+cdef uint8_t[V1_N_COLUMNS] IN_RUNS          # runs may write it
 for _column in NAMED_COLUMNS:
     NULLABLE[<int>_column[0]] = <bint>_column[4]
-
-
-cdef int fills(int rows, tuple columns) except -1:
-    """State that code fills columns where they have a value: in these rows. check_columns compares."""
-    for number in columns:
-        FILLED[<int>number] |= <uint8_t>rows
-    return 0
+    IN_RUNS[<int>_column[0]] = <bint>_column[7]
 
 
 cdef int fills_blocks(int number, int arrow_type, BlockWriter writer) except -1:
-    """The same of a column that every row has, and that lies so in memory."""
+    """State that code fills a column, which every row has and which lies so in memory."""
     BLOCK_WRITERS[number] = writer
     BLOCK_TYPES[number] = <uint8_t>arrow_type
-    return fills(ALL_ROWS, (number,))
-
-
-def check_columns(tuple columns):
-    """Refuse columns that no code fills. The module does so when it is loaded.
-
-    columns: as NAMED_COLUMNS. Raises ImportError."""
-    cdef int number, k
-    for number, name, _, format_, nullable, levels, _ in columns:
-        for k, rows in enumerate(("frames of 0-x", "messages of 0-x", "frames of 1.0", "messages of 1.0")):
-            if levels[k] == NEVER and FILLED[number] >> k & 1:
-                raise ImportError(f"code fills the column {name!r} for {rows}, which do not have it "
-                                  f"(spec/emitters/named_columns.py)")
-            if levels[k] != NEVER and not FILLED[number] >> k & 1:
-                raise ImportError(f"no code fills the column {name!r} for {rows}: see docs/design.md, a column")
-        if not nullable and BLOCK_WRITERS[number] == NULL and number != COL_FRAME:
-            raise ImportError(f"the column {name!r} is not nullable, and no BlockWriter writes it for every row")
-        if BLOCK_WRITERS[number] != NULL and BLOCK_TYPES[number] != COLUMN_KINDS[format_]:
-            raise ImportError(f"the BlockWriter of the column {name!r} writes another type than {format_!r}")
-
-
-def named_columns():
-    """For tests: NAMED_COLUMNS."""
-    return NAMED_COLUMNS
+    return 0
 
 
 cdef dict BAD_ROW_MODES = {

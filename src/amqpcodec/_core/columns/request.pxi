@@ -299,7 +299,7 @@ cdef list place_columns(Request r, ParsedNames names):
     """Say which columns of the table go out, in which order; return the format of each in the table."""
     cdef list formats = [None] * r.n
     cdef int i, k, number, first
-    for number, _, _, format_, _, _, _ in NAMED_COLUMNS:
+    for number, _, _, format_, *_ in NAMED_COLUMNS:
         if number < N_COLUMNS or r.plan.v1 != NULL:
             formats[number] = format_
     r.names = [None] * r.n
@@ -353,7 +353,7 @@ cdef int find_uses(Request r) except -1:
             if r.names[i] == "properties.headers":
                 r.texts = True
     for i in range(N_COLUMNS):
-        if r.asked[i] and not FILLED[i] & RUNS_0X:
+        if r.asked[i] and not IN_RUNS[i]:
             r.texts = True
     return 0
 
@@ -500,7 +500,3 @@ cdef object unknown_column(FramePlan plan, int level, str name, tuple own=None):
         more = ("and fields of performatives ('handle', 'attach.source'), of header and properties "
                 "('properties.message_id') and application properties ('application_properties.n:long')")
     return ValueError(f"no column {name!r} at {level_name} level; {hint} {', '.join(names)}, {more}")
-
-
-# All that fill columns stand above.
-check_columns(NAMED_COLUMNS)

@@ -313,6 +313,3 @@ cdef int append_header(Sink* s, const Entry* e, int64_t row) noexcept nogil:
         if status < 0:
             return status
     return BAD_FRAME if s.fault.code != OK else 0
-
-
-fills(FRAMES_0X | MESSAGES_0X, (COL_METHOD, COL_ARGUMENTS, COL_PROPERTIES, COL_BODY_SIZE, COL_PROPERTIES_JSON))

@@ -98,14 +98,6 @@ cdef void run_undo(Run* run, int64_t row) noexcept nogil:
 
 # ---- the plan ----
 
-# Columns that every message has: what run_messages writes.
-cdef int16_t[7] EVERY_MESSAGE = [
-    COL_ROW, COL_OFFSET, COL_CHANNEL, COL_METHOD, COL_PROPERTIES, COL_BODY_SIZE, COL_BODY]
-
-# No message of a run has an error. With any other column there are no runs.
-fills(RUNS_0X, tuple(EVERY_MESSAGE) + (COL_RAW_HEADERS, COL_ERROR, COL_ERROR_OFFSET))
-
-
 cdef int run_signature(const Desc* d, const char** known, int n) noexcept nogil:
     """Which of the known signatures the fields have, or -1."""
     cdef int i, k
@@ -182,49 +174,47 @@ cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
     # quarter more. What is not written to costs nothing, to copy columns does.
     rows = <int64_t>((s.input.total - s.input.seen) // min(m.n_bytes, s.input.seen // <uint64_t>max(s.rows, 1) + 1))
     rows = s.rows + rows + (rows >> 2) + 16
+    run.room = rows
     for i in range(d.n):
-        if not run_column(run, arguments[i], s.rows, rows):
-            return False
-        run.argument[i] = arguments[i].fixed.p if arguments[i] != NULL else NULL
+        run.argument[i] = run_memory(run, arguments[i], s.rows, rows)
         if d.op[i].wire_type == W_BIT and arguments[i] != NULL:
             run.bits[run.n_bits] = run.argument[i]
             run.n_bits += 1
     for i in range(properties.n):
-        if not run_column(run, listed[i], s.rows, rows):
-            return False
-        run.property[i] = listed[i].fixed.p if listed[i] != NULL else NULL
-    if s.asked[COL_METHOD] != NULL:
+        run.property[i] = run_memory(run, listed[i], s.rows, rows)
+    # Columns that every message has; one without bytes has a body, too.
+    run.names = run_memory(run, s.asked[COL_METHOD], s.rows, rows)
+    run.channel = <int32_t*>run_memory(run, s.asked[COL_CHANNEL], s.rows, rows)
+    run.body = run_memory(run, s.asked[COL_BODY], s.rows, rows)
+    run.row = <int64_t*>run_memory(run, s.asked[COL_ROW], s.rows, rows)
+    run.offset = <int64_t*>run_memory(run, s.asked[COL_OFFSET], s.rows, rows)
+    run.body_size = <int64_t*>run_memory(run, s.asked[COL_BODY_SIZE], s.rows, rows)
+    if run.room == 0:
+        return False
+    if run.names != NULL:
         if not intern_name(s, <int>(plan - s.protocol.methods)):
             return False
         memcpy(run.name, s.columns.names + 16 * (plan - s.protocol.methods), 16)
-    # Those that every message has; a message without bytes has a body, too.
-    for i in range(<int>(sizeof(EVERY_MESSAGE) // sizeof(int16_t))):
-        if not run_column(run, s.asked[EVERY_MESSAGE[i]], s.rows, rows):
-            return False
-    run.channel = <int32_t*>s.asked[COL_CHANNEL].fixed.p if s.asked[COL_CHANNEL] != NULL else NULL
-    run.body = s.asked[COL_BODY].fixed.p if s.asked[COL_BODY] != NULL else NULL
-    run.row = <int64_t*>s.asked[COL_ROW].fixed.p if s.asked[COL_ROW] != NULL else NULL
-    run.offset = <int64_t*>s.asked[COL_OFFSET].fixed.p if s.asked[COL_OFFSET] != NULL else NULL
-    run.body_size = <int64_t*>s.asked[COL_BODY_SIZE].fixed.p if s.asked[COL_BODY_SIZE] != NULL else NULL
     run.first = s.rows
-    run.room = rows
     run.on = True
     return True
 
 
-cdef bint run_column(Run* run, Column* c, int64_t row, int64_t rows) noexcept nogil:
-    """A column that every message of the run has, with place for so many rows."""
+cdef uint8_t* run_memory(Run* run, Column* c, int64_t row, int64_t rows) noexcept nogil:
+    """Make place for so many rows of a column that every message of the run has: where they are written, or NULL
+    where c is. Without memory the run has no room."""
     if c == NULL:
-        return True
+        return NULL
     if rows > c.rows:
         c.rows = c.filled       # which is all that has to be copied
         if column_grow(c, rows) < 0:
-            return False
+            run.room = 0
+            return NULL
     if c.filled < row:
         column_fill(c, row)
     run.columns[run.n_columns] = c
     run.n_columns += 1
-    return True
+    return c.fixed.p
 
 
 cdef void run_end(Sink* s) noexcept nogil:
@@ -235,9 +225,9 @@ cdef void run_end(Sink* s) noexcept nogil:
     run.on = False
     if s.rows > run.first:
         s.table.referred = True
-        if s.asked[COL_METHOD] != NULL:
+        if run.names != NULL:
             for row in range(run.first, s.rows):
-                copy_16(s.asked[COL_METHOD].fixed.p + 16 * row, run.name)
+                copy_16(run.names + 16 * row, run.name)
         for i in range(run.n_columns):
             mark_rows(run.columns[i], run.first, s.rows - run.first)
 

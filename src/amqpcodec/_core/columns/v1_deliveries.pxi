@@ -387,6 +387,3 @@ cdef int step_v1_transfer(Sink* s, const Entry* e, const uint8_t* list_) noexcep
     if state:
         o.state = o.last
     return end_v1_open(s, o) if outcome == DELIVERY_COMPLETE else 0
-
-
-fills(MESSAGES_V1, (V1_COL_MESSAGE,))

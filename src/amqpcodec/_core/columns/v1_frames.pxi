@@ -94,7 +94,3 @@ cdef inline int append_v1_frame(Sink* s, const Entry* e, int64_t row) noexcept n
             s.empty = empty
             table_rewind(s.table, 0, s.table.n, row)
     return slow_v1_frame(s, e, row)
-
-
-fills(FRAMES_V1 | MESSAGES_V1, (COL_METHOD, COL_ARGUMENTS))
-fills(FRAMES_V1, (COL_PAYLOAD,))

@@ -9,9 +9,7 @@ cdef enum:
 cdef enum:
     V1_NAME_ROOM = 32       # bytes that a performative's name is copied as; none is longer
 
-# As MESSAGE_ARGUMENTS.
-cdef tuple COLUMNS_V1 = columns_of(True, (
-    ("handle", "l"), ("delivery_id", "l"), ("delivery_tag", "z"), ("message_format", "l"), ("settled", "b")))
+cdef tuple COLUMNS_V1 = columns_of(True)
 
 # What is no scalar is JSON text; of properties an id or address of any type is a text of its own.
 cdef dict V1_FORMATS = {

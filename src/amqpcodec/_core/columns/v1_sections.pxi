@@ -413,8 +413,3 @@ cdef int append_v1_section(Sink* s, int i, Cursor* c, uint64_t n, int64_t row) n
                   V1_COL_MESSAGE_ANNOTATIONS if i == SEC_MESSAGE_ANNOTATIONS else
                   V1_COL_VALUE if i == SEC_AMQP_VALUE else V1_COL_FOOTER)
     return 0 if to == NULL else append_v1_text(s, c, to, row)
-
-
-fills(MESSAGES_V1, (
-    V1_COL_HEADER, V1_COL_DELIVERY_ANNOTATIONS, V1_COL_MESSAGE_ANNOTATIONS, COL_PROPERTIES,
-    V1_COL_APPLICATION_PROPERTIES, V1_COL_BODY_KIND, COL_BODY, V1_COL_VALUE, V1_COL_FOOTER))

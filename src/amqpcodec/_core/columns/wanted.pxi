@@ -77,6 +77,3 @@ cdef int put_wanted(Sink* s, const uint8_t* p, const Wanted* w, Column* c, int64
         return 0
     form_read(form_of(s.options.shapes, p[0]), p + 1, &x)
     return append_wanted_scalar(s.table, c, row, w, &x, s.input.end)
-
-
-fills(FRAMES_0X | MESSAGES_0X, (COL_RAW_HEADERS,))

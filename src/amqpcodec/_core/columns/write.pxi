@@ -67,7 +67,6 @@ fills_blocks(COL_ROW, AS_INT64, write_input_rows)
 fills_blocks(COL_OFFSET, AS_INT64, write_offsets)
 fills_blocks(COL_FRAME_TYPE, AS_TEXT, write_types)
 fills_blocks(COL_CHANNEL, AS_INT32, write_channels)
-fills(ALL_ROWS, (COL_FRAME,))       # write_frames, put_raw, append_v1_places
 
 
 cdef int write_rows(Sink* s, int n) noexcept nogil:
