@@ -36,7 +36,7 @@ class ClientProfile:
         bad_names, bad_text: what a table's name, or a shortstr, that is not UTF-8 becomes:
             "bytes" or "refused".
         longstr: of LONGSTR_POLICIES. signed: longlong is signed.
-        timestamp: of the property; "int" or one of CONVERSIONS.
+        timestamp: of the property, one of TIMES.
         surrogates: text that is not UTF-8 only for its lone surrogates is text.
         int_class: that of "long" values; it is also written, with tag l or as `ints` says of 64
             bits.

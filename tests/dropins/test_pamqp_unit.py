@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from string import ascii_letters, digits
 from typing import Any
 
@@ -236,3 +237,27 @@ def test_nothing_leaks() -> None:
             pass
 
     assert block_growth(once, 2000) < 200
+
+
+#: Conversions that no function of pamqp's has, bytes, and what they are read as.
+CONVERSIONS = [
+    ("bytes", b"\0\0\0\1a", b"a"),
+    ("uint64", b"\xff" * 8, 2**64 - 1),
+    ("naive", bytes(8), datetime(1970, 1, 1)),
+    ("unsigned decimal product", b"\1\xff\xff\xff\xff", Decimal("429496729.5")),
+    ("float cut", b"\x40\x20\0\0", 2),
+    ("void", b"", None),
+]
+
+
+@pytest.mark.parametrize(("conversion", "octets", "value"), CONVERSIONS)
+def test_a_reader_of_each_conversion(conversion: str, octets: bytes, value: Any) -> None:
+    codec = drop_in._DROP_IN._patch.codec
+    reader = _dropins.pamqp_reader(codec, "", conversion, decode.embedded_value)
+    assert repr(reader(octets + b"more")) == repr((len(octets), value))
+
+
+def test_the_conversion_of_a_timestamp_is_one_of_times() -> None:
+    profile = drop_in._profile(decode.embedded_value, encode.encode_table_value)
+    with pytest.raises(KeyError, match="text"):
+        profile.make(timestamp="text")

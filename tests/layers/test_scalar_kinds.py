@@ -14,7 +14,7 @@ KINDS = re.findall(r"^    (KIND_\w+)", HEADER, re.M)
 
 #: From the table of outputs in docs/design.md.
 OUTPUTS = re.findall(
-    r"`(\w+)` \(`(\w+/\w+\.pxi)`\)",
+    r"`(\w+)` \(`(\w+/\w+\.px[di])`\)",
     (REPO / "docs" / "design.md")
     .read_text(encoding="utf-8")
     .split("| output | function | families |")[1]
@@ -26,7 +26,7 @@ def functions() -> dict[tuple[str, str], str]:
     """(name, file) -> source of the functions that are long enough to be an output."""
     return {
         (re.findall(r"(\w+)\(", source)[0], path.relative_to(CORE).as_posix()): source
-        for path in sorted(CORE.rglob("*.pxi"))
+        for path in sorted(CORE.rglob("*.px[di]"))
         for source in re.split(r"^(?=cdef .*\()", path.read_text(encoding="utf-8"), flags=re.M)
         if len(set(re.findall(r"\bkind == (KIND_\w+)", source))) > 4
     }
@@ -53,3 +53,16 @@ def test_an_output_is_one_chain_over_all_kinds(name: str, path: str) -> None:
     named = re.findall(r"\bkind == (KIND_\w+)", source[source.index(chain[first]) :])
     assert sorted(set(named)) == sorted(KINDS)
     assert "    else:\n" not in source[source.index(chain[first]) :]
+
+
+def test_the_conversions_of_drop_ins_are_one_chain() -> None:
+    """Of an enum that the compiler sees: the same holds for a conversion that is left out."""
+    declared = (CORE / "dropins" / "profile.pxi").read_text(encoding="utf-8")
+    declared = declared.split("ctypedef enum Conversion:")[1].split("cdef dict CONVERSIONS")[0]
+    source = (CORE / "dropins" / "read.pxi").read_text(encoding="utf-8")
+    source = source[source.index("cdef object profile_content(") : source.index("cdef list ")]
+    assert "Conversion conversion," in source
+    chain = re.findall(r"^    (?:if|elif) (.*):$|^    else", source, re.M)
+    branches = re.findall(r"conversion == (READ_\w+)", " ".join(chain))
+    assert all(chain)
+    assert sorted(branches) == sorted(re.findall(r"^    (READ_\w+)", declared, re.M))

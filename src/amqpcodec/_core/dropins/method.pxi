@@ -87,8 +87,8 @@ cdef object bound_next(ClientProfile t, const Op* op, bint table, const uint8_t*
         return load16(p)
     if wire_type == W_LONG:
         return load32(p)
-    if wire_type == W_TIMESTAMP and t.timestamp:
-        return profile_timestamp(t.timestamp, load64(p), cache)
+    if wire_type == W_TIMESTAMP and t.timestamp != READ_PLAIN:
+        return profile_content(t, t.timestamp, FORM_timestamp, p, cache)
     if wire_type == W_LONGLONG and t.signed:
         return <int64_t>load64(p)
     return load64(p)
@@ -274,7 +274,7 @@ cdef inline int put_bound_field(Buffer* b, ClientProfile t, uint8_t wire_type, b
         return put_bound_table(b, t, o)
     if wire_type == W_LONGSTR:
         return put_long_text(b, t, o)
-    if wire_type == W_TIMESTAMP and t.timestamp:
+    if wire_type == W_TIMESTAMP and t.timestamp != READ_PLAIN:
         if type(<object>o) is not Datetime:
             not_ours("unusual value")
         profile_seconds(<object>o, &u)

@@ -234,10 +234,12 @@ cdef class PamqpCodec(DropIn):
 
     # ---- pamqp.decode and pamqp.encode ----
 
-    cdef object read_one(self, int conversion, int shape, object value):
+    cdef object read_one(self, Conversion conversion, Form form, object value):
         """(bytes consumed, value) from the beginning of exact bytes; NotImplemented to fall back."""
         cdef const uint8_t* p
-        cdef size_t left
+        cdef int shape = shape_of(conversion, form)
+        cdef size_t left, head = 0 if shape >= 0 else 1 if shape == SHAPE_SHORT else 4
+        cdef Py_ssize_t size
         cdef uint32_t n
         self.calls += 1
         if type(value) is not bytes:
@@ -246,33 +248,24 @@ cdef class PamqpCodec(DropIn):
         left = <size_t>PyBytes_GET_SIZE(value)
         try:
             self.may_read()
-            if shape == SHAPE_SHORT:
-                if left < 1 or left - 1 < p[0]:
-                    return NotImplemented
-                return 1 + p[0], bound_text(self.profile, p + 1, p[0], True, ONE_SHOT_CACHE)
-            if shape == SHAPE_UNKNOWN:      # a value with its tag
+            if conversion == READ_NOTHING:      # a value with its tag
                 if left == 0:
                     return NotImplemented
                 found, n = read_value_at(self.profile, value, 0)
                 return n, found
-            if shape >= 0:
-                if left < <size_t>shape:
-                    return NotImplemented
-                return shape, profile_scalar(self.profile, conversion, p, ONE_SHOT_CACHE)
-            if left < 4 or left - 4 < load32(p):
+            if left < head:
                 return NotImplemented
-            n = load32(p)
-            p += 4
-            if shape == SHAPE_TABLE:
-                return 4 + <Py_ssize_t>n, read_profile_table(self.profile, p, n, self.lenient,
-                                                             ONE_SHOT_CACHE)
-            if shape == SHAPE_ARRAY:
-                if not profile_checked(self.profile, p, n, 1, False):
-                    return NotImplemented
-                return 4 + <Py_ssize_t>n, profile_array(self.profile, p, n, ONE_SHOT_CACHE)
-            if conversion == READ_TEXT:
-                return 4 + <Py_ssize_t>n, profile_text(self.profile, p, n, ONE_SHOT_CACHE)
-            return 4 + <Py_ssize_t>n, PyBytearray(PyBytes_FromStringAndSize(<const char*>p, n))
+            n = <uint32_t>shape if head == 0 else p[0] if head == 1 else load32(p)
+            if left - head < n:
+                return NotImplemented
+            size = <Py_ssize_t>head + n
+            if conversion == READ_SHORT_TEXT:
+                return size, bound_text(self.profile, p + 1, n, True, ONE_SHOT_CACHE)
+            if conversion == READ_TABLE:
+                return size, read_profile_table(self.profile, p + 4, n, self.lenient, ONE_SHOT_CACHE)
+            if conversion == READ_ARRAY and not profile_checked(self.profile, p + 4, n, 1, False):
+                return NotImplemented
+            return size, profile_content(self.profile, conversion, form, p, ONE_SHOT_CACHE)
         except Exception as error:
             self.remember(error)
             return NotImplemented
@@ -352,13 +345,14 @@ def pamqp_reader(PamqpCodec codec not None, str name not None, str conversion, s
 
     conversion: of the values that profiles know; None: a tag says it.
     """
-    cdef int read = READ_NOTHING, shape = SHAPE_UNKNOWN
+    cdef Conversion read = READ_NOTHING
+    cdef Form form = FORM_void
     if conversion is not None:
-        read, shape = CONVERSIONS[conversion]
+        read, form = CONVERSIONS[conversion]
 
     @cython.binding(True)
     def reader(value):
-        found = codec.read_one(read, shape, value)
+        found = codec.read_one(read, form, value)
         if found is NotImplemented:
             codec.fell_back()
             return stock(value)

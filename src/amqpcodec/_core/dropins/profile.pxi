@@ -50,53 +50,49 @@ cdef class Fallbacks:
         self.calls = 0
         self.reasons = {}
 
-# What a value of a tag becomes. Names in CONVERSIONS.
-cdef enum:
-    READ_NOTHING = 0        # the client does not know the tag
-    READ_BOOL
-    READ_I8
-    READ_U8
-    READ_I16
-    READ_U16
-    READ_I32
-    READ_U32
-    READ_I64
-    READ_U64
-    READ_LONG               # a 64-bit integer as the client's own subclass of int
-    READ_UNSIGNED_LONG      # the same without a sign
-    READ_FLOAT
-    READ_DOUBLE
-    READ_FLOAT_CUT          # cut to an integer
-    READ_DOUBLE_CUT
-    READ_DECIMAL_PRODUCT    # Decimal(n) * Decimal(10) ** -scale: the scale is kept
-    READ_DECIMAL_UNSIGNED   # the same of a number without a sign
-    READ_DECIMAL_QUOTIENT   # Decimal(n) / Decimal(10 ** scale): the scale is not kept
+# What a value of a tag becomes, by names in CONVERSIONS.
+# The one chain over these (read.pxi) names all of them, or the C compiler refuses it.
+ctypedef enum Conversion:
+    READ_NOTHING            # the client does not know the tag
+    READ_PLAIN              # as our own objects have it
+    READ_CLASS              # an integer as the client's own subclass of int
+    READ_CUT                # a float cut to an integer
+    READ_PRODUCT            # Decimal(n) * Decimal(10) ** -scale: the scale is kept
+    READ_UNSIGNED_PRODUCT   # the same of a number without a sign
+    READ_QUOTIENT           # Decimal(n) / Decimal(10 ** scale): the scale is not kept
     READ_TEXT
     READ_SHORT_TEXT         # UTF-8 only
-    READ_BYTES
     READ_BYTEARRAY
     READ_TABLE
     READ_ARRAY
     READ_AWARE              # datetime in UTC
     READ_AWARE_MS           # the same, milliseconds where seconds would be past 2106
     READ_NAIVE              # datetime in UTC that does not say so
-    READ_VOID
 
+# name -> (conversion, how its bytes are read); those of a table or an array are length and bytes.
 cdef dict CONVERSIONS = {
-    "bool": (READ_BOOL, 1), "int8": (READ_I8, 1), "uint8": (READ_U8, 1), "int16": (READ_I16, 2),
-    "uint16": (READ_U16, 2), "int32": (READ_I32, 4), "uint32": (READ_U32, 4),
-    "int64": (READ_I64, 8), "uint64": (READ_U64, 8), "long": (READ_LONG, 8),
-    "unsigned long": (READ_UNSIGNED_LONG, 8), "float": (READ_FLOAT, 4),
-    "double": (READ_DOUBLE, 8), "float cut": (READ_FLOAT_CUT, 4),
-    "double cut": (READ_DOUBLE_CUT, 8), "decimal product": (READ_DECIMAL_PRODUCT, 5),
-    "unsigned decimal product": (READ_DECIMAL_UNSIGNED, 5),
-    "decimal quotient": (READ_DECIMAL_QUOTIENT, 5), "text": (READ_TEXT, SHAPE_LONG),
-    "short text": (READ_SHORT_TEXT, SHAPE_SHORT),
-    "bytes": (READ_BYTES, SHAPE_LONG), "bytearray": (READ_BYTEARRAY, SHAPE_LONG),
-    "table": (READ_TABLE, SHAPE_TABLE), "array": (READ_ARRAY, SHAPE_ARRAY),
-    "aware": (READ_AWARE, 8), "aware or ms": (READ_AWARE_MS, 8), "naive": (READ_NAIVE, 8),
-    "void": (READ_VOID, 0),
+    "bool": (READ_PLAIN, FORM_boolean), "int8": (READ_PLAIN, FORM_int8), "uint8": (READ_PLAIN, FORM_uint8),
+    "int16": (READ_PLAIN, FORM_int16), "uint16": (READ_PLAIN, FORM_uint16), "int32": (READ_PLAIN, FORM_int32),
+    "uint32": (READ_PLAIN, FORM_uint32), "int64": (READ_PLAIN, FORM_int64), "uint64": (READ_PLAIN, FORM_uint64),
+    "long": (READ_CLASS, FORM_int64), "unsigned long": (READ_CLASS, FORM_uint64),
+    "float": (READ_PLAIN, FORM_float), "double": (READ_PLAIN, FORM_double),
+    "float cut": (READ_CUT, FORM_float), "double cut": (READ_CUT, FORM_double),
+    "decimal product": (READ_PRODUCT, FORM_decimal),
+    "unsigned decimal product": (READ_UNSIGNED_PRODUCT, FORM_decimal),
+    "decimal quotient": (READ_QUOTIENT, FORM_decimal), "text": (READ_TEXT, FORM_text32),
+    "short text": (READ_SHORT_TEXT, FORM_text8), "bytes": (READ_PLAIN, FORM_bytes32),
+    "bytearray": (READ_BYTEARRAY, FORM_bytes32), "table": (READ_TABLE, FORM_bytes32),
+    "array": (READ_ARRAY, FORM_bytes32), "aware": (READ_AWARE, FORM_timestamp),
+    "aware or ms": (READ_AWARE_MS, FORM_timestamp), "naive": (READ_NAIVE, FORM_timestamp),
+    "void": (READ_PLAIN, FORM_void),
 }
+
+
+cdef int8_t shape_of(Conversion conversion, Form form) noexcept nogil:
+    if conversion == READ_TABLE:
+        return SHAPE_TABLE
+    return SHAPE_ARRAY if conversion == READ_ARRAY else FORMS[form].shape
+
 
 # How ints and decimals are written. Names in INT_POLICIES and DECIMAL_POLICIES.
 cdef enum:
@@ -132,6 +128,8 @@ cdef dict LONGSTR_POLICIES = {
     "bytes": LONGSTR_BYTES, "text": LONGSTR_TEXT, "text or bytes": LONGSTR_TEXT_OR_BYTES,
 }
 
+cdef dict TIMES = {"int": READ_PLAIN, "aware": READ_AWARE, "aware or ms": READ_AWARE_MS, "naive": READ_NAIVE}
+
 
 cdef dict PROFILE_DEFAULTS = {"int_class": None, "surrogates": False, "negative_bytes": True, "datetimes": True}
 
@@ -155,7 +153,7 @@ cdef class ClientProfile:
         bad_names, bad_text: what a table's name, or a shortstr, that is not UTF-8 becomes:
             "bytes" or "refused".
         longstr: of LONGSTR_POLICIES. signed: longlong is signed.
-        timestamp: of the property; "int" or one of CONVERSIONS.
+        timestamp: of the property, one of TIMES.
         surrogates: text that is not UTF-8 only for its lone surrogates is text.
         int_class: that of "long" values; it is also written, with tag l or as `ints` says of 64
             bits.
@@ -173,13 +171,13 @@ cdef class ClientProfile:
             are empty text are written as absent.
     """
 
-    cdef int8_t shape[256]
+    cdef int8_t shapes[512]         # as SHAPES
     cdef uint8_t conversion[256]
     cdef object int_class
     cdef bint bytes_for_bad_names, bytes_for_bad_text
     cdef int longstr
     cdef bint signed, surrogates
-    cdef int timestamp              # 0: an int
+    cdef Conversion timestamp
     cdef int ints
     cdef bint negative_bytes, datetimes
     cdef int decimals
@@ -192,10 +190,15 @@ cdef class ClientProfile:
         if options.keys() != PROFILE_OPTIONS:
             raise TypeError("missing or unknown options of a profile: "
                             + ", ".join(sorted(options.keys() ^ PROFILE_OPTIONS)))
-        memset(self.shape, SHAPE_UNKNOWN, 256)
+        cdef Conversion conversion
+        cdef Form form
+        memset(self.shapes, SHAPE_UNKNOWN, 256)
         memset(self.conversion, READ_NOTHING, 256)
         for tag, name in read.items():
-            self.conversion[<uint8_t>ord(tag)], self.shape[<uint8_t>ord(tag)] = CONVERSIONS[name]
+            conversion, form = CONVERSIONS[name]
+            self.conversion[<uint8_t>ord(tag)] = conversion
+            self.shapes[<uint8_t>ord(tag)] = shape_of(conversion, form)
+            self.shapes[256 + <uint8_t>ord(tag)] = form
         self.set_reading(options)
         self.set_writing(options)
 
@@ -206,7 +209,7 @@ cdef class ClientProfile:
         self.longstr = LONGSTR_POLICIES[options["longstr"]]
         self.signed = options["signed"]
         self.surrogates = options["surrogates"]
-        self.timestamp = 0 if options["timestamp"] == "int" else CONVERSIONS[options["timestamp"]][0]
+        self.timestamp = TIMES[options["timestamp"]]
         return 0
 
     cdef int set_writing(self, dict options) except -1:

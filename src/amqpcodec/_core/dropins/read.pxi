@@ -2,33 +2,23 @@
 
 cdef object _RawValue = _types.RawValue
 
-cdef object PyBytearray = bytearray
 cdef tuple POWERS_PRODUCT = tuple([Decimal(10) ** -scale for scale in range(256)])
 cdef tuple POWERS_QUOTIENT = tuple([Decimal(10 ** scale) for scale in range(256)])
 
 
-cdef object naive_timestamp(uint64_t seconds):
-    """A datetime in UTC without a zone."""
-    cdef int year = 0, month = 0, day = 0
-    cdef uint32_t rest
+cdef object profile_time(uint64_t seconds, TextCache* cache, object zone):
     if seconds > LAST_SECOND:
         not_ours("unusual bytes")
-    date_from_day(<uint32_t>(seconds // 86400) + EPOCH_DAY, &year, &month, &day)
-    rest = <uint32_t>(seconds % 86400)
-    return datetime_new(year, month, day, rest // 3600, rest // 60 % 60, rest % 60, 0, None)
+    return make_timestamp(seconds, cache, zone)
 
 
-cdef object profile_timestamp(int conversion, uint64_t seconds, TextCache* cache):
-    if conversion == READ_NAIVE:
-        return naive_timestamp(seconds)
-    if conversion == READ_AWARE_MS and seconds > MAX_U32:
-        try:
-            return Datetime.fromtimestamp(seconds / 1000.0, UTC)
-        except (ValueError, ArithmeticError, OSError):
-            not_ours("unusual bytes")
-    if seconds > LAST_SECOND:
+cdef object time_or_ms(uint64_t number, TextCache* cache):
+    if number <= MAX_U32:
+        return make_timestamp(number, cache, UTC)
+    try:
+        return Datetime.fromtimestamp(number / 1000.0, UTC)
+    except (ValueError, ArithmeticError, OSError):
         not_ours("unusual bytes")
-    return make_timestamp(seconds, cache)
 
 
 cdef object cut_to_int(ClientProfile t, double d):
@@ -76,71 +66,45 @@ cdef object profile_name(ClientProfile t, const uint8_t* s, Py_ssize_t n, TextCa
 
 cdef object profile_value(ClientProfile t, const uint8_t** at, TextCache* cache):
     """One tag and its value, which were checked; moves *at after it."""
-    cdef const uint8_t* p = at[0] + 1
-    cdef int conversion = t.conversion[at[0][0]]
-    cdef int shape = t.shape[at[0][0]]
-    cdef uint32_t n
-    if shape >= 0:
-        at[0] = p + shape
-        return profile_scalar(t, conversion, p, cache)
-    if shape == SHAPE_SHORT:
-        at[0] = p + 1 + p[0]
-        return short_text(p + 1, p[0], cache)
-    n = load32(p)
-    p += 4
-    at[0] = p + n
-    if conversion == READ_TEXT:
-        return profile_text(t, p, n, cache)
-    if conversion == READ_TABLE:
-        return profile_table(t, p, n, cache)
-    if conversion == READ_ARRAY:
-        return profile_array(t, p, n, cache)
-    if conversion == READ_BYTES:
-        return PyBytes_FromStringAndSize(<const char*>p, n)
-    return PyBytearray(PyBytes_FromStringAndSize(<const char*>p, n))
+    cdef const uint8_t* p = at[0]
+    at[0] = p + value_bytes(p, t.shapes)
+    return profile_content(t, <Conversion>t.conversion[p[0]], form_of(t.shapes, p[0]), p + 1, cache)
 
 
-cdef object profile_scalar(ClientProfile t, int conversion, const uint8_t* p, TextCache* cache):
-    """A value whose length its tag says."""
-    if conversion == READ_I32:
-        return <int32_t>load32(p)
-    elif conversion == READ_BOOL:
-        return p[0] != 0
-    elif conversion == READ_I64:
-        return <int64_t>load64(p)
-    elif conversion == READ_LONG:
-        return t.int_class(<int64_t>load64(p))
-    elif conversion == READ_U64:
-        return load64(p)
-    elif conversion == READ_UNSIGNED_LONG:
-        return t.int_class(load64(p))
-    elif conversion == READ_I16:
-        return <int16_t>load16(p)
-    elif conversion == READ_I8:
-        return <int8_t>p[0]
-    elif conversion == READ_U8:
-        return p[0]
-    elif conversion == READ_U16:
-        return load16(p)
-    elif conversion == READ_U32:
-        return load32(p)
-    elif conversion == READ_DOUBLE:
-        return bits_to_double(load64(p))
-    elif conversion == READ_FLOAT:
-        return <double>bits_to_float(load32(p))
-    elif conversion == READ_DOUBLE_CUT:
-        return cut_to_int(t, bits_to_double(load64(p)))
-    elif conversion == READ_FLOAT_CUT:
-        return cut_to_int(t, <double>bits_to_float(load32(p)))
-    elif conversion == READ_DECIMAL_PRODUCT:
-        return Decimal(<int32_t>load32(p + 1)) * POWERS_PRODUCT[p[0]]
-    elif conversion == READ_DECIMAL_UNSIGNED:
-        return Decimal(load32(p + 1)) * POWERS_PRODUCT[p[0]]
-    elif conversion == READ_DECIMAL_QUOTIENT:
-        return Decimal(<int32_t>load32(p + 1)) / POWERS_QUOTIENT[p[0]]
-    elif conversion == READ_VOID:
-        return None
-    return profile_timestamp(conversion, load64(p), cache)
+cdef object profile_content(ClientProfile t, Conversion conversion, Form form, const uint8_t* p, TextCache* cache):
+    """What stands after a tag, which was checked."""
+    cdef Scalar v
+    cdef object value
+    form_read(form, p, &v)
+    if conversion == READ_PLAIN or conversion == READ_CLASS or conversion == READ_CUT:
+        value = owned(scalar_object(&v, cache))
+        if conversion == READ_PLAIN:
+            return value
+        return t.int_class(value) if conversion == READ_CLASS else cut_to_int(t, value)
+    elif conversion == READ_TEXT:
+        return profile_text(t, v.p, v.n, cache)
+    elif conversion == READ_SHORT_TEXT:
+        return short_text(v.p, v.n, cache)
+    elif conversion == READ_BYTEARRAY:
+        return bytearray(PyBytes_FromStringAndSize(<const char*>v.p, v.n))
+    elif conversion == READ_TABLE:
+        return profile_table(t, v.p, v.n, cache)
+    elif conversion == READ_ARRAY:
+        return profile_array(t, v.p, v.n, cache)
+    elif conversion == READ_PRODUCT:
+        return Decimal(<int32_t>v.u) * POWERS_PRODUCT[v.n]
+    elif conversion == READ_UNSIGNED_PRODUCT:
+        return Decimal(<uint32_t>v.u) * POWERS_PRODUCT[v.n]
+    elif conversion == READ_QUOTIENT:
+        return Decimal(<int32_t>v.u) / POWERS_QUOTIENT[v.n]
+    elif conversion == READ_AWARE:
+        return profile_time(v.u, cache, UTC)
+    elif conversion == READ_AWARE_MS:
+        return time_or_ms(v.u, cache)
+    elif conversion == READ_NAIVE:
+        return profile_time(v.u, NULL, None)
+    elif conversion == READ_NOTHING:
+        raise SystemError("a tag that the client does not know")
 
 
 cdef list profile_array(ClientProfile t, const uint8_t* p, uint32_t n, TextCache* cache):
@@ -160,7 +124,7 @@ cdef inline object profile_item(ClientProfile t, const uint8_t** at, TextCache* 
         size = load32(p + 1)
         at[0] = p + 5 + size
         return profile_text(t, p + 5, size, cache)
-    if conversion == READ_I32:
+    if conversion == READ_PLAIN and form_of(t.shapes, p[0]) == FORM_int32:
         at[0] = p + 5
         return <int32_t>load32(p + 1)
     return profile_value(t, at, cache)
@@ -184,12 +148,7 @@ cdef bint profile_checked(ClientProfile t, const uint8_t* p, size_t n, int depth
     cdef Fault fault
     cdef Cursor c
     begin_cursor(&c, &fault, p, p + n, p, 0)
-    if pairs:
-        return check_pairs(&c, t.shape, depth) == 0
-    while c.p < c.end:
-        if check_value(&c, t.shape, depth) < 0:
-            return False
-    return True
+    return (check_pairs(&c, t.shapes, depth) if pairs else check_items(&c, t.shapes, depth)) == 0
 
 
 cdef object read_profile_table(ClientProfile t, const uint8_t* p, uint32_t n, bint lenient,
@@ -235,7 +194,7 @@ cdef object read_value_at(ClientProfile t, object raw, Py_ssize_t offset):
     if offset < 0 or offset >= PyBytes_GET_SIZE(raw):
         not_ours("unusual value")
     begin_cursor(&c, &fault, p, start + PyBytes_GET_SIZE(raw), p, 0)
-    if check_value(&c, t.shape, 1) < 0:
+    if check_value(&c, t.shapes, 1) < 0:
         not_ours("unusual value")
     value = profile_value(t, &p, ONE_SHOT_CACHE)
     return value, p - start
@@ -269,8 +228,8 @@ cdef int lenient_items(ClientProfile t, const uint8_t* p, const uint8_t* end, in
             p += 1 + size
             left -= 1 + size
         start = p
-        shape = t.shape[p[0]]
-        if not find_content(p, left, t.shape, &head, &size):
+        shape = t.shapes[p[0]]
+        if not find_content(p, left, t.shapes, &head, &size):
             head, size = 0, left
             value = lenient_raw(start, size)
         elif (shape == SHAPE_TABLE or shape == SHAPE_ARRAY) and depth < DEPTH_LIMIT:

@@ -24,7 +24,7 @@ class_read_table = read_table_bytes
 
 cdef object read_time_word(uint64_t seconds):
     """Called by a time field that is read for the first time."""
-    return make_timestamp(seconds, ONE_SHOT_CACHE)
+    return make_timestamp(seconds, ONE_SHOT_CACHE, UTC)
 
 class_read_time = read_time_word
 

@@ -9,7 +9,25 @@ cdef extern from "tables/tags.h" nogil:
         SHAPE_SHORT
         TAG_LINES
         NUMBER_FORMS            # those of fixed width, which come first
-    ctypedef int Form       # an enum, whose names no file of Cython needs
+    ctypedef int Form       # an enum; of Cython's only an int is an index
+    enum:
+        FORM_void
+        FORM_boolean
+        FORM_int8
+        FORM_uint8
+        FORM_int16
+        FORM_uint16
+        FORM_int32
+        FORM_uint32
+        FORM_int64
+        FORM_uint64
+        FORM_float
+        FORM_double
+        FORM_decimal
+        FORM_timestamp
+        FORM_text8
+        FORM_text32
+        FORM_bytes32
     ctypedef struct FormLine:
         ScalarKind kind
         int8_t shape
@@ -24,6 +42,7 @@ cdef extern from "tables/tags.h" nogil:
     void form_store(Form form, uint8_t* w, const Scalar* v)
 
 cdef int check_value(Cursor* c, const int8_t* shapes, int depth) noexcept nogil
+cdef int check_items(Cursor* c, const int8_t* shapes, int depth) noexcept nogil
 cdef int check_pairs(Cursor* c, const int8_t* shapes, int depth) noexcept nogil
 
 cdef int8_t SHAPES[2][512]      # dialect, tag -> SHAPE_*; 256 + tag -> the form of a scalar

@@ -140,10 +140,17 @@ cdef int check_value(Cursor* c, const int8_t* shapes, int depth) noexcept nogil:
         if check_pairs(c, shapes, depth + 1) < 0:
             return -1
     else:
-        while c.p < c.end:
-            if check_value(c, shapes, depth + 1) < 0:
-                return -1
+        if check_items(c, shapes, depth + 1) < 0:
+            return -1
     c.end = end
+    return 0
+
+
+cdef int check_items(Cursor* c, const int8_t* shapes, int depth) noexcept nogil:
+    """Step over values to the end of the cursor, which is the end of an array."""
+    while c.p < c.end:
+        if check_value(c, shapes, depth) < 0:
+            return -1
     return 0
 
 

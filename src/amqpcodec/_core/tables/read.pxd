@@ -35,8 +35,42 @@ cdef extern from "wire/text.h":
 cdef inline PyObject* new_reference(object o) noexcept:
     return Py_NewRef(<PyObject*>o)
 
-cdef object make_timestamp(uint64_t seconds, TextCache* cache)
-cdef object make_datetime(TextCache* cache, uint64_t number, uint32_t day, uint32_t second, int microsecond)
+cdef object make_decimal(uint8_t scale, int32_t unscaled)
+cdef object make_timestamp(uint64_t seconds, TextCache* cache, object zone)
+cdef object make_datetime(TextCache* cache, uint64_t number, uint32_t day, uint32_t second, int microsecond,
+                          object zone)
+
+cdef extern from "tables/table.h":
+    PyObject* table_text(const uint8_t* s, Py_ssize_t n, TextCache* cache) except NULL
+
+cdef inline PyObject* scalar_object(const Scalar* v, TextCache* cache) except NULL:
+    """A scalar of a field table as a new reference."""
+    cdef ScalarKind kind = v.kind
+    if kind == KIND_LONGSTR:
+        return table_text(v.p, v.n, cache)
+    elif kind == KIND_SIGNED:
+        return PyLong_FromI64(<int64_t>v.u)
+    elif kind == KIND_UNSIGNED:
+        return PyLong_FromU64(v.u)
+    elif kind == KIND_BOOLEAN:
+        return Py_NewRef(Py_True if v.u else Py_False)
+    elif kind == KIND_DOUBLE:
+        return PyFloat_FromDouble_(bits_to_double(v.u))
+    elif kind == KIND_FLOAT:
+        return PyFloat_FromDouble_(<double>bits_to_float(<uint32_t>v.u))
+    elif kind == KIND_SECONDS:
+        return new_reference(make_timestamp(v.u, cache, UTC))
+    elif kind == KIND_VOID:
+        return Py_NewRef(Py_None)
+    elif kind == KIND_DECIMAL:
+        return new_reference(make_decimal(<uint8_t>v.n, <int32_t>v.u))
+    elif kind == KIND_BYTES:
+        return PyBytes_FromPointer(<const char*>v.p, v.n)
+    elif kind == KIND_SHORTSTR:
+        return text_new_(v.p, v.n)
+    elif (kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128 or kind == KIND_MILLISECONDS
+            or kind == KIND_CHAR or kind == KIND_UUID or kind == KIND_STRING or kind == KIND_SYMBOL):
+        raise SystemError("of AMQP 1.0: v1/scalar.pxi")
 
 cdef extern from "datetime.h":
     int PyDateTime_GET_YEAR(object o)

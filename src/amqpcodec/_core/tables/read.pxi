@@ -37,21 +37,22 @@ cdef extern from "datetime.h":
         DatetimeType* cls)
 
 cdef extern from "tables/table.h":
-    PyObject* table_text(const uint8_t* s, Py_ssize_t n, TextCache* cache) except NULL
     object table_read(const uint8_t* p, uint32_t n, uintptr_t mode, bint typed, TextCache* cache,
                       PyObject* (*read)(const uint8_t** at, uintptr_t mode, TextCache* cache) except NULL)
 
-cdef object make_timestamp(uint64_t seconds, TextCache* cache):
-    """An aware UTC datetime, or a Timestamp where Python's calendar does not reach."""
+cdef object make_timestamp(uint64_t seconds, TextCache* cache, object zone):
+    """A datetime in UTC, or a Timestamp where Python's calendar does not reach; cache and zone as below."""
     cdef uint32_t day
     if seconds > LAST_SECOND:
         return TypedTimestamp(seconds)
     day = <uint32_t>(seconds // 86400)
-    return make_datetime(cache, seconds, day + EPOCH_DAY, <uint32_t>(seconds - <uint64_t>day * 86400), 0)
+    return make_datetime(cache, seconds, day + EPOCH_DAY, <uint32_t>(seconds - <uint64_t>day * 86400), 0, zone)
 
 
-cdef object make_datetime(TextCache* cache, uint64_t number, uint32_t day, uint32_t second, int microsecond):
-    """An aware UTC datetime. The cache keeps the newest one under its number, and the date of its day."""
+cdef object make_datetime(TextCache* cache, uint64_t number, uint32_t day, uint32_t second, int microsecond,
+                          object zone):
+    """A datetime in UTC; zone: UTC, or None, which is without a cache. The cache keeps the newest one under its
+    number, and the date of its day."""
     cdef LastTime none
     cdef LastTime* last = &none
     cdef PyObject* made
@@ -66,7 +67,7 @@ cdef object make_datetime(TextCache* cache, uint64_t number, uint32_t day, uint3
         last.day_number = day
     made = datetime_made(
         last.year, last.month, last.day, <int>(second // 3600), <int>(second // 60 % 60), <int>(second % 60),
-        microsecond, <PyObject*>UTC, DATETIME_TYPE)
+        microsecond, <PyObject*>zone, DATETIME_TYPE)
     if cache != NULL and made != NULL:
         Py_XDecRef(last.datetime)
         last.datetime = Py_NewRef(made)
@@ -98,36 +99,6 @@ cdef object make_decimal(uint8_t scale, int32_t unscaled):
         w -= 1
         w[0] = c'-'
     return decimal_of(PyUnicode_FromStringAndSize(w, end - w))
-
-
-cdef PyObject* scalar_object(const Scalar* v, TextCache* cache) except NULL:
-    """A scalar of a field table as a new reference."""
-    cdef ScalarKind kind = v.kind
-    if kind == KIND_LONGSTR:
-        return table_text(v.p, v.n, cache)
-    elif kind == KIND_SIGNED:
-        return PyLong_FromI64(<int64_t>v.u)
-    elif kind == KIND_UNSIGNED:
-        return PyLong_FromU64(v.u)
-    elif kind == KIND_BOOLEAN:
-        return Py_NewRef(Py_True if v.u else Py_False)
-    elif kind == KIND_DOUBLE:
-        return PyFloat_FromDouble_(bits_to_double(v.u))
-    elif kind == KIND_FLOAT:
-        return PyFloat_FromDouble_(<double>bits_to_float(<uint32_t>v.u))
-    elif kind == KIND_SECONDS:
-        return new_reference(make_timestamp(v.u, cache))
-    elif kind == KIND_VOID:
-        return Py_NewRef(Py_None)
-    elif kind == KIND_DECIMAL:
-        return new_reference(make_decimal(<uint8_t>v.n, <int32_t>v.u))
-    elif kind == KIND_BYTES:
-        return PyBytes_FromPointer(<const char*>v.p, v.n)
-    elif kind == KIND_SHORTSTR:
-        return text_new_(v.p, v.n)
-    elif (kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128 or kind == KIND_MILLISECONDS
-            or kind == KIND_CHAR or kind == KIND_UUID or kind == KIND_STRING or kind == KIND_SYMBOL):
-        raise SystemError("of AMQP 1.0: v1/scalar.pxi")
 
 
 cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) except NULL:

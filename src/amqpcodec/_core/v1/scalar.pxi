@@ -111,7 +111,7 @@ cdef object v1_moment(V1Cache* cache, int64_t ms):
     day = <uint32_t>((ms - V1_FIRST_MS) // 86400000)     # not negative: no question how division rounds
     left = <uint32_t>((ms - V1_FIRST_MS) - <int64_t>day * 86400000)
     return make_datetime(cache.text if cache != NULL else NULL, <uint64_t>ms, day, left // 1000,
-                         <int>(left % 1000) * 1000)
+                         <int>(left % 1000) * 1000, UTC)
 
 
 cdef object v1_read_uuid(const uint8_t* p):
