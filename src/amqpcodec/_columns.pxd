@@ -5,6 +5,7 @@
 
 include "_core/wire/python.pxd"
 
+cimport cython
 from amqpcodec._gen.v1_constants cimport (
     CTOR_VBIN32, TRANSFER_DELIVERY_ID, TRANSFER_DELIVERY_TAG, V1_BOOLEAN, V1_NULL,
 )
@@ -17,6 +18,7 @@ from amqpcodec._v1 cimport V1_MAX_FIELDS, V1Types, V1Value
 include "_core/columns/arrow_stream.pxd"
 include "_core/columns/arrow.pxd"
 include "_core/columns/arrow_in.pxd"
+include "_core/columns/source.pxd"
 include "_core/columns/arrow_out.pxd"
 include "_core/columns/json.pxd"
 include "_core/columns/variant_keys.pxd"

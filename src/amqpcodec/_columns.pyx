@@ -50,6 +50,7 @@ from amqpcodec._v1 cimport (
 include "_core/columns/arrow_stream.pxi"
 include "_core/columns/arrow.pxi"
 include "_core/columns/arrow_in.pxi"
+include "_core/columns/source.pxi"
 include "_core/columns/gather.pxi"
 include "_core/columns/arrow_out.pxi"
 include "_core/columns/json.pxi"

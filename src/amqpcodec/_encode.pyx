@@ -38,10 +38,13 @@ from amqpcodec._v1 cimport (
 )
 from amqpcodec._columns cimport (
     any_twice, append_bytes, array_capsule, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT, BAD_OFFSETS,
-    begin_stream, Column, column_fill, COLUMN_FULL, column_grow, COPY_SLACK, data_grow, data_promise, export_column,
-    FAILED, FALLS_BACK, has_twice, IGNORED_COLUMNS, KEYS_ON_STACK, mark_rows, next_array, NO_BYTES, now_present,
-    read_once_32, read_once_64, schema_capsule, shared_pool, stream_capsule, Table, table_drop, table_finish,
-    table_new, v1_key, v1_key_order, wanted_type,
+    begin_stream, bind_source, bytes_at, Column, column_fill, COLUMN_FULL, column_grow, COPY_SLACK, data_grow,
+    data_promise, export_column, FAILED, FALLS_BACK, find_value, has_twice, HAS_VALUE, IGNORED_COLUMNS, IN_BOOL,
+    IN_BYTES, IN_DECIMAL, IN_DICTIONARY, IN_DOUBLE, IN_FIXED_LIST, IN_FLOAT, IN_HALF, IN_INT32, IN_INT64, IN_LIST,
+    IN_MAP, IN_NULL, IN_OTHER, IN_STRUCT, IN_TIME, IN_UINT64, index_at, is_bytes, is_integer, is_valid, items_at,
+    KEYS_ON_STACK, mark_rows, next_array, NO_BYTES, NO_VALUE, now_present, read_once_32, schema_capsule, shared_pool,
+    signed_at, Source, SOURCE_DEPTH, SourceTree, stream_capsule, Table, table_drop, table_finish, table_new, v1_key,
+    v1_key_order, wanted_type,
 )
 
 pool_use(shared_pool())

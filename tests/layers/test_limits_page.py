@@ -133,7 +133,7 @@ FIGURES: list[tuple[str, list[int]]] = [
     ("bytes of a column with int32 offsets", [0x7FFF_FFFF]),
     (
         "Arrow types within each other, as input of `encode`",
-        [constant("_core/encode/input.pxi", "SOURCE_DEPTH")],
+        [constant("_core/columns/source.pxd", "SOURCE_DEPTH")],
     ),
     ("memory kept for the next batch", []),
     (

@@ -272,6 +272,7 @@ cdef int fill_from_gathered(DecodeJob job, object schema, object array) except -
     """schema: of one array; None: array is a stream. The bytes are copied into memory of the table's."""
     cdef Table* t = job.out.table
     cdef Gathered g
+    cdef SourceTree tree
     cdef Values values
     memset(&g, 0, sizeof(g))
     memset(&values, 0, sizeof(values))
@@ -282,8 +283,9 @@ cdef int fill_from_gathered(DecodeJob job, object schema, object array) except -
         elif not PyCapsule_IsValid(array, "arrow_array"):
             raise TypeError("__arrow_c_array__ must return the capsules arrow_schema and arrow_array")
         else:
-            gather_chunk(&g, <ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"),
-                         <ArrowArray*>PyCapsule_GetPointer(array, "arrow_array"))
+            tree = SourceTree()
+            describe_binary(tree, <ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema"))
+            gather_chunk(&g, tree, <ArrowArray*>PyCapsule_GetPointer(array, "arrow_array"))
         values.n = g.n
         values.valid = g.present.p
         values.ends = <const int64_t*>g.ends.p
