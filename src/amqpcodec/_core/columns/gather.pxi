@@ -72,8 +72,6 @@ cdef int gather_rows(Gathered* g, const Source* source, int64_t length) noexcept
 
 cdef int gather_chunk(Gathered* g, SourceTree tree, const ArrowArray* a) except -1:
     cdef int status
-    if a.length > MOST_VALUES:
-        raise ValueError("the Arrow array has more values than any memory holds")
     bind_source(&tree.root, a, 0, a.length)
     with nogil:
         status = gather_rows(g, &tree.root, a.length)

@@ -157,7 +157,7 @@ cdef int bind_source(Source* s, const ArrowArray* a, int64_t base, int64_t n) ex
     s.valid = NULL
     if s.input_type == IN_OTHER and not s.width:
         return 0
-    if (a.length < 0 or a.offset < 0 or base > a.length or n > a.length - base
+    if (a.length < 0 or a.length > MOST_VALUES or a.offset < 0 or base > a.length or n > a.length - base
             or <uint64_t>a.length > HIGHEST_INT64 - <uint64_t>a.offset
             or a.n_children != (0 if s.input_type == IN_DICTIONARY else s.n_children)
             or a.n_children and a.children == NULL):
