@@ -498,7 +498,7 @@ cdef int copy_wanted(const CapRows* o, int64_t first, int64_t n, const uint8_t* 
         while k < n and wanted[k]:
             k += 1
         if k > i:
-            if more_rows(to, k - i, rows_size(o, first + i, k - i)) < 0:
+            if reserve_rows(to, k - i, rows_size(o, first + i, k - i)) < 0:
                 return NO_MEMORY
             copy_rows(o, first + i, k - i, to)
         i = k + 1
@@ -521,7 +521,7 @@ cdef CaptureBatch make_chosen_batch(BatchColumns columns, CapRows* o, int64_t fi
         if judged.len != n:
             raise ValueError(f"of {n} rows, {judged.len} were judged")
         with nogil:
-            status = more_rows(&chosen, 1, 0)  # there is an end also of no rows
+            status = more_rows(&chosen, 1)     # there is an end also of no rows
             if status == 0:
                 status = copy_wanted(o, first, n, <const uint8_t*>judged.buf, &chosen)
         if status < 0:
@@ -546,7 +546,7 @@ cdef class TakenRows:
 
 cdef TakenRows take_rows(CapRows* o, const CapInfos* infos, FileNames files):
     cdef TakenRows out = TakenRows.__new__(TakenRows)
-    cdef size_t size = <size_t>infos.n * sizeof(CapInfo), hint = hint_after(o)
+    cdef size_t size = infos.n * sizeof(CapInfo), hint = hint_after(o)
     if block_room(&out.infos.block, 0, size) < 0:
         raise MemoryError
     memcpy(out.infos.block.p, infos.block.p, size)

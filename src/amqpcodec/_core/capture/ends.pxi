@@ -44,7 +44,7 @@ cdef class CaptureEnds:
 
     def __dealloc__(self):
         free(self.way)
-        free(self.file.interface)
+        block_give(&self.file.interfaces)
 
     @property
     def known(self):

@@ -21,9 +21,9 @@ cdef void begin_tracking(Reading* r, const Half* h, const Conn* c, int64_t time)
 
 cdef int add_event_row(Reading* r, Conn* c, Half* h, size_t n, const CapRow* place, uint8_t flags,
                        int32_t* rows) noexcept nogil:
-    """The next n bytes are there already, with room for all events that wait. rows: number of the next row of the
+    """The next n bytes are there already: append_event() stored them. rows: number of the next row of the
     packet of `place`, which this one is; NULL: it is `place`."""
-    cdef CapRow* row = next_row(&r.rows, n)
+    cdef CapRow* row = next_row(&r.rows)
     if row == NULL:
         return NO_MEMORY
     row[0] = place[0]
@@ -47,7 +47,7 @@ cdef int add_waiting_events(Reading* r, Conn* c, Half* h, uint8_t flags, const C
     cdef const CapRow* place = others if first == NULL else first
     cdef size_t at = o.begin
     cdef bint taken = first == NULL
-    cdef int i
+    cdef size_t i
     for i in range(o.n):
         if add_event_row(r, c, h, end[i] - at, place, flags, rows if i and taken else NULL) < 0:
             return NO_MEMORY
@@ -116,22 +116,19 @@ cdef int track_open_delivery(Reading* r, Conn* c, Open* o, bint complete) noexce
     """Make events of a delivery of 1.0, whole or not. Its frames could be read when they came."""
     cdef V1Look first, look
     cdef Delivery y
-    cdef size_t at = 0, size, part
+    cdef size_t at = 0, size
     v1_read_performative(r.v1, o.data.p, load32(o.data.p), &first, ALL_FIELDS)
     y.v = first.v
     y.number = o.number
     y.settled = False
     y.complete = complete
     y.n = 0
-    if r.level.joined.room < o.n and block_room(&r.level.joined, 0, o.n) < 0:
-        return NO_MEMORY
     while at < o.n:
         size = load32(o.data.p + at)
         v1_read_performative(r.v1, o.data.p + at, size, &look, ALL_FIELDS)
         y.settled |= v1_true(&look.v[TRANSFER_SETTLED])
-        part = <size_t>(o.data.p + at + size - look.payload)
-        memcpy(r.level.joined.p + y.n, look.payload, part)
-        y.n += part
+        if bytes_add(&r.level.joined, &y.n, look.payload, <size_t>(o.data.p + at + size - look.payload)) < 0:
+            return NO_MEMORY
         at += size
     y.payload = r.level.joined.p
     return track_delivery(&r.level.tracking, c.tracker, o.channel, &y)

@@ -33,9 +33,8 @@ cdef struct CapFile:
     bint big                # byte order of the file or section
     bint nano
     uint32_t link
-    CapInterface* interface
-    int n_interfaces
-    int room
+    Block interfaces        # CapInterface
+    size_t n_interfaces
     uint32_t limit          # bytes of a packet or block, 0 for RECORD_LIMIT
     uint64_t at             # offset in the file of the next byte to look at
     uint64_t skip           # bytes to skip yet
@@ -139,19 +138,13 @@ cdef int next_pcap(CapFile* f, const uint8_t* p, size_t n, CapPacket* out, size_
 cdef int read_interface(CapFile* f, const uint8_t* p, size_t n) noexcept nogil:
     """An interface description: p and n are the body of its block."""
     cdef CapInterface* found
-    cdef CapInterface* grown
     cdef size_t at = 8, size
     cdef uint16_t code
     if n < 8 or f.n_interfaces >= INTERFACE_LIMIT:
         return FILE_BAD
-    if f.n_interfaces == f.room:
-        grown = <CapInterface*>realloc(
-            f.interface, (2 * <size_t>f.room + 4) * sizeof(CapInterface))
-        if grown == NULL:
-            return NO_MEMORY
-        f.interface = grown
-        f.room = 2 * f.room + 4
-    found = &f.interface[f.n_interfaces]
+    found = <CapInterface*>items_add(&f.interfaces, &f.n_interfaces, sizeof(CapInterface))
+    if found == NULL:
+        return NO_MEMORY
     memset(found, 0, sizeof(CapInterface))
     found.link = file16(f, p)
     found.snap = file32(f, p + 4)
@@ -171,7 +164,6 @@ cdef int read_interface(CapFile* f, const uint8_t* p, size_t n) noexcept nogil:
                 found.offset = <int64_t>(<uint64_t>file32(f, p + at)
                                          | <uint64_t>file32(f, p + at + 4) << 32)
         at += (size + 3) & ~<size_t>3          # which is there: blocks are whole words
-    f.n_interfaces += 1
     return FILE_SKIPPED
 
 
@@ -187,9 +179,9 @@ cdef int read_packet_block(CapFile* f, uint32_t block_type, const uint8_t* p, si
     if block_type != 3:
         # The obsolete block has 16 bits of interface and 16 of drops in the same place.
         index = file16(f, p) if block_type == 2 else file32(f, p)
-    if index >= <uint32_t>f.n_interfaces:
+    if index >= f.n_interfaces:
         return FILE_BAD
-    interface = &f.interface[index]
+    interface = <CapInterface*>f.interfaces.p + index
     if block_type == 3:
         out.wire = file32(f, p)
         out.have = out.wire

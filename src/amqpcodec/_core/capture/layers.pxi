@@ -8,14 +8,12 @@
 
 cdef int keep_bytes(Half* h, const uint8_t* p, size_t n) noexcept nogil:
     """Behind those that are kept already."""
-    cdef size_t room = h.input.n + n
-    if h.input.block.room < room:
-        # Many connections may wait at once: no more room than a quarter beyond what there is, or than a
-        # frame needs nearly half of whose bytes are there: two full segments of the loopback miss 114 of 128 KiB.
-        room = max(max(room + (h.input.n >> 2), min(h.input.need, 2 * room + 512)), <size_t>256)
-        if block_room(&h.input.block, h.input.n, room) < 0:
-            return NO_MEMORY
-    memcpy(h.input.block.p + h.input.n, p, n)
+    # Many connections may wait at once: no more is expected than a frame needs nearly half of whose bytes are
+    # there. Two full segments of the loopback miss 114 of 128 KiB.
+    cdef uint8_t* w = block_reserve(&h.input.block, h.input.n, n, min(h.input.need, 2 * (h.input.n + n) + 512))
+    if w == NULL:
+        return NO_MEMORY
+    memcpy(w, p, n)
     h.input.n += n
     return 0
 
@@ -28,7 +26,6 @@ cdef void drop_used(Half* h, size_t used) noexcept nogil:
         h.marks.at = h.marks.n - 1
         if h.input.block.room > 1 << 14:
             block_give(&h.input.block)
-            memset(&h.input.block, 0, sizeof(Block))
 
 
 cdef int add_layer_bytes(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const Mark* mark) noexcept nogil:

@@ -178,30 +178,24 @@ cdef inline size_t outlined_size(size_t n) noexcept nogil:
     return (sizeof(Outlined) + n + 7) & ~<size_t>7
 
 
-cdef void store_outlined(uint8_t* to, uint64_t at, uint64_t before, uint8_t kind, const void* p,
-                         size_t n) noexcept nogil:
-    cdef Outlined* one = <Outlined*>to
+cdef int add_entry(Block* b, size_t* used, uint64_t at, uint64_t before, uint8_t kind, const void* p,
+                   size_t n) noexcept nogil:
+    cdef Outlined* one = <Outlined*>block_reserve(b, used[0], outlined_size(n), 0)
+    if one == NULL:
+        return NO_MEMORY
     one.at = at
     one.before = before
     one.size = n
     one.kind = kind
     memcpy(one + 1, p, n)
-
-
-cdef int outline_room(Outline* o, size_t n) noexcept nogil:
-    """Room for n more bytes."""
-    o.whole |= o.n + n + o.held > o.most
-    if o.out.room < o.n + n and block_room(&o.out, o.n, o.n + n + (o.n >> 2) + 65536) < 0:
-        return NO_MEMORY
+    used[0] += outlined_size(n)
     return 0
 
 
 cdef int add_outlined(Outline* o, uint64_t at, uint64_t before, uint8_t kind, const void* p, size_t n) noexcept nogil:
-    cdef size_t size = outlined_size(n)
-    if outline_room(o, size) < 0:
+    if add_entry(&o.out, &o.n, at, before, kind, p, n) < 0:
         return NO_MEMORY
-    store_outlined(o.out.p + o.n, at, before, kind, p, n)
-    o.n += size
+    o.whole |= o.n + o.held > o.most
     o.n_entries += 1
     return 0
 
@@ -228,15 +222,14 @@ cdef void outline_segment(Reading* r, Conn* c, int side, const Segment* s) noexc
 cdef void outline_frame(Reading* r, Conn* c, Half* h, int type_, int method, size_t n) noexcept nogil:
     """A frame of a direction: its type, the number of its method from 1, or 0, and its size."""
     cdef Leap* leap = h.leap
-    cdef size_t used
+    cdef uint32_t* code
     if leap == NULL:
         return
-    used = 4 * leap.n_frames
-    if leap.frames.room < used + 4 and block_room(&leap.frames, used, 2 * used + 256) < 0:
+    code = <uint32_t*>items_add(&leap.frames, &leap.n_frames, sizeof(uint32_t))
+    if code == NULL:
         r.outline.whole = True
         return
-    (<uint32_t*>leap.frames.p)[leap.n_frames] = <uint32_t>(type_ | c.now << 4 | method << 8)
-    leap.n_frames += 1
+    code[0] = <uint32_t>(type_ | c.now << 4 | method << 8)
     leap.now.largest = max(leap.now.largest, <uint64_t>n)
 
 
@@ -263,12 +256,10 @@ cdef int end_leap(Outline* o, Conn* c, int side) noexcept nogil:
         if status == 0:
             status = add_outlined(o, leap.sure.last, 0, LEAP_ENDS, &ends, sizeof(LeapEnds))
     o.held -= leap.n_records
-    if status == 0 and leap.n_records:
-        status = outline_room(o, leap.n_records)
-        if status == 0:
-            memcpy(o.out.p + o.n, leap.records.p, leap.n_records)
-            o.n += leap.n_records
-            o.n_entries += leap.n_held
+    if status == 0:
+        status = bytes_add(&o.out, &o.n, leap.records.p, leap.n_records)
+        o.whole |= o.n + o.held > o.most
+        o.n_entries += leap.n_held
     free_leap(h)
     return status
 

@@ -42,14 +42,15 @@ cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
     cdef Open* o
     cdef Half* h
     cdef int64_t k
+    cdef size_t j
     cdef int i
     while c != NULL:
         for i in range(2):
             h = &c.half[i]
-            for k in range(h.marks.at, h.marks.n):
-                visit_slot(&(<Mark*>h.marks.block.p)[k].file, what, known)
-            for k in range(h.waiting.n):
-                visit_slot(&(<Piece**>h.waiting.heap.p)[k].mark.file, what, known)
+            for j in range(h.marks.at, h.marks.n):
+                visit_slot(&(<Mark*>h.marks.block.p)[j].file, what, known)
+            for j in range(h.waiting.n):
+                visit_slot(&(<Piece**>h.waiting.heap.p)[j].mark.file, what, known)
             o = h.open
             while o != NULL:
                 visit_slot(&o.row.file, what, known)
@@ -63,9 +64,9 @@ cdef void visit_slots(Reading* r, int what, int32_t* known) noexcept nogil:
     while d != NULL:
         visit_slot(&d.mark.file, what, known)
         d = d.newer
-    for i in range(r.files.n_taps):
-        if r.files.taps[i] != NULL:
-            visit_slot(&r.files.taps[i].slot, what, known)
+    for j in range(r.files.n_taps):
+        if taps_of(r)[j] != NULL:
+            visit_slot(&taps_of(r)[j].slot, what, known)
     visit_slot(&r.last.file, what, known)
     visit_slot(&r.files.slot, what, known)
 

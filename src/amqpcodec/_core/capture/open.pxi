@@ -30,10 +30,8 @@ cdef void free_messages(Reading* r, Half* h) noexcept nogil:
 
 cdef int extend_open(Reading* r, Open* o, const uint8_t* p, size_t n, const CapRow* place,
                      uint8_t flags) noexcept nogil:
-    if o.data.room < o.n + n and block_room(&o.data, o.n, o.n + n + (o.n >> 2)) < 0:
+    if bytes_add(&o.data, &o.n, p, n) < 0:
         return NO_MEMORY
-    memcpy(o.data.p + o.n, p, n)
-    o.n += n
     o.flags |= flags
     o.row.last_time = place.last_time
     r.level.open_bytes += n

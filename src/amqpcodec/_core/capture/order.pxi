@@ -50,7 +50,7 @@ cdef void order_of_half(Reading* r, const Half* h, Place* low) noexcept nogil:
     cdef const Mark* end = <const Mark*>h.marks.block.p + h.marks.n
     cdef const Mark* mark
     cdef const Open* o = h.open
-    cdef int i
+    cdef size_t i
     if h.input.n:
         mark = <const Mark*>h.marks.block.p + h.marks.at
         while mark + 1 < end and mark[1].at <= h.input.base:
@@ -150,7 +150,7 @@ cdef Place* places_in_order(Reading* r) noexcept nogil:
     cdef Place* side
     cdef Place* spare
     cdef Place* out
-    if r.out.places.room < 4 * n * sizeof(Place) and block_room(&r.out.places, 0, 4 * n * sizeof(Place)) < 0:
+    if block_room(&r.out.places, 0, 4 * n * sizeof(Place)) < 0:
         return NULL
     main = <Place*>r.out.places.p
     side = main + n
@@ -235,7 +235,7 @@ cdef int arrange_rows(CapRows* o, const Place* place, int64_t n, int64_t start, 
             large = i
             large_n = k
         i += k
-    if more_rows(aside, n - large_n, rows_size(o, start, n) - largest) < 0:
+    if reserve_rows(aside, n - large_n, rows_size(o, start, n) - largest) < 0:
         return NO_MEMORY
     i = before = 0
     while i < n:
@@ -399,7 +399,7 @@ cdef int hand_over(Reading* r) noexcept nogil:
     r.rows.hint = max(r.rows.hint, hint_after(&whole))
     r.rows.rows_hint = max(whole.n + whole.n // 16, whole.rows_hint - whole.rows_hint // 64)
     if waiting:
-        if more_rows(&r.rows, waiting, whole.used - <size_t>bytes_before(&whole, going)) < 0:
+        if reserve_rows(&r.rows, waiting, whole.used - <size_t>bytes_before(&whole, going)) < 0:
             r.out.rows = r.rows
             r.rows = whole
             return NO_MEMORY

@@ -15,7 +15,7 @@ cdef int hold_record(Outline* o, Half* h, const CapPacket* packet, const uint8_t
     """A record of a leap: what it changes, and its bytes, should it be kept after all."""
     cdef Leap* leap = h.leap
     cdef LeftOut* now = &leap.now
-    cdef size_t size = outlined_size(n), all_ = leap.n_records + size
+    cdef size_t before = leap.n_records
     now.last = packet.at
     now.packets += 1
     now.captured += packet.have
@@ -30,12 +30,10 @@ cdef int hold_record(Outline* o, Half* h, const CapPacket* packet, const uint8_t
             now.first_ack = o.ack
         now.acked = True
         now.ack = o.ack
-    if leap.records.room < all_ and block_room(&leap.records, leap.n_records, all_ + (all_ >> 2) + 1024) < 0:
+    if add_entry(&leap.records, &leap.n_records, packet.at, o.packets - 1, KEPT_RECORD, p, n) < 0:
         return NO_MEMORY
-    store_outlined(leap.records.p + leap.n_records, packet.at, o.packets - 1, KEPT_RECORD, p, n)
-    leap.n_records = all_
     leap.n_held += 1
-    o.held += size
+    o.held += leap.n_records - before
     o.whole |= o.n + o.held > o.most
     return 0
 
@@ -60,7 +58,6 @@ cdef void leap_to_here(Outline* o, Half* h) noexcept nogil:
     leap.n_held = 0
     if leap.records.room > 1 << 14:
         block_give(&leap.records)
-        memset(&leap.records, 0, sizeof(Block))
 
 
 cdef uint64_t all_skipped(const CaptureCounts* count) noexcept nogil:
@@ -186,7 +183,6 @@ cdef void write_outline(StateIO* io, Reading* r, Outline* o) noexcept nogil:
             io_leap_ends(io, <LeapEnds*>(one + 1))
     free(order)
     block_give(&o.out)
-    memset(&o.out, 0, sizeof(Block))
 
 
 @cython.final

@@ -104,12 +104,7 @@ cdef int feed_tap(Tap* tap, const uint8_t* p, size_t n) noexcept nogil:
     if tap.at and tap.n:
         memmove(tap.input.p, tap.input.p + tap.at, tap.n)
     tap.at = 0
-    if tap.input.room < tap.n + n and block_room(&tap.input, tap.n, tap.n + n) < 0:
-        return NO_MEMORY
-    if n:
-        memcpy(tap.input.p + tap.n, p, n)
-    tap.n += n
-    return 0
+    return bytes_add(&tap.input, &tap.n, p, n)
 
 
 cdef int next_of_tap(Reading* r, Tap* tap) noexcept nogil:
@@ -141,8 +136,8 @@ cdef int read_taps(Reading* r, int64_t until, int* which) noexcept nogil:
         if found != 0:
             return found
         first = NULL
-        for i in range(r.files.n_taps):
-            tap = r.files.taps[i]
+        for i in range(<int>r.files.n_taps):
+            tap = taps_of(r)[i]
             if tap == NULL:
                 continue
             if not tap.ready:
@@ -166,10 +161,11 @@ cdef int read_taps(Reading* r, int64_t until, int* which) noexcept nogil:
 
 
 cdef void free_tap(Reading* r, int i) noexcept nogil:
-    block_give(&r.files.taps[i].input)
-    free(r.files.taps[i].file.interface)
-    free(r.files.taps[i])
-    r.files.taps[i] = NULL
+    cdef Tap* tap = taps_of(r)[i]
+    block_give(&tap.input)
+    block_give(&tap.file.interfaces)
+    free(tap)
+    taps_of(r)[i] = NULL
 
 
 cdef int end_connections(Reading* r) noexcept nogil:

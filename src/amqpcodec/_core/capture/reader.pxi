@@ -34,11 +34,11 @@ cdef void reading_free(Reading* r) noexcept nogil:
     block_give(&r.out.places)
     block_give(&r.resets)
     block_give(&r.named.block)
-    free(r.file.interface)
-    for k in range(r.files.n_taps):
-        if r.files.taps[k] != NULL:
+    block_give(&r.file.interfaces)
+    for k in range(<int>r.files.n_taps):
+        if taps_of(r)[k] != NULL:
             free_tap(r, k)
-    free(r.files.taps)
+    block_give(&r.files.taps)
     free(r.conns.bucket)
     for k in range(MAX_PROTOCOLS):
         free(r.protocol[k].methods)
@@ -241,15 +241,13 @@ cdef class CaptureReader:
         cdef Tap** grown
         cdef Tap* tap
         cdef int i = 0
-        while i < r.files.n_taps and r.files.taps[i] != NULL:
+        while i < <int>r.files.n_taps and taps_of(r)[i] != NULL:
             i += 1
-        if i == r.files.n_taps:
-            grown = <Tap**>realloc(r.files.taps, (<size_t>i + 1) * sizeof(Tap*))
+        if i == <int>r.files.n_taps:
+            grown = <Tap**>items_add(&r.files.taps, &r.files.n_taps, sizeof(Tap*))
             if grown == NULL:
                 raise MemoryError
-            r.files.taps = grown
-            r.files.taps[i] = NULL
-            r.files.n_taps += 1
+            grown[0] = NULL
         tap = <Tap*>calloc(1, sizeof(Tap))
         if tap == NULL:
             raise MemoryError
@@ -260,13 +258,13 @@ cdef class CaptureReader:
         self.n_tapped += 1
         tap.slot = r.files.slot
         tap.time = NO_TIME
-        r.files.taps[i] = tap
+        taps_of(r)[i] = tap
         return i
 
     cdef Tap* tap_of(self, int i) except NULL:
-        if not 0 <= i < self.r.files.n_taps or self.r.files.taps[i] == NULL:
+        if not 0 <= i < <int>self.r.files.n_taps or taps_of(self.r)[i] == NULL:
             raise ValueError(f"no file is open by the number {i}")
-        return self.r.files.taps[i]
+        return taps_of(self.r)[i]
 
     def feed_tap(self, int i, data):
         """The next bytes of a file, a C-contiguous buffer, which are copied."""
@@ -331,23 +329,20 @@ cdef class CaptureReader:
         """
         cdef InUse held = self.use()
         cdef Reading* r = self.r
-        cdef size_t n = <size_t>r.named.n
         cdef Named* named
         if len(client) not in (0, 6, 18) or len(server) != len(client):
             raise ValueError("two addresses of one family have 6 or 18 bytes each, with their ports")
         if not r.files.begun:
             self.add_file("", "")
-        if r.named.block.room < (n + 1) * sizeof(Named) and (
-                block_room(&r.named.block, n * sizeof(Named), (2 * n + 16) * sizeof(Named)) < 0):
+        named = <Named*>items_add(&r.named.block, &r.named.n, sizeof(Named))
+        if named == NULL:
             raise MemoryError
-        named = <Named*>r.named.block.p + n
         memset(named, 0, sizeof(Named))
         named.id = id
         if client:
             named.family = 4 if len(client) == 6 else 6
             parse_endpoint(&named.client, client)
             parse_endpoint(&named.server, server)
-        r.named.n += 1
         return r.named.n - 1
 
     def feed_values(self, data, ends, numbers, senders, times, int64_t first):
@@ -403,7 +398,7 @@ cdef class CaptureReader:
         cdef CapRows none
         memset(&none, 0, sizeof(CapRows))
         try:
-            if more_rows(&none, 1, 0) < 0:
+            if more_rows(&none, 1) < 0:
                 raise MemoryError
             return make_batch(self.columns(self.frame_names, self.order), &none, 0, 0, &self.r.infos, self.files, True)
         finally:
@@ -433,7 +428,6 @@ cdef class CaptureReader:
             free(self.r.conns.bucket)
             self.r.conns.bucket = NULL
             block_give(&self.input)
-            memset(&self.input, 0, sizeof(Block))
             rows_free(&self.r.rows)
             memset(&self.r.rows, 0, sizeof(CapRows))
             self.r.rows.hint = 65536
@@ -486,11 +480,8 @@ cdef class CaptureReader:
             self.kept -= min(self.kept, self.input_at)
             memmove(self.input.p, self.input.p + self.input_at, self.input_n)
             self.input_at = 0
-        if self.input.room < self.input_n + n and block_room(&self.input, self.input_n, self.input_n + n) < 0:
+        if bytes_add(&self.input, &self.input_n, <const uint8_t*>self.piece.buf + self.piece_at, n) < 0:
             return NO_MEMORY
-        if n:
-            memcpy(self.input.p + self.input_n, <const uint8_t*>self.piece.buf + self.piece_at, n)
-        self.input_n += n
         self.piece_at += n
         return 0
 
@@ -729,7 +720,7 @@ cdef class CaptureReader:
         free_parted(r)
         r.conns.translations.same = 0
         free_partials(r)
-        free(r.file.interface)
+        block_give(&r.file.interfaces)
         memset(&r.file, 0, sizeof(CapFile))
         memset(&r.count, 0, sizeof(CaptureCounts))
         memset(r.v1_counts, 0, sizeof(r.v1_counts))
@@ -825,7 +816,7 @@ cdef class CaptureReader:
         """
         cdef InUse held = self.use()
         cdef const Reset* one = <const Reset*>self.r.resets.p
-        cdef int i
+        cdef size_t i
         found = []
         for i in range(self.r.n_resets):
             found.append((one[i].index, "server" if one[i].of_server else "client",

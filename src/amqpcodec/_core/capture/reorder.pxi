@@ -20,17 +20,16 @@ cdef int compare_pieces(const void* a, const void* b) noexcept nogil:
 cdef inline void sort_pieces(Half* h) noexcept nogil:
     """Whoever looks at them in order: an array in order is a heap, too."""
     if h.waiting.n > 1:
-        qsort(h.waiting.heap.p, <size_t>h.waiting.n, sizeof(Piece*), compare_pieces)
+        qsort(h.waiting.heap.p, h.waiting.n, sizeof(Piece*), compare_pieces)
 
 
 cdef int push_piece(Reading* r, Half* h, Piece* piece) noexcept nogil:
     """Takes the piece over."""
-    cdef size_t i = <size_t>h.waiting.n, up
+    cdef size_t i = h.waiting.n, up
     cdef Piece** heap
-    if h.waiting.heap.room < (i + 1) * sizeof(Piece*):
-        if block_room(&h.waiting.heap, i * sizeof(Piece*), (2 * i + 8) * sizeof(Piece*)) < 0:
-            free(piece)
-            return NO_MEMORY
+    if items_add(&h.waiting.heap, &h.waiting.n, sizeof(Piece*)) == NULL:
+        free(piece)
+        return NO_MEMORY
     heap = <Piece**>h.waiting.heap.p
     h.turn += 1
     piece.turn = h.turn
@@ -42,7 +41,6 @@ cdef int push_piece(Reading* r, Half* h, Piece* piece) noexcept nogil:
         heap[i] = heap[up]
         i = up
     heap[i] = piece
-    h.waiting.n += 1
     h.waiting.held += piece.n + PIECE_COST
     r.conns.held += piece.n + PIECE_COST
     return 0
@@ -64,10 +62,9 @@ cdef void pop_piece(Reading* r, Half* h) noexcept nogil:
     h.waiting.n -= 1
     h.waiting.held -= piece.n + PIECE_COST
     r.conns.held -= piece.n + PIECE_COST
-    n = <size_t>h.waiting.n
+    n = h.waiting.n
     if n == 0:
         block_give(&h.waiting.heap)
-        memset(&h.waiting.heap, 0, sizeof(Block))
         return
     last = heap[n]
     while down < n:
@@ -97,4 +94,4 @@ cdef int hold_back(Reading* r, Half* h, const uint8_t* p, uint32_t n, int64_t at
 
 cdef inline bint is_too_much(const Reading* r, const Half* h) noexcept nogil:
     """Whether more waits than may."""
-    return h.waiting.held > r.limits.hold or r.conns.held > r.limits.hold_total or h.waiting.n > r.limits.hold_pieces
+    return h.waiting.held > r.limits.hold or r.conns.held > r.limits.hold_total or <int64_t>h.waiting.n > r.limits.hold_pieces

@@ -20,6 +20,7 @@ cdef enum:
 
 cdef enum:
     BATCH_BYTES = 1 << 22           # of frames that wait for a batch, more or less
+    ROW_SLACK = 16                  # bytes after the newest row that may be read
 
 cdef const char** CAPTURE_FLAG_NAMES = ["gap", "resync", "truncated", "midstream", "oversize", "late"]
 
@@ -71,7 +72,7 @@ cdef struct CapRows:
 
 # The connections that rows tell of, by number.
 cdef struct CapInfos:
-    int32_t n
+    size_t n
     uint64_t batch          # changes when they start anew
     Block block
 
@@ -86,45 +87,49 @@ cdef inline bint is_row_before(const CapRow* a, const CapRow* b) noexcept nogil:
     return a.order_turn < b.order_turn or (a.order_turn == b.order_turn and a.order_position < b.order_position)
 
 
-cdef int more_rows(CapRows* o, int64_t n, size_t size) noexcept nogil:
-    """Room for n more rows with so many bytes in all."""
-    cdef size_t have = <size_t>o.n, all_ = <size_t>(o.n + n), want
-    if o.data.room < o.used + size + 16:
-        want = max(o.used + o.used // 2, o.used + size + 16, o.hint)
-        want = max(want, min(4 * o.used, <size_t>BATCH_BYTES + BATCH_BYTES // 4))
-        if block_room(&o.data, o.used, want) < 0:
-            return NO_MEMORY
-    if o.room >= o.n + n:
-        return 0
-    want = max(2 * all_ + 128, <size_t>o.rows_hint)
-    if block_room(&o.end, 8 * (have + 1) if have else 0, 8 * (want + 1)) < 0:
+cdef inline uint8_t* reserve_bytes(CapRows* o, size_t size) noexcept nogil:
+    """Reserve the bytes of the next rows: their place, or NULL."""
+    return block_reserve(&o.data, o.used, size + ROW_SLACK,
+                         max(o.hint, min(4 * o.used, <size_t>BATCH_BYTES + BATCH_BYTES // 4)))
+
+
+cdef int more_rows(CapRows* o, int64_t n) noexcept nogil:
+    """Reserve what describes the next n rows; `room` is how many have it already."""
+    cdef size_t have = <size_t>o.n, more = <size_t>n, expected = max(2 * (have + more) + 128, <size_t>o.rows_hint)
+    if o.end.p == NULL and block_room(&o.end, 0, sizeof(int64_t)) < 0:
         return NO_MEMORY
     (<int64_t*>o.end.p)[0] = 0
-    if block_room(&o.lost, 8 * have, 8 * want) < 0:
-        return NO_MEMORY
-    if block_room(&o.row, have * sizeof(CapRow), want * sizeof(CapRow)) < 0:
+    if (block_reserve(&o.end, 8 * (have + 1), 8 * more, 8 * (expected + 1)) == NULL
+            or block_reserve(&o.lost, 8 * have, 8 * more, 8 * expected) == NULL
+            or block_reserve(&o.row, have * sizeof(CapRow), more * sizeof(CapRow), expected * sizeof(CapRow)) == NULL):
         return NO_MEMORY
     o.room = <int64_t>min(min(o.end.room // 8 - 1, o.lost.room // 8), o.row.room // sizeof(CapRow))
     return 0
 
 
-cdef inline CapRow* next_row(CapRows* o, size_t size) noexcept nogil:
-    """Where the next row is to be described, of so many bytes, which there is room for; or NULL."""
-    if AMQP_UNLIKELY(o.n >= o.room or o.data.room < o.used + size + 16):
-        if more_rows(o, 1, size) < 0:
-            return NULL
-    return <CapRow*>o.row.p + o.n
+cdef int reserve_rows(CapRows* o, int64_t n, size_t size) noexcept nogil:
+    """Reserve the next n rows, with so many bytes in all."""
+    return NO_MEMORY if reserve_bytes(o, size) == NULL else more_rows(o, n)
+
+
+cdef inline CapRow* next_row(CapRows* o) noexcept nogil:
+    """Reserve what describes the next row: the place, or NULL. close_row() ends it."""
+    cdef size_t n = <size_t>o.n
+    if AMQP_UNLIKELY(o.n >= o.room) and more_rows(o, 1) < 0:
+        return NULL
+    block_promise(&o.end, o.end.p + 8 * (n + 1), 8)
+    block_promise(&o.lost, o.lost.p + 8 * n, 8)
+    block_promise(&o.row, <uint8_t*>(<CapRow*>o.row.p + n), sizeof(CapRow))
+    return <CapRow*>o.row.p + n
 
 
 cdef int32_t add_info(CapInfos* o, const CapInfo* info) noexcept nogil:
     """Note a connection for this batch; its index, or NO_MEMORY."""
-    cdef size_t n = <size_t>o.n
-    if o.block.room < (n + 1) * sizeof(CapInfo):
-        if block_room(&o.block, n * sizeof(CapInfo), (2 * n + 64) * sizeof(CapInfo)) < 0:
-            return NO_MEMORY
-    memcpy(<CapInfo*>o.block.p + n, info, sizeof(CapInfo))
-    o.n += 1
-    return <int32_t>n
+    cdef CapInfo* own = <CapInfo*>items_add(&o.block, &o.n, sizeof(CapInfo))
+    if own == NULL:
+        return NO_MEMORY
+    own[0] = info[0]
+    return <int32_t>o.n - 1
 
 
 cdef inline size_t hint_after(const CapRows* o) noexcept nogil:

@@ -13,7 +13,7 @@ cdef int io_pieces(StateIO* io, Reading* r, Half* h) noexcept nogil:
     cdef Piece* piece
     cdef Piece* before = NULL
     cdef Mark mark
-    cdef size_t i, size, n = io_size(io, <size_t>h.waiting.n, 1 << 30)
+    cdef size_t i, size, n = io_size(io, h.waiting.n, 1 << 30)
     cdef int64_t at, ack
     memset(&mark, 0, sizeof(Mark))
     if io.writing:
@@ -244,7 +244,7 @@ cdef int io_half(StateIO* io, Reading* r, const Conn* c, Half* h) noexcept nogil
             return NO_MEMORY
         h.input.n = n
     io_bytes(io, h.input.block.p, n)
-    n = io_size(io, <size_t>(h.marks.n - h.marks.at), 1 << 30)
+    n = io_size(io, h.marks.n - h.marks.at, 1 << 30)
     for i in range(n):
         if io.writing:
             mark = half_mark(h)[i]
@@ -373,15 +373,15 @@ cdef int io_file(StateIO* io, CapFile* f) noexcept nogil:
     f.at = <uint64_t>io_ranged(io, <int64_t>f.at, 0, NUMBER_LIMIT)
     f.skip = <uint64_t>io_ranged(io, <int64_t>f.skip, 0, MAX_U32)
     f.packets = <uint64_t>io_ranged(io, <int64_t>f.packets, 0, NUMBER_LIMIT)
-    n = io_size(io, <size_t>f.n_interfaces, INTERFACE_LIMIT)
-    if not io.writing and n:
-        f.interface = <CapInterface*>calloc(n, sizeof(CapInterface))
-        if f.interface == NULL:
-            return NO_MEMORY
-        f.n_interfaces = <int>n
-        f.room = <int>n
+    n = io_size(io, f.n_interfaces, INTERFACE_LIMIT)
     for i in range(n):
-        one = &f.interface[i]
+        if io.writing:
+            one = <CapInterface*>f.interfaces.p + i
+        else:
+            one = <CapInterface*>items_add(&f.interfaces, &f.n_interfaces, sizeof(CapInterface))
+            if one == NULL:
+                return NO_MEMORY
+            memset(one, 0, sizeof(CapInterface))
         one.link = <uint32_t>io_ranged(io, one.link, 0, MAX_U32)
         one.snap = <uint32_t>io_ranged(io, one.snap, 0, MAX_U32)
         one.resolution = <uint8_t>io_ranged(io, one.resolution, 0, 255)

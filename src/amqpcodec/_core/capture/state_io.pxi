@@ -24,11 +24,7 @@ cdef struct StateIO:
 
 cdef void io_bytes(StateIO* io, uint8_t* p, size_t n) noexcept nogil:
     if io.writing:
-        if io.out.room < io.n + n and block_room(&io.out, io.n, 2 * (io.n + n) + 4096) < 0:
-            io.bad = True
-        if n and not io.bad:
-            memcpy(io.out.p + io.n, p, n)
-            io.n += n
+        io.bad = io.bad or bytes_add(&io.out, &io.n, p, n) < 0
     elif io.bad or <size_t>(io.end - io.p) < n:
         io.bad = True
     elif n:
@@ -37,11 +33,11 @@ cdef void io_bytes(StateIO* io, uint8_t* p, size_t n) noexcept nogil:
 
 
 cdef void add_start(StateIO* io) noexcept nogil:
-    if io.starts.room < 8 * (io.n_starts + 1) and block_room(&io.starts, 8 * io.n_starts, 16 * io.n_starts + 8192) < 0:
+    cdef int64_t* start = <int64_t*>items_add(&io.starts, &io.n_starts, sizeof(int64_t))
+    if start == NULL:
         io.bad = True
     else:
-        (<int64_t*>io.starts.p)[io.n_starts] = <int64_t>io.n
-        io.n_starts += 1
+        start[0] = <int64_t>io.n
 
 
 cdef int64_t io_number(StateIO* io, int64_t v) noexcept nogil:

@@ -84,7 +84,7 @@ cdef struct Translated
 # Segments that came before those that they follow.
 cdef struct Waiting:
     Block heap              # of Piece*: see reorder.pxi
-    int32_t n
+    size_t n
     size_t held             # their bytes
 
 # What gives the bytes of frames, where TCP's are none: see layers.pxi.
@@ -106,8 +106,8 @@ cdef struct HalfInput:
 
 # The packets that they came with.
 cdef struct HalfMarks:
-    int32_t n
-    int32_t at              # the first that is still needed
+    size_t n
+    size_t at               # the first that is still needed
     Block block
 
 # At event level, what is known of the order of the two directions.
@@ -194,7 +194,7 @@ cdef struct Named:
     Conn* conn              # or NULL
 
 cdef struct NamedConns:
-    int32_t n
+    size_t n
     bint loses              # an unknown number of bytes, now
     Block block             # Named
 
@@ -360,8 +360,8 @@ cdef struct ReadingFiles:
     int64_t number          # of the chain, from 0
     bint begun              # a file was
     bint between            # no file is open: the next one follows
-    Tap** taps              # files that are read at once, and NULL between them
-    int n_taps
+    Block taps              # Tap*: files that are read at once, and NULL between them
+    size_t n_taps
 
 cdef struct Reading:
     CapFile file
@@ -392,7 +392,7 @@ cdef struct Reading:
     PyObject* fault         # what it raised
     Outline* outline        # that is made, or NULL
     Block resets            # Reset: those that were not asked for yet; of more than RESET_LIMIT, the first ones
-    int32_t n_resets
+    size_t n_resets
     AmqpValue[MAX_FIELDS] v
 
 
@@ -411,6 +411,10 @@ cdef inline Half* other_half(Conn* c, const Half* h) noexcept nogil:
     return &c.half[h == &c.half[0]]
 
 
+cdef inline Tap** taps_of(const Reading* r) noexcept nogil:
+    return <Tap**>r.files.taps.p
+
+
 cdef inline Mark* half_mark(Half* h) noexcept nogil:
     return <Mark*>h.marks.block.p + h.marks.at
 
@@ -418,20 +422,16 @@ cdef inline Mark* half_mark(Half* h) noexcept nogil:
 cdef inline int push_mark(Half* h, const Mark* mark, int64_t at, int32_t rows) noexcept nogil:
     """The bytes at position `at` were sent by this packet, in which so many rows began."""
     cdef Mark* own
-    cdef size_t n = <size_t>h.marks.n
-    if h.marks.block.room < (n + 1) * sizeof(Mark):
-        if 2 * h.marks.at > h.marks.n:
-            n = <size_t>(h.marks.n - h.marks.at)
-            memmove(h.marks.block.p, half_mark(h), n * sizeof(Mark))
-            h.marks.at = 0
-            h.marks.n = <int32_t>n
-        elif block_room_tight(&h.marks.block, n * sizeof(Mark), (2 * n + 4) * sizeof(Mark)) < 0:
-            return NO_MEMORY
-    own = <Mark*>h.marks.block.p + n
+    if 2 * h.marks.at > h.marks.n and block_full(&h.marks.block, h.marks.n * sizeof(Mark), sizeof(Mark)):
+        h.marks.n -= h.marks.at
+        memmove(h.marks.block.p, half_mark(h), h.marks.n * sizeof(Mark))
+        h.marks.at = 0
+    own = <Mark*>items_add(&h.marks.block, &h.marks.n, sizeof(Mark))
+    if own == NULL:
+        return NO_MEMORY
     own[0] = mark[0]
     own.at = at
     own.rows = rows
-    h.marks.n += 1
     return 0
 
 
@@ -471,7 +471,7 @@ cdef void find_place(Half* h, size_t n, int64_t at, CapRow* row) noexcept nogil:
     cdef Mark* last
     while mark + 1 < end and mark[1].at <= at:
         mark += 1
-    h.marks.at = <int32_t>(mark - <Mark*>h.marks.block.p)
+    h.marks.at = <size_t>(mark - <Mark*>h.marks.block.p)
     last = mark
     while n != 0 and last + 1 < end and last[1].at < at + <int64_t>n:
         last += 1
@@ -503,7 +503,7 @@ cdef inline int begin_row(Reading* r, Conn* c, Half* h, uint8_t flags, CapRow* r
 
 
 cdef inline void close_row(CapRows* o, size_t n, uint64_t lost) noexcept nogil:
-    """Its n bytes stand where the next ones are to. lost: 0 for a frame."""
+    """Its n bytes stand where the next ones are to, and next_row() reserved the rest. lost: 0 for a frame."""
     (<uint64_t*>o.lost.p)[o.n] = lost
     o.used += n
     o.n += 1
@@ -513,8 +513,8 @@ cdef inline void close_row(CapRows* o, size_t n, uint64_t lost) noexcept nogil:
 cdef int end_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint64_t lost, uint8_t flags,
                  CapRow* row) noexcept nogil:
     """The next row, of n bytes, is said where it stands. lost: 0 for a frame."""
-    cdef uint8_t* out = r.rows.data.p + r.rows.used
-    if begin_row(r, c, h, flags, row) < 0:
+    cdef uint8_t* out = reserve_bytes(&r.rows, n)
+    if out == NULL or begin_row(r, c, h, flags, row) < 0:
         return NO_MEMORY
     if n:
         memcpy(out, p, n)
@@ -531,7 +531,7 @@ cdef int end_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint6
 cdef int add_placed_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint64_t lost, uint8_t flags,
                         const CapRow* place) noexcept nogil:
     """A row of n bytes; lost: 0 for a frame."""
-    cdef CapRow* row = next_row(&r.rows, n)
+    cdef CapRow* row = next_row(&r.rows)
     if row == NULL:
         return NO_MEMORY
     row[0] = place[0]
@@ -541,7 +541,7 @@ cdef int add_placed_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
 cdef int add_row(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at, uint64_t lost,
                  uint8_t flags) noexcept nogil:
     """A row of the n bytes at position `at`."""
-    cdef CapRow* row = next_row(&r.rows, n)
+    cdef CapRow* row = next_row(&r.rows)
     if row == NULL:
         return NO_MEMORY
     find_place(h, n, at, row)

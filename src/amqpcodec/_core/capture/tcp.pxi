@@ -146,10 +146,10 @@ cdef void free_half(Reading* r, Half* h) noexcept nogil:
 # Of a direction that begins in the middle, or that lost bytes, a frame is known by those that follow it. What the
 # other side sent meanwhile was captured between the packets of these: it is read between them, too.
 
-cdef int32_t mark_after(const Half* h, int64_t at) noexcept nogil:
+cdef size_t mark_after(const Half* h, int64_t at) noexcept nogil:
     """The first mark behind a position."""
     cdef const Mark* marks = <const Mark*>h.marks.block.p
-    cdef int32_t low = h.marks.at, high = h.marks.n, middle
+    cdef size_t low = h.marks.at, high = h.marks.n, middle
     while low < high:
         middle = low + (high - low) // 2
         if marks[middle].at <= at:
@@ -165,14 +165,14 @@ cdef inline int64_t held_position(const Half* h) noexcept nogil:
 
 cdef uint64_t held_turn(const Half* h) noexcept nogil:
     """The packet that sent the first of the bytes that are held."""
-    cdef int32_t i = mark_after(h, held_position(h))
-    return (<const Mark*>h.marks.block.p)[max(i - 1, 0)].turn
+    cdef size_t i = mark_after(h, held_position(h))
+    return (<const Mark*>h.marks.block.p)[i - (i > 0)].turn
 
 
 cdef int read_held(Reading* r, Conn* c, Half* h, size_t* used) noexcept nogil:
     """Make rows of the bytes of one packet more. used: bytes in memory before those that are kept."""
     cdef int64_t at = held_position(h), more
-    cdef int32_t i = mark_after(h, at)
+    cdef size_t i = mark_after(h, at)
     cdef size_t n
     if i < h.marks.n and (<const Mark*>h.marks.block.p)[i].at - at < <int64_t>h.input.held:
         h.input.held -= <size_t>((<const Mark*>h.marks.block.p)[i].at - at)
@@ -497,19 +497,16 @@ cdef int close_conn(Reading* r, Conn* c) noexcept nogil:
 # ---- segments ----
 
 cdef int add_reset(Reading* r, const Conn* c, int side) noexcept nogil:
-    cdef size_t n = <size_t>r.n_resets
     cdef Reset* one
     r.count.resets += 1
-    if n == RESET_LIMIT:
+    if r.n_resets == RESET_LIMIT:
         return 0
-    if r.resets.room < (n + 1) * sizeof(Reset) and (
-            block_room(&r.resets, n * sizeof(Reset), (2 * n + 16) * sizeof(Reset)) < 0):
+    one = <Reset*>items_add(&r.resets, &r.n_resets, sizeof(Reset))
+    if one == NULL:
         return NO_MEMORY
-    one = <Reset*>r.resets.p + n
     one.time = r.last.time
     one.index = c.info.index
     one.of_server = side
-    r.n_resets += 1
     return 0
 
 

@@ -32,7 +32,7 @@ cdef bint are_sound(const Reading* r, const FedValues* fed) noexcept nogil:
     if fed.ends[0] < 0 or fed.ends[fed.n] > fed.size:
         return False
     for i in range(fed.n):
-        if fed.ends[i] > fed.ends[i + 1] or not 0 <= fed.numbers[i] < r.named.n:
+        if fed.ends[i] > fed.ends[i + 1] or not 0 <= fed.numbers[i] < <int64_t>r.named.n:
             return False
         if fed.senders[i] > (VALUE_SERVER | VALUE_MISSING):
             return False

@@ -128,6 +128,17 @@ cdef inline int json_string(JsonText* t, const uint8_t* p, size_t n) noexcept no
     return status
 
 
+cdef int put_text_json(Buffer* out, const uint8_t* p, size_t n) noexcept nogil:
+    """The same at the end of a buffer, for other modules."""
+    cdef JsonText t
+    cdef int status
+    t.out = out[0]
+    t.input_end = p + n
+    status = json_string(&t, p, n)
+    out[0] = t.out
+    return status
+
+
 cdef int json_base64(JsonText* t, const uint8_t* p, size_t n, const char* before, size_t before_n,
                      const char* after, size_t after_n) noexcept nogil:
     cdef uint8_t* w

@@ -23,59 +23,63 @@ cdef inline void set_argument(Tracking* g, Event* e, int text, int k) noexcept n
 
 # ---- details ----
 
-# A JSON object that is written piece by piece.
 cdef enum:
     DETAIL_BYTES = 1800
 
+# A JSON object, member by member.
 cdef struct Details:
     size_t n
-    char[DETAIL_BYTES] text
+    uint8_t[DETAIL_BYTES] text
+
+
+cdef int begin_detail(Buffer* b, uint8_t* memory, const Details* d, const char* key) noexcept nogil:
+    """Begin a member in DETAIL_BYTES bytes of memory; its value follows, and end_detail()."""
+    buffer_init(b, memory, DETAIL_BYTES)
+    if buffer_put(b, <const char*>b', "' if d.n else <const char*>b'{"', 3 if d.n else 2) < 0:
+        return NO_MEMORY
+    return NO_MEMORY if buffer_put(b, key, strlen(key)) < 0 else buffer_put(b, <const char*>b'": ', 3)
+
+
+cdef void end_detail(Details* d, Buffer* b, int status) noexcept nogil:
+    """Add the member, if it could be written, and there is room for all of it and the bracket that closes the object."""
+    cdef size_t n = buffer_size(b)
+    if status == 0 and n < sizeof(d.text) - d.n:
+        memcpy(d.text + d.n, b.start, n)
+        d.n += n
+    buffer_free(b)
 
 
 cdef void put_detail_text(Details* d, const char* key, const uint8_t* p, size_t n) noexcept nogil:
-    cdef size_t i, start = d.n
-    cdef uint8_t c
-    if not is_utf8(p, n):
-        return
-    d.n += <size_t>snprintf(d.text + d.n, 40, b'%s"%s": "', <const char*>b", " if d.n else <const char*>b"{", key)
-    for i in range(n):
-        c = p[i]
-        if d.n + 12 > sizeof(d.text):
-            d.n = start
-            return
-        if c < 0x20 or c == c'"' or c == c'\\' or c == 0x7F:
-            d.n += <size_t>snprintf(d.text + d.n, 8, b"\\u%04x", <unsigned int>c)
-        else:
-            d.text[d.n] = <char>c
-            d.n += 1
-    d.text[d.n] = c'"'
-    d.n += 1
+    cdef uint8_t[DETAIL_BYTES] memory
+    cdef Buffer b
+    cdef int status = begin_detail(&b, memory, d, key)
+    end_detail(d, &b, status if status < 0 else put_text_json(&b, p, n))
 
 
 cdef void put_detail(Details* d, Tracking* g, const char* key, int k) noexcept nogil:
     """A bit of the method, where it has that."""
+    cdef uint8_t[DETAIL_BYTES] memory
+    cdef Buffer b
+    cdef bint value
+    cdef int status
     if g.method.place[k] >= 0:
-        d.n += <size_t>snprintf(d.text + d.n, 60, b'%s"%s": %s', <const char*>b", " if d.n else <const char*>b"{", key,
-                                <const char*>b"true" if argument_number(g, k) else <const char*>b"false")
+        value = argument_number(g, k) != 0
+        status = begin_detail(&b, memory, d, key)
+        if status == 0:
+            status = buffer_put(&b, <const char*>b"true" if value else <const char*>b"false", 4 if value else 5)
+        end_detail(d, &b, status)
 
 
 cdef void put_detail_table(Details* d, Tracking* g, const char* key, int k) noexcept nogil:
     """A field table of the method, where it has one with a value in it and there is room for all of it."""
     cdef const AmqpValue* v = find_argument(g, k)
-    cdef uint8_t[DETAIL_BYTES] text
-    cdef Buffer buffer
-    cdef size_t n
+    cdef uint8_t[DETAIL_BYTES] memory
+    cdef Buffer b
+    cdef int status
     if v == NULL or v.n == 0 or v.n > DETAIL_BYTES:
         return
-    buffer_init(&buffer, text, sizeof(text))
-    if put_table_json(&buffer, v.p, <uint32_t>v.n, g.dialect) == 0:
-        n = buffer_size(&buffer)
-        if n + 60 < sizeof(d.text) - d.n:
-            d.n += <size_t>snprintf(d.text + d.n, 40, b'%s"%s": ',
-                                    <const char*>b", " if d.n else <const char*>b"{", key)
-            memcpy(d.text + d.n, buffer.start, n)
-            d.n += n
-    buffer_free(&buffer)
+    status = begin_detail(&b, memory, d, key)
+    end_detail(d, &b, status if status < 0 else put_table_json(&b, v.p, <uint32_t>v.n, g.dialect))
 
 
 cdef void end_details(Details* d, Event* e) noexcept nogil:

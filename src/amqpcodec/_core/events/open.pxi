@@ -268,15 +268,16 @@ cdef void compact_questions(Questions* o) noexcept nogil:
 
 cdef int add_question(Questions* o, Question* q) noexcept nogil:
     """Takes it over. Its number is higher than those before."""
-    cdef bint full = o.slots.room < (o.n + 1) * sizeof(QuestionSlot)
-    if 2 * o.n_open < o.n and (full or o.n > 64):
+    cdef QuestionSlot* slot
+    if 2 * o.n_open < o.n and (
+            o.n > 64 or block_full(&o.slots, o.n * sizeof(QuestionSlot), sizeof(QuestionSlot))):
         compact_questions(o)
-    elif full and block_room_tight(&o.slots, o.n * sizeof(QuestionSlot), (2 * o.n + 4) * sizeof(QuestionSlot)) < 0:
+    slot = <QuestionSlot*>items_add(&o.slots, &o.n, sizeof(QuestionSlot))
+    if slot == NULL:
         free(q)
         return NO_MEMORY
-    question_slot(o, o.n).number = q.number
-    question_slot(o, o.n).question = q
-    o.n += 1
+    slot.number = q.number
+    slot.question = q
     o.n_open += 1
     return 0
 

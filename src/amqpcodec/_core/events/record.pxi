@@ -146,7 +146,7 @@ cdef struct Event:
 
 # Events that wait to become rows, in memory of these, after the rows that are there.
 cdef struct EventOutput:
-    int n
+    size_t n
     size_t begin            # of the first one
     size_t used             # end of the newest one
     size_t hint             # bytes that all rows may have
@@ -155,7 +155,7 @@ cdef struct EventOutput:
 
 cdef enum:
     STORE_SLACK = 8         # bytes that are written after an event
-    EVENT_SLACK = 32        # and that are left after it
+    EVENT_SLACK = 32        # and that are left after it: they may be read
 
 
 # Not known to the compiler, which clears few bytes by `rep stos` where it knows how many they are: that takes longer.
@@ -225,17 +225,12 @@ cdef void load_event(const uint8_t* p, Event* e) noexcept nogil:
 
 
 cdef int append_event(EventOutput* o, Event* e) noexcept nogil:
-    cdef size_t room = o.used + sizeof(EventHead) + N_EVENT_TEXTS * TEXT_LIMIT + STORE_SLACK + EVENT_SLACK
-    if AMQP_UNLIKELY(e.text[TEXT_ROUTE].n > TEXT_LIMIT):
-        room += ROUTE_LIMIT
-    if o.data.room < room and block_room(o.data, o.used, max(room + o.used // 2, o.hint)) < 0:
+    cdef uint8_t* w = block_reserve(o.data, o.used, event_size(e) + STORE_SLACK + EVENT_SLACK, o.hint)
+    cdef size_t* end = <size_t*>items_add(&o.end, &o.n, sizeof(size_t)) if w != NULL else NULL
+    if end == NULL:
         return NO_MEMORY
-    if o.end.room < (<size_t>o.n + 1) * sizeof(size_t) and block_room(
-            &o.end, <size_t>o.n * sizeof(size_t), (2 * <size_t>o.n + 16) * sizeof(size_t)) < 0:
-        return NO_MEMORY
-    o.used += store_event(e, o.data.p + o.used)
-    (<size_t*>o.end.p)[o.n] = o.used
-    o.n += 1
+    o.used += store_event(e, w)
+    end[0] = o.used
     return 0
 
 

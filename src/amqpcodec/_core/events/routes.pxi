@@ -113,6 +113,7 @@ cdef bint is_header_match(Visit* v, const EventText* arguments) noexcept nogil:
 
 cdef int reach(Visit* v, VirtualHost* host, BrokerObject* x) noexcept nogil:
     """A message comes to a queue or an exchange: each of them once."""
+    cdef BrokerObject** queue
     if x.seen == host.visits:
         return 0
     x.seen = host.visits
@@ -124,11 +125,10 @@ cdef int reach(Visit* v, VirtualHost* host, BrokerObject* x) noexcept nogil:
             v.waiting = x
         v.last = x
         return 0
-    if v.queues.room < (v.n_queues + 1) * sizeof(BrokerObject*) and block_room(
-            &v.queues, v.n_queues * sizeof(BrokerObject*), (2 * v.n_queues + 64) * sizeof(BrokerObject*)) < 0:
+    queue = <BrokerObject**>items_add(&v.queues, &v.n_queues, sizeof(BrokerObject*))
+    if queue == NULL:
         return NO_MEMORY
-    (<BrokerObject**>v.queues.p)[v.n_queues] = x
-    v.n_queues += 1
+    queue[0] = x
     return 0
 
 

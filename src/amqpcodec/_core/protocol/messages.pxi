@@ -177,7 +177,7 @@ cdef class MessageDecoder(Stream):
 
     cdef PyObject* read_event(self) except? NULL:
         cdef PyObject* whole
-        if self.n_open == 0 and self.head_hi == self.head_lo:
+        if self.n_open == 0 and head_size(self) == 0:
             whole = self.read_whole_message()
             if AMQP_LIKELY(whole != NULL):
                 return whole
@@ -220,15 +220,15 @@ cdef class MessageDecoder(Stream):
         cdef Content c
         cdef const uint8_t* p = self.p
         cdef size_t have = <size_t>(self.end - self.p)
-        cdef bint in_head = self.head_hi != self.head_lo
+        cdef bint in_head = head_size(self) != 0
         cdef uint16_t channel
         cdef uint64_t size
         if in_head:
-            have = self.head_hi - self.head_lo
+            have = head_size(self)
             if have < 7:
                 self.gather(7 - have)
-                have = self.head_hi - self.head_lo
-            p = self.head + self.head_lo
+                have = head_size(self)
+            p = self.head.start + self.head_at
         if have < 7 or p[0] != FRAME_BODY:
             return None
         channel = load16(p + 1)
@@ -269,10 +269,10 @@ cdef class MessageDecoder(Stream):
                     return NO_BODY
                 self.filling = c
             while True:
-                in_head = self.head_hi != self.head_lo
+                in_head = head_size(self) != 0
                 if in_head:
-                    p = self.head + self.head_lo
-                    n = self.head_hi - self.head_lo
+                    p = self.head.start + self.head_at
+                    n = head_size(self)
                 else:
                     p = self.p
                     n = <size_t>(self.end - self.p)

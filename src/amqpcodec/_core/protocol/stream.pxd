@@ -9,8 +9,8 @@ cdef class Stream:
     cdef bint copy
     cdef bint yield_errors
     cdef TextCache* cache
-    cdef uint8_t* head              # own memory, with unread bytes from head_lo to head_hi
-    cdef size_t head_lo, head_hi, head_room
+    cdef Buffer head                # own memory, with unread bytes from head_at on
+    cdef size_t head_at
     cdef bytes chunk                # the newest bytes, or None
     cdef const uint8_t* p           # unread bytes of the chunk
     cdef const uint8_t* end
@@ -46,5 +46,9 @@ cdef class Stream:
     cdef object skip_bad_frame(self, object error)
     cdef object fault_or_raise(self, Fault* fault)
     cdef PyObject* read_event(self) except? NULL
+
+cdef inline size_t head_size(Stream stream) noexcept:
+    """Unread bytes of head."""
+    return buffer_size(&stream.head) - stream.head_at
 
 cdef bytes bytes_of(object data)

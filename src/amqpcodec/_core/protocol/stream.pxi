@@ -55,13 +55,14 @@ cdef class Stream:
     """Base of the decoders. Not for use by itself."""
 
     def __cinit__(self, *args, **kwargs):
+        buffer_init(&self.head, NULL, 0)
         self.cache = text_cache_new()
         if self.cache == NULL:
             raise MemoryError
 
     def __dealloc__(self):
         text_cache_free(self.cache)
-        free(self.head)
+        buffer_free(&self.head)
 
     cdef int configure(self, Protocol protocol, frame_max, errors, dialect, tables, copy,
                        trailing, max_header_frame) except -1:
@@ -126,7 +127,7 @@ cdef class Stream:
     @property
     def pending(self):
         """Bytes that were fed and not read yet."""
-        return self.taken + (self.head_hi - self.head_lo) + <size_t>(self.end - self.p)
+        return self.taken + head_size(self) + <size_t>(self.end - self.p)
 
     @property
     def offset(self):
@@ -185,7 +186,8 @@ cdef class Stream:
             self.end_use()
 
     cdef int forget(self) except -1:
-        self.head_lo = self.head_hi = 0
+        self.head_at = 0
+        buffer_truncate(&self.head, 0)
         self.p = self.end = NULL
         self.chunk = None
         self.at = self.taken = 0
@@ -225,31 +227,14 @@ cdef class Stream:
     @cython.final
     cdef int save(self, const uint8_t* p, size_t n) except -1:
         """Append to head."""
+        cdef size_t size = head_size(self)
         if n == 0:
             return 0        # p may be null, which memcpy does not take, also for no bytes
-        cdef size_t used = self.head_hi - self.head_lo
-        cdef size_t room
-        cdef uint8_t* memory
-        if n > self.head_room - self.head_hi:
-            if self.head_lo and n <= self.head_room - used and self.head_lo >= used:
-                memcpy(self.head, self.head + self.head_lo, used)
-            else:
-                room = max(2 * self.head_room, <size_t>1024)
-                while room - used < n:
-                    room *= 2
-                memory = <uint8_t*>malloc(room)
-                if memory == NULL:
-                    raise MemoryError
-                if used:
-                    memcpy(memory, self.head + self.head_lo, used)
-                free(self.head)
-                self.head = memory
-                self.head_room = room
-            self.head_lo = 0
-            self.head_hi = used
-        memcpy(self.head + self.head_hi, p, n)
-        self.head_hi += n
-        return 0
+        if self.head_at > size:
+            memcpy(self.head.start, self.head.start + self.head_at, size)
+            buffer_truncate(&self.head, size)
+            self.head_at = 0
+        return put_bytes(&self.head, p, n)
 
     @cython.final
     cdef int gather(self, size_t n) except -1:
@@ -273,7 +258,7 @@ cdef class Stream:
         cdef int found
         cdef size_t have, want
         fault.code = OK
-        if AMQP_LIKELY(self.head_hi == self.head_lo):
+        if AMQP_LIKELY(head_size(self) == 0):
             self.frame_in_head = False
             self.frame_start = self.p
             found = scan_frame(self.p, self.end, self.limit, self.header_limit, self.at, &self.frame, fault)
@@ -284,9 +269,9 @@ cdef class Stream:
             return found
         self.frame_in_head = True
         while True:
-            self.frame_start = self.head + self.head_lo
-            have = self.head_hi - self.head_lo
-            found = scan_frame(self.frame_start, self.head + self.head_hi, self.limit, self.header_limit,
+            self.frame_start = self.head.start + self.head_at
+            have = head_size(self)
+            found = scan_frame(self.frame_start, self.head.p, self.limit, self.header_limit,
                                self.at, &self.frame, fault)
             if found != SCAN_MORE or self.p == self.end:
                 return found
@@ -312,13 +297,13 @@ cdef class Stream:
         if not in_head:
             self.p += n
             return
-        self.head_lo += n
-        if self.head_lo == self.head_hi:
-            self.head_lo = self.head_hi = 0
-            if self.head_room > 1 << 20:    # do not sit on the memory of one huge frame
-                free(self.head)
-                self.head = NULL
-                self.head_room = 0
+        self.head_at += n
+        if head_size(self) == 0:
+            buffer_truncate(&self.head, 0)
+            if self.head.end - self.head.start > 1 << 20:   # do not sit on the memory of one huge frame
+                buffer_free(&self.head)
+                buffer_init(&self.head, NULL, 0)
+            self.head_at = 0
 
     @cython.final
     cdef PyObject* decode(self) except NULL:

@@ -68,7 +68,7 @@ cdef class V1Decoder(Stream):
         fault.code = OK
         if AMQP_UNLIKELY(not self.opened) and (limit == 0 or limit > V1_MIN_MAX_FRAME):
             limit = V1_MIN_MAX_FRAME
-        if AMQP_LIKELY(self.head_hi == self.head_lo):
+        if AMQP_LIKELY(head_size(self) == 0):
             self.frame_in_head = False
             self.frame_start = self.p
             found = v1_scan(self.p, self.end, limit, self.at, &self.frame, fault)
@@ -79,9 +79,9 @@ cdef class V1Decoder(Stream):
             return found
         self.frame_in_head = True
         while True:
-            self.frame_start = self.head + self.head_lo
-            have = self.head_hi - self.head_lo
-            found = v1_scan(self.frame_start, self.head + self.head_hi, limit, self.at,
+            self.frame_start = self.head.start + self.head_at
+            have = head_size(self)
+            found = v1_scan(self.frame_start, self.head.p, limit, self.at,
                             &self.frame, fault)
             if found != SCAN_MORE or self.p == self.end:
                 return found

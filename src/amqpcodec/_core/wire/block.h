@@ -267,6 +267,46 @@ AMQP_APART static int block_room_tight(Block *b, size_t used, size_t n) {
     return 0;
 }
 
+/*
+ * Bytes, or items of one size, from the beginning of a block, which its owner counts. A block that is too small gets
+ * a quarter more than is needed, or what its owner expects to need, where that is more.
+ */
+
+AMQP_APART static int block_grow(Block *b, size_t used, size_t n, size_t expected) {
+    size_t room = used + used / 4;
+    if (n > SIZE_MAX - room) return -1; /* their sum is no size_t */
+    room += n;
+    return block_room_tight(b, used, room > expected ? room : expected);
+}
+
+/* Whether there is no room for n bytes after the first `used`. */
+static inline int block_full(const Block *b, size_t used, size_t n) { return b->room - used < n; }
+
+/* Reserve n > 0 bytes after the first `used`: their place, or NULL. The caller stores these at most, and counts them. */
+static inline uint8_t *block_reserve(Block *b, size_t used, size_t n, size_t expected) {
+    if (AMQP_UNLIKELY(block_full(b, used, n)) && block_grow(b, used, n, expected) < 0) return NULL;
+    block_promise(b, b->p + used, n);
+    return b->p + used;
+}
+
+/* Add n bytes to those that are there: 0, or -1. */
+static inline int bytes_add(Block *b, size_t *used, const void *p, size_t n) {
+    uint8_t *w;
+    if (n == 0) return 0; /* p may be NULL */
+    w = block_reserve(b, *used, n, 0);
+    if (w == NULL) return -1;
+    memcpy(w, p, n);
+    *used += n;
+    return 0;
+}
+
+/* Add an item to those that are there: its place, for the caller to fill, or NULL. */
+static inline void *items_add(Block *b, size_t *n, size_t width) {
+    void *w = block_reserve(b, *n * width, width, 0);
+    if (w != NULL) *n += 1;
+    return w;
+}
+
 static size_t pool_bytes(void) { return pool->bytes; }
 
 /* Keep no more than so many bytes: sizes that nobody wanted for longest go first. */

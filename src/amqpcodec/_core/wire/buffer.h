@@ -76,7 +76,7 @@ AMQP_APART static int buffer_grow(Buffer *b, size_t n) {
             promise_begin(&b->promised, b->p, b->end);
             return -1;
         }
-        if (b->source == BUFFER_STACK) memcpy(memory, b->start, used);
+        if (b->source == BUFFER_STACK && used) memcpy(memory, b->start, used);
         b->source = BUFFER_HEAP;
         promise_begin(&b->promised, memory + used, memory + room);
     }

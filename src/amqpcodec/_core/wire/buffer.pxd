@@ -6,6 +6,10 @@ cdef extern from "wire/block.h" nogil:
         size_t room
     int block_room(Block* b, size_t used, size_t n)
     int block_room_tight(Block* b, size_t used, size_t n)
+    bint block_full(const Block* b, size_t used, size_t n)
+    uint8_t* block_reserve(Block* b, size_t used, size_t n, size_t expected)
+    int bytes_add(Block* b, size_t* used, const void* p, size_t n)
+    void* items_add(Block* b, size_t* n, size_t width)
     void block_promise(Block* b, uint8_t* at, size_t n)
     void block_check(Block* b, uint8_t* at)
     void block_give(Block* b)
@@ -51,6 +55,7 @@ cdef extern from "wire/buffer.h" nogil:
     ctypedef struct Buffer:
         uint8_t* start
         uint8_t* p              # the end of what was stored
+        uint8_t* end
     void buffer_init(Buffer* b, uint8_t* memory, size_t n)
     void buffer_in_block(Buffer* b, Block* block, size_t used)
     void buffer_free(Buffer* b)
