@@ -376,6 +376,29 @@ def test_arguments_of_requests(read: Read) -> None:
     assert details[1:4] == [[arguments], [("destination", "a"), arguments], [arguments]]
 
 
+def test_details_have_members_that_fit_as_a_whole(read: Read) -> None:
+    """The longest type, six characters for each of its bytes; all bits; longer and longer keys."""
+    flags = {"passive": True, "durable": True, "auto_delete": True}
+    keys = ["k" * n for n in range(1, 256)]
+    script = [
+        say
+        for key in keys
+        for say in (
+            client(amqp.Exchange.Declare(type="\1" * 255, arguments={key: 1}, **flags)),
+            server(amqp.Exchange.DeclareOk()),
+        )
+    ]
+    texts = [row["details"] for row in read(packets([*START, *script]))[2:] if "details" in row]
+    details = [json.loads(text) for text in texts]
+    arguments = [one.pop("arguments", None) for one in details]
+    fits = [key for key, one in zip(keys, arguments, strict=True) if one == {key: 1}]
+    assert arguments[len(fits) :] == [None] * (255 - len(fits))
+    assert details == [{"type": "\1" * 255} | flags] * 255
+    assert 100 < len(fits) < 255
+    assert fits == keys[: len(fits)]
+    assert max(map(len, texts)) <= 1800
+
+
 def test_a_get(read: Read) -> None:
     got = amqp.Basic.GetOk(delivery_tag=1, routing_key="jobs", message_count=4)
     said = [
