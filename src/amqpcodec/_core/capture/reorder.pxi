@@ -94,4 +94,5 @@ cdef int hold_back(Reading* r, Half* h, const uint8_t* p, uint32_t n, int64_t at
 
 cdef inline bint is_too_much(const Reading* r, const Half* h) noexcept nogil:
     """Whether more waits than may."""
-    return h.waiting.held > r.limits.hold or r.conns.held > r.limits.hold_total or <int64_t>h.waiting.n > r.limits.hold_pieces
+    return (h.waiting.held > r.limits.hold or r.conns.held > r.limits.hold_total
+            or <int64_t>h.waiting.n > r.limits.hold_pieces)

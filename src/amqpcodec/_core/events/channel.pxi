@@ -41,7 +41,7 @@ cdef int begin_detail(Buffer* b, uint8_t* memory, const Details* d, const char* 
 
 
 cdef void end_detail(Details* d, Buffer* b, int status) noexcept nogil:
-    """Add the member, if it could be written, and there is room for all of it and the bracket that closes the object."""
+    """Add the member, if it could be written, and there is room for it and the bracket at the end."""
     cdef size_t n = buffer_size(b)
     if status == 0 and n < sizeof(d.text) - d.n:
         memcpy(d.text + d.n, b.start, n)
