@@ -17,11 +17,10 @@ from amqpcodec._gen.v1_constants cimport (
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, BAD_TRUNCATED, Buffer, buffer_commit, buffer_extend, buffer_reserve, buffer_size,
     buffer_truncate, copy_bytes, Cursor, fail, Fault, is_ascii, is_utf8, load16, load32, load64, MAX_U32, Place,
-    put_byte, Scalar, ScalarKind, Step, store16, store32, store_uint, WireFrame,
+    put_byte, Scalar, ScalarKind, Step, store16, store32, store_uint, V1_BAD_CONSTRUCTOR, V1_BAD_SIZE, WireFrame,
 )
 
 include "_core/v1/value.pxd"
-include "_core/v1/errors.pxd"
 include "_core/v1/check.pxd"
 include "_core/v1/desc.pxd"
 include "_core/v1/scan.pxd"

@@ -18,26 +18,25 @@ from amqpcodec._gen.v1_constants cimport (
     V1_FIELD_ULONG, V1_FLOAT, V1_MAP, V1_MIN_MAX_FRAME, V1_PLAIN, V1_STRING, V1_SYMBOL, V1_TIMESTAMP,
 )
 from amqpcodec._codec cimport (
-    BAD_BODY_SIZE, BAD_CAPTURE, BAD_DEPTH, BAD_DIGITS, BAD_FRAME_SIZE, BAD_INCOMPLETE, BAD_OPEN, BAD_RANGE,
-    BAD_TRAILING, begin_cursor, bits_to_double, bits_to_float, buffer_bytes, buffer_ensure, buffer_free,
-    buffer_init, bytes_of, ByteView, checked_limit, CLASS_ABSTRACT, class_check_type, class_describe, class_fields,
-    class_fill, class_instance, class_metatype_object, class_new, CLASS_OF, class_of, class_store, class_track,
-    class_track_for, class_use, Datetime, Decimal, DecodeError, DEPTH_LIMIT, double_to_bits, drop_bytes,
-    encode_error, EncodeError, exact_small, exact_u64, fault_text, FAULT_TEXT_SIZE, float_to_bits, FOREIGN_BYTES,
-    FOREIGN_LEAST, foreign_protocol, head_size, INT_LIMITS, is_ascii, KIND_BID128, KIND_BID32, KIND_BID64,
-    KIND_BOOLEAN, KIND_BYTES, KIND_CHAR, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_LONGSTR, KIND_MILLISECONDS,
-    KIND_SECONDS, KIND_SHORTSTR, KIND_SIGNED, KIND_STRING, KIND_SYMBOL, KIND_UNSIGNED, KIND_UUID, KIND_VOID,
-    make_datetime, MessageClass, MessageObject, MODE_TYPED, new_class, NO_MEMORY, OK, parse_bytes, parse_channel,
-    parse_frame_max, parse_open_limit, place_begin, place_name, place_text, PLAIN, put_bytes, Py_TYPE,
+    BAD_BODY_SIZE, BAD_DEPTH, BAD_FRAME_SIZE, BAD_OPEN, BAD_TRAILING, begin_cursor, bits_to_double, bits_to_float,
+    buffer_bytes, buffer_ensure, buffer_free, buffer_init, bytes_of, ByteView, checked_limit, CLASS_ABSTRACT,
+    class_check_type, class_describe, class_fields, class_fill, class_instance, class_metatype_object, class_new,
+    class_of, CLASS_OF, class_store, class_track, class_track_for, class_use, Datetime, Decimal, DecodeError,
+    DEPTH_LIMIT, double_to_bits, drop_bytes, encode_error, EncodeError, exact_small, exact_u64, fault_error,
+    float_to_bits, FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, head_size, INT_LIMITS, is_ascii, KIND_BID128,
+    KIND_BID32, KIND_BID64, KIND_BOOLEAN, KIND_BYTES, KIND_CHAR, KIND_DECIMAL, KIND_DOUBLE, KIND_FLOAT, KIND_LONGSTR,
+    KIND_MILLISECONDS, KIND_SECONDS, KIND_SHORTSTR, KIND_SIGNED, KIND_STRING, KIND_SYMBOL, KIND_UNSIGNED, KIND_UUID,
+    KIND_VOID, make_datetime, MessageClass, MessageObject, MODE_TYPED, new_class, NO_MEMORY, OK, parse_bytes,
+    parse_channel, parse_frame_max, parse_open_limit, place_begin, PLAIN, put_bytes, Py_TYPE,
     PyDateTime_DATE_GET_MICROSECOND, PyDateTime_DATE_GET_TZINFO, PyTypeObject, repr_begin, repr_end, SCAN_BAD,
-    SCAN_FRAME, SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SCOPES, seconds_of_datetime, short_repr,
-    SHORT_VALUE, since_epoch, STACK_ROOM, store64, Stream, table_error, TextCache, told_open_limit, UTC, utf8_bytes,
-    ValidationError, view_of_copy,
+    SCAN_FRAME, SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, seconds_of_datetime, short_repr, SHORT_VALUE,
+    since_epoch, STACK_ROOM, store64, Stream, table_error, TextCache, told_open_limit, UTC, utf8_bytes, V1_BAD_COUNT,
+    V1_BAD_DESCRIPTOR, V1_BAD_ENVELOPE, V1_BAD_FIELD, V1_BAD_FIELDS, V1_BAD_ORDER, V1_BAD_SECTION, V1_BAD_TEXT,
+    V1_BAD_TYPE, V1_BAD_VALUE, ValidationError, view_of_copy,
 )
 
 from amqpcodec._codec import Frame, frame_replace
 from types import MappingProxyType as _MappingProxyType
-from amqpcodec import errors as _errors
 from operator import index as _index
 
 include "_core/v1/value.pxi"

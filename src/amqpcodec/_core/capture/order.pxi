@@ -19,26 +19,26 @@ cdef enum:
 cdef uint64_t LAST_TURN = <uint64_t>1 << 62     # after all packets
 
 
-cdef inline bint is_place_before(const Place* a, const Place* b) noexcept nogil:
+cdef inline bint is_place_before(const RowPlace* a, const RowPlace* b) noexcept nogil:
     return a.turn < b.turn or (a.turn == b.turn and a.position < b.position)
 
 
-cdef inline void place_of(const CapRow* row, int64_t index, Place* out) noexcept nogil:
+cdef inline void place_of(const CapRow* row, int64_t index, RowPlace* out) noexcept nogil:
     out.turn = row.order_turn
     out.position = row.order_position
     out.index = <int32_t>index
 
 
-cdef void lower_place(Reading* r, Place* low, uint64_t turn, int32_t position) noexcept nogil:
+cdef void lower_place(Reading* r, RowPlace* low, uint64_t turn, int32_t position) noexcept nogil:
     """Rows may come from here on; where later ones went out already, they will be late in any case."""
-    cdef Place here
+    cdef RowPlace here
     here.turn = turn
     here.position = position
     if is_place_before(&r.out.floor, &here) and is_place_before(&here, low):
         low[0] = here
 
 
-cdef inline void lower_place_to_mark(Reading* r, const Half* h, const Mark* mark, Place* low) noexcept nogil:
+cdef inline void lower_place_to_mark(Reading* r, const Half* h, const Mark* mark, RowPlace* low) noexcept nogil:
     """A row of this packet may come; it stands after those of the direction that came already."""
     if mark.turn < h.last_turn or (mark.turn == h.last_turn and mark.rows <= h.last_position):
         lower_place(r, low, h.last_turn, h.last_position + 1)
@@ -46,7 +46,7 @@ cdef inline void lower_place_to_mark(Reading* r, const Half* h, const Mark* mark
         lower_place(r, low, mark.turn, mark.rows)
 
 
-cdef void order_of_half(Reading* r, const Half* h, Place* low) noexcept nogil:
+cdef void order_of_half(Reading* r, const Half* h, RowPlace* low) noexcept nogil:
     cdef const Mark* end = <const Mark*>h.marks.block.p + h.marks.n
     cdef const Mark* mark
     cdef const Open* o = h.open
@@ -66,7 +66,7 @@ cdef void order_of_half(Reading* r, const Half* h, Place* low) noexcept nogil:
         o = o.next
 
 
-cdef void order_of_translated(Reading* r, Place* low) noexcept nogil:
+cdef void order_of_translated(Reading* r, RowPlace* low) noexcept nogil:
     cdef Translated* t
     cdef int i, side
     if r.conns.translations.bytes == 0:
@@ -80,7 +80,7 @@ cdef void order_of_translated(Reading* r, Place* low) noexcept nogil:
             t = t.bucket
 
 
-cdef void order_known_to(Reading* r, Place* low) noexcept nogil:
+cdef void order_known_to(Reading* r, RowPlace* low) noexcept nogil:
     """The first place of which a row may still come, but for places of packets that were not read."""
     cdef Conn* c = r.conns.holder
     cdef Conn* after
@@ -99,7 +99,7 @@ cdef void order_known_to(Reading* r, Place* low) noexcept nogil:
         c = after
 
 
-cdef void merge_places(const Place* a, size_t n, const Place* b, size_t m, Place* out) noexcept nogil:
+cdef void merge_places(const RowPlace* a, size_t n, const RowPlace* b, size_t m, RowPlace* out) noexcept nogil:
     """Two that are in order."""
     cdef size_t i = 0, j = 0
     while i < n and j < m:
@@ -111,21 +111,21 @@ cdef void merge_places(const Place* a, size_t n, const Place* b, size_t m, Place
             i += 1
         out += 1
     if i < n:
-        memcpy(out, a + i, (n - i) * sizeof(Place))
+        memcpy(out, a + i, (n - i) * sizeof(RowPlace))
     elif j < m:
-        memcpy(out, b + j, (m - j) * sizeof(Place))
+        memcpy(out, b + j, (m - j) * sizeof(RowPlace))
 
 
-cdef size_t run_length(const Place* p, size_t n) noexcept nogil:
+cdef size_t run_length(const RowPlace* p, size_t n) noexcept nogil:
     cdef size_t i = 1
     while i < n and not is_place_before(&p[i], &p[i - 1]):
         i += 1
     return min(i, n)
 
 
-cdef Place* sort_places(Place* p, Place* spare, size_t n) noexcept nogil:
+cdef RowPlace* sort_places(RowPlace* p, RowPlace* spare, size_t n) noexcept nogil:
     """Natural merge sort: where in the two the result is."""
-    cdef Place* other
+    cdef RowPlace* other
     cdef size_t at, first, second
     while run_length(p, n) < n:
         at = 0
@@ -140,19 +140,19 @@ cdef Place* sort_places(Place* p, Place* spare, size_t n) noexcept nogil:
     return p
 
 
-cdef Place* places_in_order(Reading* r) noexcept nogil:
+cdef RowPlace* places_in_order(Reading* r) noexcept nogil:
     """The places, in order, of the rows that wait: those that are sorted, those in order since, and the few
     between. Indices are from the first of them on."""
     cdef size_t n = <size_t>(r.rows.n - r.rows.ready), n_main = 0, n_side = 0, i
     cdef size_t held = <size_t>(r.rows.sorted - r.rows.ready)
     cdef const CapRow* row = <const CapRow*>r.rows.row.p + r.rows.ready
-    cdef Place* main
-    cdef Place* side
-    cdef Place* spare
-    cdef Place* out
-    if block_room(&r.out.places, 0, 4 * n * sizeof(Place)) < 0:
+    cdef RowPlace* main
+    cdef RowPlace* side
+    cdef RowPlace* spare
+    cdef RowPlace* out
+    if block_room(&r.out.places, 0, 4 * n * sizeof(RowPlace)) < 0:
         return NULL
-    main = <Place*>r.out.places.p
+    main = <RowPlace*>r.out.places.p
     side = main + n
     spare = side + n
     out = spare + n
@@ -175,9 +175,11 @@ cdef Place* places_in_order(Reading* r) noexcept nogil:
     if held == 0:
         merge_places(main, n_main, side, n_side, out)
         return out
-    spare = <Place*>r.out.places.p + n if side != <Place*>r.out.places.p + n else <Place*>r.out.places.p + 2 * n
+    spare = <RowPlace*>r.out.places.p + n
+    if side == spare:
+        spare += n
     merge_places(main, n_main, side, n_side, spare)
-    merge_places(<Place*>r.out.places.p, held, spare, n - held, out)
+    merge_places(<RowPlace*>r.out.places.p, held, spare, n - held, out)
     return out
 
 
@@ -212,7 +214,7 @@ cdef void copy_rows(const CapRows* from_, int64_t first, int64_t n, CapRows* to)
     to.n += n
 
 
-cdef inline int64_t run_of(const Place* place, int64_t n) noexcept nogil:
+cdef inline int64_t run_of(const RowPlace* place, int64_t n) noexcept nogil:
     """How many of n > 0 rows lie one after the other."""
     cdef int64_t k = 1
     while k < n and place[k].index == place[0].index + k:
@@ -220,7 +222,7 @@ cdef inline int64_t run_of(const Place* place, int64_t n) noexcept nogil:
     return k
 
 
-cdef int arrange_rows(CapRows* o, const Place* place, int64_t n, int64_t start, CapRows* aside) noexcept nogil:
+cdef int arrange_rows(CapRows* o, const RowPlace* place, int64_t n, int64_t start, CapRows* aside) noexcept nogil:
     """Put n rows, from row `start` on, in the order of these places.
 
     The largest of the runs that stay together is moved; the others go aside, and from there to where they belong.
@@ -258,7 +260,7 @@ cdef int sort_rows(Reading* r) noexcept nogil:
     """Put the rows that wait in order. What stands right already is not touched."""
     cdef CapRows* o = &r.rows
     cdef int64_t n = o.n - o.ready, i = 0, k, last
-    cdef Place* place = places_in_order(r)
+    cdef RowPlace* place = places_in_order(r)
     cdef int status = 0
     if place == NULL:
         return NO_MEMORY
@@ -306,11 +308,11 @@ cdef int forget_infos(Reading* r) noexcept nogil:
     return status
 
 
-cdef int64_t rows_before(const CapRows* o, const Place* low) noexcept nogil:
+cdef int64_t rows_before(const CapRows* o, const RowPlace* low) noexcept nogil:
     """How many rows, which are in order, stand before a place."""
     cdef const CapRow* row = <const CapRow*>o.row.p
     cdef int64_t from_ = o.ready, to = o.n, i
-    cdef Place place
+    cdef RowPlace place
     while from_ < to:
         i = (from_ + to) >> 1
         place_of(&row[i], i, &place)
@@ -324,7 +326,7 @@ cdef int64_t rows_before(const CapRows* o, const Place* low) noexcept nogil:
 cdef void flag_late(Reading* r, int64_t first, int64_t end) noexcept nogil:
     """Of the rows that became ready: those before which later ones went out."""
     cdef CapRow* row = <CapRow*>r.rows.row.p
-    cdef Place place
+    cdef RowPlace place
     cdef int64_t i
     for i in range(first, end):
         place_of(&row[i], i, &place)
@@ -370,7 +372,7 @@ cdef inline int64_t whole_batches(const Reading* r, int64_t n) noexcept nogil:
 cdef int order_rows(Reading* r, bint all_) noexcept nogil:
     """See which rows are ready: their place is known, and stays. all_: whether it is known or not."""
     cdef CapRows* o = &r.rows
-    cdef Place low
+    cdef RowPlace low
     cdef int64_t before = o.ready, split = o.n
     if o.disordered and sort_rows(r) < 0:
         return NO_MEMORY

@@ -240,7 +240,7 @@ cdef struct KnownProtocol:
     int n_contents
 
 # Where a row stands: turn of its packet, place there; and its index.
-cdef struct Place:
+cdef struct RowPlace:
     uint64_t turn
     int32_t position
     int32_t index
@@ -338,8 +338,8 @@ cdef struct Conns:
 cdef struct RowsOut:
     bint ordered            # in the order of their packets: see order.pxi
     CapRows rows
-    Block places            # Place: memory for sorting
-    Place floor             # of the last row whose place is known
+    Block places            # RowPlace: memory for sorting
+    RowPlace floor          # of the last row whose place is known
     int64_t batch_rows
     int64_t full_rows       # when it is time to look at the rows that wait
     size_t full_bytes

@@ -270,11 +270,11 @@ cdef int put_no_frame(Sink* s, const Entry* e) noexcept nogil:
 
 cdef int v1_error_text(Sink* s, char* text) noexcept nogil:
     """The specification's error condition, where there is one, and what is wrong."""
-    cdef const char* condition = v1_condition(s.fault.code)
+    cdef const char* condition = FAULT_KINDS[s.fault.code].condition
     cdef int n = 0
     if condition != NULL:
         n = snprintf(text, FAULT_TEXT_SIZE, b"%s: ", condition)
-    return n + v1_fault_text(&s.fault, text + n, <size_t>(FAULT_TEXT_SIZE - n))
+    return n + fault_text(&s.fault, True, text + n, <size_t>(FAULT_TEXT_SIZE - n))
 
 
 cdef int put_bad_row(Sink* s, int64_t row) noexcept nogil:
@@ -288,7 +288,7 @@ cdef int put_bad_row(Sink* s, int64_t row) noexcept nogil:
         table_rewind(s.table, 0, s.table.n, row)
         return 1
     if s.asked[COL_ERROR] != NULL:
-        n = fault_text(&s.fault, text, FAULT_TEXT_SIZE) if s.protocol.v1 == NULL else v1_error_text(s, text)
+        n = fault_text(&s.fault, False, text, FAULT_TEXT_SIZE) if s.protocol.v1 == NULL else v1_error_text(s, text)
         status = append_bytes(s.table, s.asked[COL_ERROR], row, text, <size_t>n)
     if status == 0 and s.asked[COL_ERROR_OFFSET] != NULL:
         status = append_i64(s.asked[COL_ERROR_OFFSET], row, <int64_t>s.fault.offset)

@@ -117,7 +117,7 @@ cdef int set_messages(Sink* s, Request request, bint has_links) except -1:
 cdef int raise_status(const Sink* s, int status, Request request, list progress) except -1:
     """What a decode that ended early raises."""
     if status == FAILED:
-        error = fault_error(&s.fault) if s.protocol.v1 == NULL else v1_fault_error(&s.fault)
+        error = fault_error(&s.fault, s.protocol.v1 != NULL)
         error.row = s.fault_row
         error.args = (f"row {s.fault_row}: {error.args[0]}",)
         raise error

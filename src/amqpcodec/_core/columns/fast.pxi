@@ -324,8 +324,8 @@ cdef int plan_properties(Sink* s, uint32_t key) noexcept nogil:
 cdef inline int fast_properties(Sink* s, const uint8_t* p, const uint8_t* end, RowPlace at) noexcept nogil:
     """The planned values, each into its column; 0, FALLS_BACK or a status below 0."""
     cdef Table* t = s.table
-    cdef const Step* step = s.steps.step
-    cdef const Step* last = step + s.steps.n
+    cdef const PropertyStep* step = s.steps.step
+    cdef const PropertyStep* last = step + s.steps.n
     cdef Column* c
     cdef size_t n
     cdef uint64_t v

@@ -82,7 +82,7 @@ cdef class FramePlan:
     cdef list keep
 
 # A property that is there, on the fast path.
-cdef struct Step:
+cdef struct PropertyStep:
     Column* c               # or NULL: it is only checked
     uint8_t wire_type
     bint headers
@@ -258,7 +258,7 @@ cdef struct SinkSections:
 cdef struct PropertySteps:
     uint32_t key            # class id, flags
     int n                   # -1: there was none
-    Step[16] step
+    PropertyStep[16] step
 
 # Messages one after another with one method and flags.
 cdef struct AlikeMessages:

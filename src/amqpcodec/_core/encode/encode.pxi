@@ -70,7 +70,7 @@ cdef object encode_plan(object protocol, Buffer* scratch, const ArrowSchema* sch
 cdef int raise_refusal(Encoder* e) except -1:
     """FAILFAST: the first row that cannot be encoded."""
     cdef char[FAULT_TEXT_SIZE] text
-    cdef int n = fault_text(&e.fault, text, FAULT_TEXT_SIZE)
+    cdef int n = fault_text(&e.fault, False, text, FAULT_TEXT_SIZE)
     column = None if e.fault.column == NULL else e.fault.column.decode("utf-8", "replace")
     place = f"row {e.rows}: " if column is None else f"row {e.rows}, column {column}: "
     raise EncodeError(

@@ -107,7 +107,7 @@ cdef int refuse_row(Encoder* e, int64_t row) noexcept nogil:
     cdef char[FAULT_TEXT_SIZE] text
     cdef int n
     e.refused += 1
-    n = fault_text(&e.fault, text, FAULT_TEXT_SIZE)
+    n = fault_text(&e.fault, False, text, FAULT_TEXT_SIZE)
     return append_bytes(e.table, e.errors, e.rows + row, text, <size_t>n)
 
 

@@ -212,7 +212,7 @@ cdef class V1MessageDecoder(V1Decoder):
         fault.frame_type = self.frame.type
         fault.channel = self.frame.channel
         fault.at.method = b"transfer"
-        return v1_fault_error(&fault)
+        return fault_error(&fault, True)
 
     @cython.final
     cdef object delivery(self, object transfer, object payload, bint settled, object state):

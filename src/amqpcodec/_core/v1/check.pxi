@@ -146,7 +146,10 @@ cdef int v1_count_fits(Cursor* c, uint32_t count, uint8_t code, V1Check* k) noex
     if code >> 4 == CATEGORY_FIXED0:
         k.zero_width += count
         if k.zero_width > V1_EMPTY_LIMIT:
-            return fail(c, V1_BAD_COUNT, NULL, k.zero_width, 0)
+            fail(c, V1_BAD_COUNT, NULL, k.zero_width, 0)
+            if c.fault.code == V1_BAD_COUNT:
+                c.fault.have = V1_EMPTY_LIMIT
+            return -1
         return 0
     if <size_t>(c.end - c.p) < count:
         return fail(c, V1_BAD_SIZE, b"array", 0, 0)

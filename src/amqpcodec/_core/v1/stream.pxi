@@ -12,7 +12,7 @@ cdef object v1_decode_at(V1Core self, const uint8_t* p, Py_ssize_t size, Py_ssiz
     if found == SCAN_MORE:
         return None
     if AMQP_UNLIKELY(found == SCAN_BAD):
-        raise v1_fault_error(&fault)
+        raise fault_error(&fault, True)
     v1_reader(&r, &self.descs.types, V1_ONE_SHOT_CACHE, mode)
     return (v1_owned(v1_number(f.total)), v1_owned(v1_number(f.channel)),
             v1_decode_frame(self, &f, p + offset, <uint64_t>offset, &r, owner))
@@ -54,7 +54,7 @@ cdef class V1Decoder(Stream):
         return 0
 
     cdef object fault_error(self, const Fault* fault):
-        return v1_fault_error(fault)
+        return fault_error(fault, True)
 
     cdef object bad_frame_class(self):
         return self.v1.BadFrame

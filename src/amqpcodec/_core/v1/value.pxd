@@ -45,21 +45,6 @@ cdef inline void v1_as_scalar(const V1Value* v, Scalar* x) noexcept nogil:
     x.n = v.n
     x.kind = <ScalarKind>V1_KIND[v.wire_type]
 
-# What can be wrong with bytes of this family, beside what wire/wire.pxi numbers.
-cdef enum:
-    V1_BAD_CONSTRUCTOR = 100
-    V1_BAD_SIZE             # size and count of a compound do not fit what it holds
-    V1_BAD_TEXT             # what: "string is not UTF-8", ...
-    V1_BAD_FIELD            # what: the type that was wanted; byte: the constructor
-    V1_BAD_VALUE            # a value of the right type that the field's type does not have
-    V1_BAD_FIELDS           # need: fields there are, have: at most
-    V1_BAD_COUNT            # zero-width elements beyond the limit
-    V1_BAD_SECTION          # what: the rule
-    V1_BAD_DESCRIPTOR       # a performative was wanted
-    V1_BAD_ENVELOPE         # what: the rule; need: the number seen
-    V1_BAD_TYPE             # a frame type
-    V1_BAD_ORDER            # what: the rule
-
 cdef inline int v1_content(Cursor* c, V1Value* v, uint8_t code) noexcept nogil:
     """The content after a constructor; its type is set. 0, or -1 with the fault noted."""
     cdef const uint8_t* p = c.p

@@ -9,6 +9,6 @@ cdef enum:
 
 cdef str place_name(const char* name)
 cdef int place_text(const Fault* f, char* out, size_t room) noexcept nogil
-cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil
-cdef object fault_error(const Fault* f)
+cdef int fault_text(const Fault* f, bint of_v1, char* out, size_t room) noexcept nogil
+cdef object fault_error(const Fault* f, bint of_v1=*)
 cdef int encode_error(str method, str field, str text, str path=*) except -1

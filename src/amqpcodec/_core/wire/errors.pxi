@@ -4,15 +4,7 @@ from amqpcodec import errors as _errors
 
 cdef object DecodeError = _errors.DecodeError
 cdef object EncodeError = _errors.EncodeError
-cdef tuple FAULT_CLASSES = (
-    None,
-    _errors.TruncatedError, _errors.TrailingError, _errors.UnknownTagError, _errors.DepthError,
-    _errors.FrameEndError, _errors.FrameTooLargeError, _errors.FrameTypeError,
-    _errors.HeartbeatError, _errors.UnknownMethodError,
-    _errors.HeaderError, _errors.DecodeError, _errors.DecodeError, _errors.UnexpectedFrameError,
-    _errors.ChannelError, _errors.ContentTooLargeError, _errors.IncompleteError,
-    _errors.DecodeError, _errors.UnknownTagError, _errors.DecodeError, _errors.ResourceLimitError,
-    _errors.DecodeError, _errors.EncodeError)
+cdef tuple FAULT_CLASSES = tuple([getattr(_errors, FAULT_KINDS[code].error.decode()) for code in range(FAULT_CODES)])
 cdef tuple SCOPES = ("frame", "channel", "connection")
 
 # Frame types 4 to 7: 0-8 and 0-9 number them, and no peer sends them.
@@ -34,101 +26,100 @@ cdef int place_text(const Fault* f, char* out, size_t room) noexcept nogil:
     return 0
 
 
-cdef int fault_text(const Fault* f, char* out, size_t room) noexcept nogil:
+cdef const char* fault_template(const Fault* f, bint of_v1) noexcept nogil:
+    """What a fault says: what its code does, unless it knows more, or 1.0 has other words for it."""
+    if (f.code == BAD_FRAME_TYPE or f.code == V1_BAD_TYPE) and f.what != NULL:
+        return b"not AMQP but {what} (offset {offset})"
+    if f.code == BAD_FRAME_TYPE and 4 <= f.byte <= 7:
+        return b"frame type {type} ({former} of 0-8 and 0-9) is not read (offset {offset})"
+    if f.code == BAD_FRAME_TYPE and f.scope == SCOPE_CONNECTION and f.offset == 0:
+        return b"not AMQP: no frame and no protocol header begins with {byte} (offset {offset})"
+    if f.code == BAD_HEADER_CLASS and f.what != NULL:
+        return b"content header for class id {Class}, not that of the method (offset {offset})"
+    if f.code == BAD_RANGE and f.byte == SIGNED_RANGE:
+        return b"{what} {signed} does not fit the column (offset {offset})"
+    if f.code == V1_BAD_FIELD and f.byte == 0:
+        return b"takes {what}, not a described value (offset {offset})"
+    if of_v1 and f.code == BAD_TRAILING:
+        return b"{have} bytes after the value (offset {offset})"
+    if of_v1 and f.code == BAD_DEPTH:
+        return b"values nested deeper than {levels} levels (offset {offset})"
+    if of_v1 and f.code == BAD_FRAME_SIZE:
+        return b"frame of {need} bytes exceeds max-frame-size {have} (offset {offset})"
+    if of_v1 and f.code == BAD_BODY_SIZE:
+        return b"message of {need} bytes exceeds max_message_size {have} (offset {offset})"
+    return FAULT_KINDS[f.code].text
+
+
+cdef int fault_value(const Fault* f, char which, char* out, size_t room) noexcept nogil:
+    """A value in a fault's text, by the first letter of its name there; as snprintf."""
+    cdef unsigned long long number
+    if which == c"w":           # what
+        return 0 if f.what == NULL else snprintf(out, room, b"%s", f.what)
+    if which == c"b":           # byte
+        return snprintf(out, room, b"0x%02x", <unsigned int>f.byte)
+    if which == c"s":           # signed: need
+        return snprintf(out, room, b"%lld", <long long>f.need)
+    if which == c"x":           # need
+        number = f.need
+        return snprintf(out, room, b"0x%llx", number)
+    if which == c"d":           # digits of a decimal, and those of them after its point
+        return snprintf(out, room, b"%u,%u", <unsigned int>(f.need >> 8), <unsigned int>(f.need & 0xFF))
+    if which == c"f":           # former frame type
+        return snprintf(out, room, b"%s", OLD_FRAME_TYPES[f.byte - 4])
+    if which == c"k":           # kind of what a constructor begins
+        return snprintf(out, room, b"%s", fault_type_name(f.byte))
+    if which == c"n":           # need
+        number = f.need
+    elif which == c"h":         # have
+        number = f.have
+    elif which == c"t":         # type: byte
+        number = f.byte
+    elif which == c"c":         # channel
+        number = f.channel
+    elif which == c"C":         # Class id
+        number = f.class_id
+    elif which == c"M":         # Method id
+        number = f.method_id
+    elif which == c"l":         # levels
+        number = <unsigned long long>DEPTH_LIMIT
+    else:                       # offset
+        number = f.offset
+    return snprintf(out, room, b"%llu", number)
+
+
+cdef int fault_text(const Fault* f, bint of_v1, char* out, size_t room) noexcept nogil:
     """Write the message of a fault, NUL-terminated; its length. Never quotes payload bytes
-    but for the one that is wrong by itself (a tag, a frame end, a frame type)."""
-    cdef int n = place_text(f, out, room)
-    cdef unsigned long long need = f.need, have = f.have, offset = f.offset
-    cdef char* start = out
+    but for the one that is wrong by itself (a tag, a constructor, a frame end, a frame type)."""
     cdef int last = <int>room - 1
-    n = max(0, min(n, last))
-    out += n
-    room -= <size_t>n
-    if f.code == BAD_TRUNCATED:
-        n += snprintf(out, room, b"%s needs %llu bytes, %llu remain (offset %llu)",
-                      f.what, need, have, offset)
-    elif f.code == BAD_TRAILING:
-        n += snprintf(out, room, b"%llu bytes after the last field (offset %llu)", have, offset)
-    elif f.code == BAD_TAG:
-        n += snprintf(out, room, b"unknown field table tag 0x%02x (offset %llu)",
-                      <unsigned int>f.byte, offset)
-    elif f.code == BAD_CONTENT:
-        n += snprintf(out, room, b"content is inline (0) or a reference (1), not %u (offset %llu)",
-                      <unsigned int>f.byte, offset)
-    elif f.code == BAD_COLUMN:
-        n += snprintf(out, room, b"no column for this property of %s (offset %llu)", f.what, offset)
-    elif f.code == BAD_DEPTH:
-        n += snprintf(out, room, b"tables nested deeper than %d levels (offset %llu)",
-                      DEPTH_LIMIT, offset)
-    elif f.code == BAD_FRAME_END:
-        n += snprintf(out, room, b"frame ends with 0x%02x, not 0xce (offset %llu)",
-                      <unsigned int>f.byte, offset)
-    elif f.code == BAD_FRAME_SIZE:
-        n += snprintf(out, room, b"frame of %llu bytes exceeds %s %llu (offset %llu)", need, f.what, have,
-                      offset)
-    elif f.code == BAD_FRAME_TYPE and f.what != NULL:
-        n += snprintf(out, room, b"not AMQP but %s (offset %llu)", f.what, offset)
-    elif f.code == BAD_FRAME_TYPE and 4 <= f.byte <= 7:
-        n += snprintf(out, room, b"frame type %u (%s of 0-8 and 0-9) is not read (offset %llu)",
-                      <unsigned int>f.byte, OLD_FRAME_TYPES[f.byte - 4], offset)
-    elif f.code == BAD_FRAME_TYPE and f.scope == SCOPE_CONNECTION and offset == 0:
-        n += snprintf(out, room, b"not AMQP: no frame and no protocol header begins with 0x%02x (offset 0)",
-                      <unsigned int>f.byte)
-    elif f.code == BAD_FRAME_TYPE:
-        n += snprintf(out, room, b"frame type %u is not defined (offset %llu)",
-                      <unsigned int>f.byte, offset)
-    elif f.code == BAD_HEARTBEAT:
-        n += snprintf(out, room, b"heartbeat on channel %u with %llu bytes of payload, "
-                      b"must be 0 and none (offset %llu)", <unsigned int>f.channel, have, offset)
-    elif f.code == BAD_METHOD:
-        n += snprintf(out, room, b"no method with class id %u and method id %u (offset %llu)",
-                      <unsigned int>f.class_id, <unsigned int>f.method_id, offset)
-    elif f.code == BAD_HEADER_CLASS and f.what != NULL:
-        n += snprintf(out, room, b"content header for class id %u, not that of the method "
-                      b"(offset %llu)", <unsigned int>f.class_id, offset)
-    elif f.code == BAD_HEADER_CLASS:
-        n += snprintf(out, room, b"content header for class id %u, which carries no content "
-                      b"(offset %llu)", <unsigned int>f.class_id, offset)
-    elif f.code == BAD_TEXT:
-        n += snprintf(out, room, b"%s is not UTF-8 (offset %llu)", f.what, offset)
-    elif f.code == BAD_RANGE and f.byte == SIGNED_RANGE:
-        n += snprintf(out, room, b"%s %lld does not fit the column (offset %llu)",
-                      f.what, <long long>need, offset)
-    elif f.code == BAD_RANGE:
-        n += snprintf(out, room, b"%s %llu does not fit the column (offset %llu)",
-                      f.what, need, offset)
-    elif f.code == BAD_DIGITS:
-        n += snprintf(out, room, b"%s does not fit decimal(%u,%u) (offset %llu)", f.what,
-                      <unsigned int>(need >> 8), <unsigned int>(need & 0xFF), offset)
-    elif f.code == BAD_ORDER:
-        n += snprintf(out, room, b"%s (offset %llu)", f.what, offset)
-    elif f.code == BAD_CHANNEL:
-        n += snprintf(out, room, b"content on channel 0 (offset %llu)", offset)
-    elif f.code == BAD_BODY_SIZE:
-        n += snprintf(out, room, b"body of %llu bytes exceeds max_body_size %llu (offset %llu)",
-                      need, have, offset)
-    elif f.code == BAD_OPEN:
-        n += snprintf(out, room, b"more than %llu %s are open at once (offset %llu)", have, f.what, offset)
-    elif f.code == BAD_INCOMPLETE:
-        n += snprintf(out, room, b"the stream ended inside %s, %llu bytes into it (offset %llu)",
-                      f.what, have, offset)
-    elif f.code == BAD_CAPTURE:
-        n += snprintf(out, room, b"%llu bytes %s", have, f.what)
-    elif f.code == BAD_VALUE and f.what != NULL:
-        n += snprintf(out, room, f.text, f.what, need)
+    cdef int n = max(0, min(place_text(f, out, room), last))
+    cdef const char* text = fault_template(f, of_v1)
+    cdef unsigned long long need = f.need
+    if f.code == BAD_VALUE and f.what != NULL:
+        n += snprintf(out + n, room - <size_t>n, f.text, f.what, need)
     elif f.code == BAD_VALUE:
-        n += snprintf(out, room, f.text, need)
+        n += snprintf(out + n, room - <size_t>n, f.text, need)
+    while text[0] != 0 and n < last:
+        if text[0] == c"{":
+            n += max(0, fault_value(f, text[1], out + n, room - <size_t>n))
+            text = strchr(text, c"}") + 1
+        else:
+            out[n] = text[0]
+            n += 1
+            text += 1
     n = max(0, min(n, last))
-    while not is_utf8(<const uint8_t*>start, <size_t>n):    # a long name was cut inside of a letter
+    out[n] = 0
+    while not is_utf8(<const uint8_t*>out, <size_t>n):      # a long name was cut inside of a letter
         n -= 1
-        start[n] = 0
+        out[n] = 0
     return n
 
 
-cdef object fault_error(const Fault* f):
-    """The exception that stands for a fault."""
+cdef object fault_error(const Fault* f, bint of_v1=False):
+    """The exception that stands for a fault, with its condition where it is one of 1.0."""
     cdef char text[FAULT_TEXT_SIZE]
-    fault_text(f, text, FAULT_TEXT_SIZE)
+    cdef const char* condition = FAULT_KINDS[f.code].condition if of_v1 else NULL
+    fault_text(f, of_v1, text, FAULT_TEXT_SIZE)
     return FAULT_CLASSES[f.code](
         text.decode("utf-8", "replace"),
         offset=f.offset,
@@ -137,6 +128,7 @@ cdef object fault_error(const Fault* f):
         method=place_name(f.at.method),
         field=place_name(f.at.field),
         scope=SCOPES[f.scope],
+        condition=place_name(condition),
     )
 
 

@@ -48,31 +48,51 @@ cdef extern from "wire/atomic.h" nogil:
     bint use_begin(Atomic* in_use)
     void use_end(Atomic* in_use)
 
-# What was wrong. The order is that of FAULT_CLASSES in wire/errors.pxi.
-cdef enum:
-    OK = 0
-    BAD_TRUNCATED
-    BAD_TRAILING
-    BAD_TAG
-    BAD_DEPTH
-    BAD_FRAME_END
-    BAD_FRAME_SIZE
-    BAD_FRAME_TYPE
-    BAD_HEARTBEAT
-    BAD_METHOD
-    BAD_HEADER_CLASS
-    BAD_TEXT        # columns only: Arrow text must be UTF-8
-    BAD_RANGE       # columns only: a number that the column's type cannot hold
-    BAD_ORDER       # assembly: a frame that the grammar of content forbids
-    BAD_CHANNEL
-    BAD_BODY_SIZE
-    BAD_INCOMPLETE
-    BAD_CAPTURE     # columns of captures only: bytes that are no frame
-    BAD_CONTENT     # 0-9's type content: neither inline nor a reference
-    BAD_COLUMN      # columns of captures only: a property of another version that has no column
-    BAD_OPEN        # assembly: more contents or deliveries are open at once than are wanted
-    BAD_DIGITS      # columns only: a number that a column of decimals cannot hold
-    BAD_VALUE       # encode from columns: a value that cannot be encoded; `text` says why
+# What can be wrong: see the table there.
+cdef extern from "wire/faults.h" nogil:
+    enum:
+        OK
+        BAD_TRUNCATED
+        BAD_TRAILING
+        BAD_TAG
+        BAD_DEPTH
+        BAD_FRAME_END
+        BAD_FRAME_SIZE
+        BAD_FRAME_TYPE
+        BAD_HEARTBEAT
+        BAD_METHOD
+        BAD_HEADER_CLASS
+        BAD_TEXT
+        BAD_RANGE
+        BAD_ORDER
+        BAD_CHANNEL
+        BAD_BODY_SIZE
+        BAD_INCOMPLETE
+        BAD_CAPTURE
+        BAD_CONTENT
+        BAD_COLUMN
+        BAD_OPEN
+        BAD_DIGITS
+        BAD_VALUE
+        V1_BAD_CONSTRUCTOR
+        V1_BAD_SIZE
+        V1_BAD_TEXT
+        V1_BAD_FIELD
+        V1_BAD_VALUE
+        V1_BAD_FIELDS
+        V1_BAD_COUNT
+        V1_BAD_SECTION
+        V1_BAD_DESCRIPTOR
+        V1_BAD_ENVELOPE
+        V1_BAD_TYPE
+        V1_BAD_ORDER
+        FAULT_CODES
+    ctypedef struct FaultKind:
+        const char* error
+        const char* condition
+        const char* text
+    const FaultKind* FAULT_KINDS
+    const char* fault_type_name(uint8_t constructor)
 
 cdef enum:
     SIGNED_RANGE = 1        # Fault.byte of BAD_RANGE: the number may be negative
