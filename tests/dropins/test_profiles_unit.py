@@ -5,12 +5,14 @@ from __future__ import annotations
 import struct
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
 
-from tests.dropins.canon import canon, name_of
-from tests.dropins.stock import Side
+from tests.dropins.canon import canon, name_of, outcome
+from tests.dropins.conftest import need
+from tests.dropins.stock import Side, installed
 
 PACKAGES = ("pamqp", "pika", "amqp")
 UNSUPPORTED = "pika.exceptions.UnsupportedAMQPFieldException"
@@ -159,3 +161,21 @@ def test_written(pair_of: Any, package: str, value: Any, want: Any) -> None:
 @pytest.mark.parametrize(("package", "octets", "want"), _cases(READ))
 def test_read(pair_of: Any, package: str, octets: bytes, want: Any) -> None:
     check(pair_of(package), read, octets, want)
+
+
+#: Times whose UTC is before 1970 or beyond Python's calendar, and one whose zone has microseconds.
+FAR_TIMES = [
+    datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=5))),
+    datetime(1, 1, 1, tzinfo=FIVE_HOURS),
+    datetime(1970, 1, 1, 1, tzinfo=FIVE_HOURS),
+    datetime(1990, 1, 1, 0, 0, 0, 5, tzinfo=timezone(timedelta(hours=1, microseconds=7))),
+]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_times_far_away_are_written_as_by_the_client(package: str) -> None:
+    need(package)
+    with installed(package) as sides:
+        for time in FAR_TIMES:
+            first, second = (outcome(partial(write, side, time)) for side in sides)
+            assert first == second, time

@@ -294,7 +294,7 @@ cdef class PamqpCodec(DropIn):
             elif what == WRITE_DOUBLE:
                 if type(value) is not float:
                     return NotImplemented
-                put_int(&b, c'd', double_to_bits(PyFloat_AS_DOUBLE(value)), 8)
+                put_tagged(&b, FORM_double, 0, double_to_bits(PyFloat_AS_DOUBLE(value)), 0)
             elif what == WRITE_INT_TAGGED:
                 if type(value) is not int:
                     return NotImplemented

@@ -94,24 +94,28 @@ cdef int8_t shape_of(Conversion conversion, Form form) noexcept nogil:
     return SHAPE_ARRAY if conversion == READ_ARRAY else FORMS[form].shape
 
 
-# How ints and decimals are written. Names in INT_POLICIES and DECIMAL_POLICIES.
+# How ints are written: with the first of these tags that holds them, which is from the number beside it on, or from
+# the lowest of its form.
+cdef dict INT_POLICIES = {
+    "I l": (("I", None), ("l", None)), "I L symmetric": (("I", -2**31 + 1), ("L", None)),
+    "I l L": (("I", None), ("l", 0), ("L", None)), "smallest": tuple([(tag, None) for tag in "bsuIil"]),
+    "smallest signed": tuple([(tag, None) for tag in "bsIl"]), "client": (),
+}
+
+cdef struct IntTag:
+    uint8_t tag
+    int width
+    int64_t low
+    int64_t high
+
+# How decimals are written. Names in DECIMAL_POLICIES.
 cdef enum:
-    INT_TWO = 0             # I where it fits 32 bits, else l
-    INT_TWO_SYMMETRIC       # I from -(2**31-1) on, else L
-    INT_THREE               # I where it fits 32 bits, else L below 0 and l above
-    INT_SMALLEST            # the first that holds it of b s u I i l
-    INT_SMALLEST_SIGNED     # of b s I l
-    INT_CLIENT              # left to the client
-    DECIMAL_NORMAL          # trailing zeros dropped first
+    DECIMAL_NORMAL = 0      # trailing zeros dropped first
     DECIMAL_DIGITS          # its digits; no exponent above 0
     DECIMAL_SCALED          # its digits, an exponent above 0 multiplied out
     DECIMAL_PLAIN           # the same where `str` has no E, else left to the client
     DECIMAL_CLIENT          # left to the client
 
-cdef dict INT_POLICIES = {
-    "I l": INT_TWO, "I L symmetric": INT_TWO_SYMMETRIC, "I l L": INT_THREE,
-    "smallest": INT_SMALLEST, "smallest signed": INT_SMALLEST_SIGNED, "client": INT_CLIENT,
-}
 cdef dict DECIMAL_POLICIES = {
     "normal": DECIMAL_NORMAL, "digits": DECIMAL_DIGITS, "scaled": DECIMAL_SCALED,
     "plain": DECIMAL_PLAIN, "client": DECIMAL_CLIENT,
@@ -178,7 +182,8 @@ cdef class ClientProfile:
     cdef int longstr
     cdef bint signed, surrogates
     cdef Conversion timestamp
-    cdef int ints
+    cdef IntTag ints[6]
+    cdef int n_ints
     cdef bint negative_bytes, datetimes
     cdef int decimals
     cdef uint8_t float_tag, bytes_tag, bytearray_tag
@@ -213,7 +218,20 @@ cdef class ClientProfile:
         return 0
 
     cdef int set_writing(self, dict options) except -1:
-        self.ints = INT_POLICIES[options["ints"]]
+        cdef IntTag* t
+        cdef Form form
+        for tag, low in INT_POLICIES[options["ints"]]:
+            t = &self.ints[self.n_ints]
+            t.tag = ord(tag)
+            form = form_of(SHAPES[0], t.tag)
+            t.width = FORMS[form].shape
+            t.high = <int64_t>(~<uint64_t>0 >> (65 - 8 * t.width))
+            t.low = -t.high - 1
+            if FORMS[form].kind == KIND_UNSIGNED:
+                t.low, t.high = 0, 2 * t.high + 1
+            if low is not None:
+                t.low = low
+            self.n_ints += 1
         self.negative_bytes = options["negative_bytes"]
         self.datetimes = options["datetimes"]
         self.decimals = DECIMAL_POLICIES[options["decimals"]]

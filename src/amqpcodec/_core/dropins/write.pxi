@@ -1,7 +1,6 @@
 # Drop-ins, field tables: values to the bytes that a client would have written for them.
 # Exact built-in types only, whose methods nobody can have changed; all else falls back.
 
-from calendar import timegm as _timegm
 from cpython.datetime cimport datetime_microsecond
 from libc.stdint cimport INT64_MAX, INT64_MIN
 from decimal import getcontext as _getcontext
@@ -13,36 +12,23 @@ cdef enum:
     EXACT_DIGITS = 10       # a context with fewer may round what fits 32 bits
 
 
+cdef int put_int_of(Buffer* b, ClientProfile t, int64_t n, int width) except -1:
+    """With the first of the profile's tags of at least this width that holds the number."""
+    cdef const IntTag* tag
+    cdef int k
+    for k in range(t.n_ints):
+        tag = &t.ints[k]
+        if tag.low <= n <= tag.high and tag.width >= width:
+            return put_int(b, tag.tag, <uint64_t>n, tag.width)
+    not_ours("unusual value")
+
+
 cdef int profile_int(Buffer* b, ClientProfile t, object v) except -1:
     cdef int overflow = 0
     cdef long long n = PyLong_AsLongLongAndOverflow(v, &overflow)
-    if overflow or t.ints == INT_CLIENT:
+    if overflow or (-128 <= n < 0 and not t.negative_bytes):
         not_ours("unusual value")
-    if t.ints == INT_TWO:
-        if -2147483648 <= n <= 2147483647:
-            return put_int(b, c'I', <uint64_t>n, 4)
-        return put_int(b, c'l', <uint64_t>n, 8)
-    if t.ints == INT_TWO_SYMMETRIC:
-        if -2147483647 <= n <= 2147483647:
-            return put_int(b, c'I', <uint64_t>n, 4)
-        return put_int(b, c'L', <uint64_t>n, 8)
-    if t.ints == INT_THREE:
-        if -2147483648 <= n <= 2147483647:
-            return put_int(b, c'I', <uint64_t>n, 4)
-        return put_int(b, c'L' if n < 0 else c'l', <uint64_t>n, 8)
-    if -128 <= n < 0 and not t.negative_bytes:
-        not_ours("unusual value")
-    if -128 <= n <= 127:
-        return put_int(b, c'b', <uint64_t>n, 1)
-    if -32768 <= n <= 32767:
-        return put_int(b, c's', <uint64_t>n, 2)
-    if t.ints == INT_SMALLEST and 0 <= n <= 65535:
-        return put_int(b, c'u', <uint64_t>n, 2)
-    if -2147483648 <= n <= 2147483647:
-        return put_int(b, c'I', <uint64_t>n, 4)
-    if t.ints == INT_SMALLEST and 0 <= n and <uint64_t>n <= MAX_U32:
-        return put_int(b, c'i', <uint64_t>n, 4)
-    return put_int(b, c'l', <uint64_t>n, 8)
+    return put_int_of(b, t, n, 1)
 
 
 # Ints of one width, without a tag.
@@ -79,7 +65,6 @@ cdef int put_ranged(Buffer* b, int range, object value) except -1:
 
 cdef int profile_decimal(Buffer* b, ClientProfile t, object v) except -1:
     """Scale and digits, where both fit."""
-    cdef uint8_t* w
     cdef str text
     cdef Py_ssize_t i, n
     cdef int64_t digits = 0, exponent = 0
@@ -117,11 +102,7 @@ cdef int profile_decimal(Buffer* b, ClientProfile t, object v) except -1:
         exponent = 0
     if digits > 2147483647 + <int64_t>negative or exponent < -255:
         not_ours("unusual value")
-    w = buffer_extend(b, 6)
-    w[0] = c'D'
-    w[1] = <uint8_t>-exponent
-    store32(w + 2, <uint32_t><int32_t>(-digits if negative else digits))
-    return 0
+    return put_tagged(b, FORM_decimal, 0, <uint64_t>(-digits if negative else digits), <uint32_t>-exponent)
 
 
 cdef int profile_seconds(object v, uint64_t* out) except -1:
@@ -133,8 +114,8 @@ cdef int profile_seconds(object v, uint64_t* out) except -1:
         zones = _modules.get("zoneinfo")
         if type(zone) is not Timezone and (zones is None or type(zone) is not zones.ZoneInfo):
             not_ours("unusual value")
-        seconds = _timegm(v.utctimetuple())
-        if seconds < 0:
+        seconds = (v - EPOCH) // SECOND
+        if not 0 <= seconds <= LAST_SECOND:
             not_ours("unusual value")
         out[0] = seconds
         return check_rounding(v, out[0])
@@ -169,26 +150,25 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
     cdef Py_ssize_t n = 0
     cdef const uint8_t* p = NULL
     cdef uint64_t seconds = 0
-    cdef int64_t number
     cdef double d
     if cls is str:
         if not utf8_bytes(<PyObject*>v, &p, &n):
             not_ours("unusual value")
-        return profile_bytes(b, c'S', p, n)
+        return profile_bytes(b, tag_of(FORM_text32, 0), p, n)
     if cls is int:
         return profile_int(b, t, v)
     if cls is bool:
-        return put_int(b, c't', v is True, 1)
+        return put_tagged(b, FORM_boolean, 0, v is True, 0)
     if v is None:
-        return put_byte(b, c'V')
+        return put_tagged(b, FORM_void, 0, 0, 0)
     if cls is float:
         d = PyFloat_AS_DOUBLE(v)
-        if t.float_tag == c'd':
-            return put_int(b, c'd', double_to_bits(d), 8)
+        if t.float_tag == tag_of(FORM_double, 0):
+            return put_tagged(b, FORM_double, 0, double_to_bits(d), 0)
         # struct refuses what becomes infinite by it
-        if t.float_tag == 0 or (d - d == 0 and <double><float>d - <double><float>d != 0):
+        if t.float_tag != tag_of(FORM_float, 0) or (d - d == 0 and <double><float>d - <double><float>d != 0):
             not_ours("unusual value")
-        return put_int(b, c'f', float_to_bits(<float>d), 4)
+        return put_tagged(b, FORM_float, 0, float_to_bits(<float>d), 0)
     if cls is dict or cls is list or cls is tuple and t.tuples:
         return put_profile_nested(b, t, v, cls is dict, depth)
     if cls is bytes:
@@ -197,20 +177,19 @@ cdef int put_profile_value(Buffer* b, ClientProfile t, object v, int depth) exce
         return profile_bytes(b, t.bytearray_tag, PyByteArray_AS_STRING(v), len(<bytearray>v))
     if cls is Datetime and t.datetimes:
         profile_seconds(v, &seconds)
-        return put_int(b, c'T', seconds, 8)
+        return put_tagged(b, FORM_timestamp, 0, seconds, 0)
     if cls is Decimal:
         return profile_decimal(b, t, v)
     if cls is _RawValue and v.tag is not None:
         put_bytes(b, PyBytes_AS_STRING(<bytes>v.tag.encode("latin-1")), 1)
         return put_bytes(b, PyBytes_AS_STRING(<bytes>v.octets), <size_t>PyBytes_GET_SIZE(v.octets))
-    if cls is t.int_class and t.ints != INT_CLIENT:
-        number = v
-        return put_int(b, c'L' if number < 0 and t.ints == INT_THREE else c'l', <uint64_t>number, 8)
+    if cls is t.int_class and t.n_ints:
+        return put_int_of(b, t, <int64_t>v, 8)
     if (plain_u64(<PyObject*>v, &seconds)
             and (t.int_class is None or not isinstance(v, t.int_class))):
         return profile_int(b, t, int(v))
     if plain_text(<PyObject*>v, &p, &n):
-        return profile_bytes(b, c'S', p, n)
+        return profile_bytes(b, tag_of(FORM_text32, 0), p, n)
     not_ours("unusual value")
 
 
@@ -221,7 +200,7 @@ cdef int put_profile_nested(Buffer* b, ClientProfile t, object v, bint pairs, in
     cdef Py_ssize_t i
     if depth >= DEPTH_LIMIT:
         not_ours("unusual value")
-    buffer_extend(b, 5)[0] = c'F' if pairs else c'A'
+    buffer_extend(b, 5)[0] = TAG_TABLE if pairs else TAG_ARRAY
     start = buffer_size(b)
     if pairs:
         put_profile_pairs(b, t, <dict>v, depth + 1)
@@ -259,16 +238,12 @@ cdef inline int put_profile_pair(Buffer* b, ClientProfile t, PyObject* name, PyO
     # The frequent values here, all others by put_profile_value.
     if utf8_bytes(value, &p, &m) and <uint64_t>m <= MAX_U32:
         w = buffer_extend(b, 5 + <size_t>m)
-        w[0] = c'S'
+        w[0] = tag_of(FORM_text32, 0)
         store32(w + 1, <uint32_t>m)
         copy_bytes(w + 5, p, <size_t>m)
         return 0
-    if (t.ints <= INT_THREE and exact_small(value, &small)
-            and (t.ints != INT_TWO_SYMMETRIC or small > -2147483647 - 1)):
-        w = buffer_extend(b, 5)
-        w[0] = c'I'
-        store32(w + 1, <uint32_t>small)
-        return 0
+    if t.ints[0].width == 4 and exact_small(value, &small) and small >= t.ints[0].low:
+        return put_int(b, t.ints[0].tag, <uint64_t>small, 4)
     return put_profile_value(b, t, <object>value, depth)
 
 

@@ -66,7 +66,7 @@ cdef int arrow_time(Encoder* e, const Source* s, int64_t i) noexcept nogil:
     seconds_at(s, i, &seconds)
     if seconds < 0:
         return refuse_seconds(&e.fault)
-    return buffer_put_int(&e.scratch, c'T', <uint64_t>seconds, 8)
+    return put_scalar(e, FORM_timestamp, <uint64_t>seconds)
 
 
 cdef int arrow_decimal(Encoder* e, const Source* s, int64_t i) noexcept nogil:

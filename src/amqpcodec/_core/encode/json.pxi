@@ -338,7 +338,7 @@ cdef int json_seconds(Encoder* e, Json* j) noexcept nogil:
         return status
     if not number.whole or number.large or (number.negative and number.n != 0):
         return refuse_seconds(j.fault)
-    return buffer_put_int(&e.scratch, c'T', number.n, 8)
+    return put_scalar(e, FORM_timestamp, number.n)
 
 
 cdef int json_scaled(Encoder* e, Json* j, const uint8_t* p, size_t n) noexcept nogil:

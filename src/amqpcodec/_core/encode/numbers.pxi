@@ -144,7 +144,7 @@ cdef int survey_ints(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* out
         if seen >> 63 and t.s.input_type == IN_UINT64:
             return FALLS_BACK
         if far == 0 and differ == 0:
-            t.constant[0] = c'I'
+            t.constant[0] = tag_of(FORM_int32, 0)
             store32(t.constant + 1, <uint32_t>out[0])
             survey_same(t, t.constant, 5)
             return 0
@@ -157,7 +157,7 @@ cdef int survey_ints(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* out
         v = <int64_t>out[i]
         if t.s.input_type == IN_UINT64 and v < 0:
             return FALLS_BACK
-        sizes[i] = 5 if v == <int32_t>v else 9
+        sizes[i] = <uint32_t>tagged_bytes(int_form(v))
     survey_some(h, t, n, sizes)
     return 0
 

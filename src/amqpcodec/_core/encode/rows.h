@@ -4,6 +4,7 @@
 #define AMQPCODEC_ROWS_H
 
 #include "encode/block.h"
+#include "tables/tags.h"
 
 /* Bytes that may be read after values, and twice as many that may be written after a row. */
 #define PUT_SLACK 32
@@ -64,7 +65,7 @@ AMQP_APART static uint8_t *store_slowly(uint8_t *w, const Put *t, size_t i) {
         if (t->number) {
             if (t->number != 1) {
                 size--;
-                *w++ = size == 4 ? 'I' : t->number;
+                *w++ = size == 4 ? tag_of(FORM_int32, 0) : t->number;
             }
             store64(w, t->value[i] << (64 - 8 * size));
             return w + size;

@@ -285,34 +285,35 @@ cdef bint plan_fast_entry(FastPlan* h, const Source* s, const Source* parent, co
     """A step for an entry of a table: its name and tag are the prefix."""
     cdef size_t pending = h.constants_n
     cdef uint8_t length = <uint8_t>name_n
-    cdef uint8_t tag = 0
-    cdef uint8_t what = STEP_RAW, width = 0
+    cdef uint8_t what = STEP_RAW
+    cdef uint8_t tag
+    cdef int form = -1
     cdef FastStep* t
     if name_n > 255 or not add_constant(h, &length, 1) or not add_constant(h, name, name_n):
         return False
     if is_bytes(s):
         what = STEP_LONG
-        tag = c'S' if s.text or mode & MODE_LETTER else c'x'
+        form = FORM_text32 if s.text else bytes_form(mode)
     elif s.input_type == IN_BOOL:
         what = STEP_NUMBER
-        tag = c't'
-        width = 1
+        form = FORM_boolean
     elif is_integer(s):
         what = STEP_INT
     elif s.input_type == IN_DOUBLE:
         what = STEP_NUMBER
-        tag = c'd'
-        width = 8
+        form = FORM_double
     elif s.input_type == IN_TIME:
         what = STEP_NUMBER
-        tag = c'T'
-        width = 8
-    if tag and not add_constant(h, &tag, 1):
-        return False
+        form = FORM_timestamp
+    if form >= 0:
+        tag = tag_of(form, mode)
+        if not add_constant(h, &tag, 1):
+            return False
     t = add_fast_step(h, what, PART_TABLE, s, &pending)
     if t == NULL:
         return False
-    t.width = width
+    if what == STEP_NUMBER:
+        t.width = <uint8_t>FORMS[form].shape
     t.parent = parent
     return True
 

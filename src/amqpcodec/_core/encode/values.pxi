@@ -2,8 +2,7 @@
 # of Arrow values call these functions, whatever the family; a type is one of AMQP 1.0, which has all that field
 # tables have.
 #
-# In a field table an int is I where it fits 32 bits, else the dialect's 64 bits; float64 is d, float f, bool t,
-# text S, binary x (S by the letter of 0-9-1), timestamp T, decimal D, a list A, a map F, null void.
+# In a field table an int has 32 bits where it fits, else the dialect's 64 bits; binary is text by the letter of 0-9-1.
 
 cdef enum:
     TABLE_HEAD = 5          # a tag and a length
@@ -24,7 +23,7 @@ cdef inline int open_compound(Encoder* e, uint8_t wire_type, size_t* at) noexcep
     at[0] = buffer_size(&e.scratch)
     if e.v1 != NULL:
         return buffer_leave(&e.scratch, V1_HEAD_BYTES)
-    return buffer_put_int(&e.scratch, c'F' if wire_type == V1_MAP else c'A', 0, 4)
+    return buffer_put_int(&e.scratch, TAG_TABLE if wire_type == V1_MAP else TAG_ARRAY, 0, 4)
 
 
 cdef inline int close_compound(Encoder* e, size_t at, uint8_t wire_type, uint64_t count) noexcept nogil:
@@ -56,7 +55,7 @@ cdef inline int begin_text(Encoder* e, size_t* at) noexcept nogil:
 
 
 cdef inline uint8_t text_tag(const Encoder* e, uint8_t wire_type) noexcept nogil:
-    return c'x' if wire_type == V1_BINARY and not e.mode & MODE_NO_X else c'S'
+    return tag_of(bytes_form(e.mode) if wire_type == V1_BINARY else FORM_text32, e.mode)
 
 
 cdef inline int end_text(Encoder* e, size_t at, uint8_t wire_type) noexcept nogil:
@@ -70,18 +69,15 @@ cdef inline int end_text(Encoder* e, size_t at, uint8_t wire_type) noexcept nogi
 cdef inline int put_text(Encoder* e, uint8_t wire_type, const uint8_t* p, uint64_t n) noexcept nogil:
     """A string, symbol or binary of bytes that nobody has looked at."""
     cdef Buffer* b = &e.scratch
-    cdef uint8_t tag = c'S'
     if e.v1 != NULL:
         return v1e_run(b, wire_type, p, n, &e.fault)
     if n > MAX_U32:
         return refuse(&e.fault, b"a table value takes at most 4294967295 bytes, not %llu", NULL, n)
-    if wire_type == V1_BINARY:
-        tag = text_tag(e, V1_BINARY)
-    elif not is_utf8(p, <size_t>n):
+    if wire_type != V1_BINARY and not is_utf8(p, <size_t>n):
         return refuse(&e.fault, b"text that is not UTF-8", NULL, 0)
     if buffer_ensure(b, TABLE_HEAD + <size_t>n) < 0:
         return NO_MEMORY
-    b.p[0] = tag
+    b.p[0] = text_tag(e, wire_type)
     store32(b.p + 1, <uint32_t>n)
     copy_bytes(b.p + TABLE_HEAD, p, <size_t>n)
     buffer_commit(b, b.p + TABLE_HEAD + n)
@@ -108,8 +104,13 @@ cdef inline int put_table_name(Buffer* b, const uint8_t* p, uint64_t n, Fault* f
 
 # ---- numbers ----
 
+cdef inline int put_scalar(Encoder* e, Form form, uint64_t u) noexcept nogil:
+    """A value of a field table, of fixed width."""
+    return buffer_put_tagged(&e.scratch, form, e.mode, u, 0)
+
+
 cdef inline int put_null(Encoder* e) noexcept nogil:
-    return buffer_put_byte(&e.scratch, c'V' if e.v1 == NULL else CTOR_NULL)
+    return put_scalar(e, FORM_void, 0) if e.v1 == NULL else buffer_put_byte(&e.scratch, CTOR_NULL)
 
 
 cdef uint64_t highest_of(uint8_t wire_type) noexcept nogil:
@@ -124,31 +125,27 @@ cdef uint64_t highest_of(uint8_t wire_type) noexcept nogil:
 
 cdef inline int put_float(Encoder* e, uint32_t bits) noexcept nogil:
     """The bits of a float."""
-    return buffer_put_int(&e.scratch, c'f' if e.v1 == NULL else CTOR_FLOAT, bits, 4)
+    return put_scalar(e, FORM_float, bits) if e.v1 == NULL else buffer_put_int(&e.scratch, CTOR_FLOAT, bits, 4)
 
 
 cdef inline int put_double(Encoder* e, uint64_t bits) noexcept nogil:
     """The bits of a double."""
-    return buffer_put_int(&e.scratch, c'd' if e.v1 == NULL else CTOR_DOUBLE, bits, 8)
+    return put_scalar(e, FORM_double, bits) if e.v1 == NULL else buffer_put_int(&e.scratch, CTOR_DOUBLE, bits, 8)
 
 
 cdef inline int put_number(Encoder* e, uint8_t wire_type, uint64_t u) noexcept nogil:
     """A boolean or an integer (signed ones extended)."""
-    cdef Buffer* b = &e.scratch
+    cdef Form form
     if e.v1 != NULL:
-        return v1e_number(b, wire_type, u)
-    if (V1_UBYTE <= wire_type <= V1_LONG and <int64_t>u == <int32_t>u
-            and (wire_type != V1_ULONG or <int64_t>u >= 0)):
-        return buffer_put_int(b, c'I', u, 4)
+        return v1e_number(&e.scratch, wire_type, u)
     if wire_type == V1_BOOLEAN:
-        return buffer_put_int(b, c't', u, 1)
-    if wire_type == V1_ULONG and <int64_t>u < 0:
-        if e.mode & MODE_OLD or not e.mode & MODE_LETTER:
-            return refuse_int(e)
-        return buffer_put_int(b, c'l', u, 8)
-    if e.mode & MODE_OLD:
+        return put_scalar(e, FORM_boolean, u)
+    form = FORM_uint64 if wire_type == V1_ULONG and <int64_t>u < 0 else int_form(<int64_t>u)
+    if form == FORM_int32:
+        return put_scalar(e, FORM_int32, u)
+    if e.mode & MODE_OLD or not tag_of(form, e.mode):
         return refuse_int(e)
-    return buffer_put_int(b, c'L' if e.mode & MODE_LETTER else c'l', u, 8)
+    return put_scalar(e, form, u)
 
 
 cdef int refuse_int(Encoder* e) noexcept nogil:
@@ -159,14 +156,7 @@ cdef int refuse_int(Encoder* e) noexcept nogil:
 
 cdef int put_scaled(Encoder* e, uint8_t scale, uint32_t unscaled) noexcept nogil:
     """A decimal of a field table."""
-    cdef Buffer* b = &e.scratch
-    if buffer_ensure(b, 6) < 0:
-        return NO_MEMORY
-    b.p[0] = c'D'
-    b.p[1] = scale
-    store32(b.p + 2, unscaled)
-    buffer_commit(b, b.p + 6)
-    return 0
+    return buffer_put_tagged(&e.scratch, FORM_decimal, e.mode, unscaled, scale)
 
 
 cdef int refuse_seconds(Fault* f) noexcept nogil:

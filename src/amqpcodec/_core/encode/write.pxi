@@ -95,6 +95,7 @@ cdef void add_step(Encoder* e, FastPlan* h, int k, int n) noexcept nogil:
     cdef FastStep* t = &h.step[k]
     cdef uint32_t wide = length_width(t)
     cdef Put* p
+    cdef uint8_t tag
     cdef uint8_t[4] length
     if t.way == WAY_NONE:
         return
@@ -103,7 +104,7 @@ cdef void add_step(Encoder* e, FastPlan* h, int k, int n) noexcept nogil:
         p.wide = <uint8_t>wide
         p.number = 1 if t.what == STEP_NUMBER else 0
         if t.what == STEP_INT:
-            p.number = c'L' if e.mode & MODE_LETTER else c'l'
+            p.number = tag_of(FORM_int64, e.mode)
         p.always = t.part == PART_ARGUMENTS
         p.prefix = t.prefix
         p.prefix_n = t.prefix_n
@@ -117,7 +118,8 @@ cdef void add_step(Encoder* e, FastPlan* h, int k, int n) noexcept nogil:
         add_front(h, t.data, t.size)
     elif t.way == WAY_VALUES:
         if t.what == STEP_INT:
-            add_front(h, <const uint8_t*>b"I", 1)
+            tag = tag_of(FORM_int32, e.mode)
+            add_front(h, &tag, 1)
         mark_place(h, &t.place)
         leave_open(h, t.size)
     elif t.way == WAY_TABLE:

@@ -40,6 +40,18 @@ cdef extern from "tables/tags.h" nogil:
     const TagLine* TAGS
     void form_read(Form form, const uint8_t* p, Scalar* v)
     void form_store(Form form, uint8_t* w, const Scalar* v)
+    enum:
+        TAG_TABLE
+        TAG_ARRAY
+    enum:
+        DIALECT_0_8
+        DIALECT_0_9
+    bint old_has_tag(int dialect, uint8_t tag)
+    uint8_t tag_of(Form form, uintptr_t letter)
+    Form int_form(int64_t v)
+    size_t tagged_bytes(Form form)
+    int buffer_put_tagged(Buffer* b, Form form, uintptr_t letter, uint64_t u, uint32_t n)
+    void store_tagged(uint8_t* w, Form form, uintptr_t letter, uint64_t u, uint32_t n)
 
 cdef int check_value(Cursor* c, const int8_t* shapes, int depth) noexcept nogil
 cdef int check_items(Cursor* c, const int8_t* shapes, int depth) noexcept nogil

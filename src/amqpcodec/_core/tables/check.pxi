@@ -6,8 +6,8 @@ cdef int tags_ready() except -1:
     cdef int dialect, i
     for dialect in range(2):
         memset(SHAPES[dialect], SHAPE_UNKNOWN, 256)
-        SHAPES[dialect][c'F'] = SHAPE_TABLE
-        SHAPES[dialect][c'A'] = SHAPE_ARRAY
+        SHAPES[dialect][TAG_TABLE] = SHAPE_TABLE
+        SHAPES[dialect][TAG_ARRAY] = SHAPE_ARRAY
         for i in range(TAG_LINES):
             if TAGS[i].dialects >> dialect & 1:
                 if SHAPES[dialect][TAGS[i].tag] != SHAPE_UNKNOWN:

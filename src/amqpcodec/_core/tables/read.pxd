@@ -4,6 +4,7 @@ cdef object Decimal
 cdef object Datetime
 cdef object UTC
 cdef object EPOCH
+cdef object SECOND
 cdef uint64_t LAST_SECOND
 
 cdef extern from "wire/text.h":

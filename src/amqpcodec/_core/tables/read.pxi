@@ -18,6 +18,7 @@ cdef object decimal_of = _decimal.Context(
 cdef object Datetime = _datetime.datetime
 cdef object UTC = _datetime.timezone.utc
 cdef object EPOCH = _datetime.datetime(1970, 1, 1, tzinfo=_datetime.timezone.utc)
+cdef object SECOND = _datetime.timedelta(seconds=1)
 cdef uint64_t LAST_SECOND = 253402300799    # 9999-12-31 23:59:59, where Python's datetime ends
 
 cdef object TypedTimestamp = _types.Timestamp
@@ -108,7 +109,7 @@ cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) 
     cdef const int8_t* shapes
     cdef Scalar v
     cdef uint32_t n
-    if AMQP_UNLIKELY(mode & MODE_TYPED) and tag != c'F' and tag != c'A':
+    if AMQP_UNLIKELY(mode & MODE_TYPED) and tag != TAG_TABLE and tag != TAG_ARRAY:
         return new_reference(read_typed(at, mode, cache))
     # The most frequent ones, what holds others, then all.
     if tag == c'S':
@@ -118,11 +119,11 @@ cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) 
     elif tag == c'I':
         at[0] = p + 4
         return PyLong_FromI64(<int32_t>load32(p))
-    elif tag == c'F':
+    elif tag == TAG_TABLE:
         n = load32(p)
         at[0] = p + 4 + n
         return new_reference(read_table(p + 4, n, mode, cache))
-    elif tag == c'A':
+    elif tag == TAG_ARRAY:
         n = load32(p)
         at[0] = p + 4 + n
         return new_reference(read_array(p + 4, n, mode, cache))

@@ -6,6 +6,7 @@
 
 #include "wire/scalar.h"
 #include "wire/wire.h"
+#include "wire/buffer.h"
 
 /* What follows a tag: bytes of a scalar, or one of these. */
 enum {
@@ -16,13 +17,23 @@ enum {
     SHAPE_SHORT = -5  /* u8 length, bytes */
 };
 
-/* RabbitMQ's column of the errata, and the letter of 0-9-1 §4.2.1 (`x` is read in both). Tables (F) and arrays (A)
- * are no scalars: whoever goes over tables goes into them. */
-enum { DIALECT_RABBIT = 1, DIALECT_LETTER = 2, DIALECT_BOTH = 3 };
+/* RabbitMQ's column of the errata, and the letter of 0-9-1 §4.2.1 (`x` is read in both); what 0-8 and 0-9 may write. */
+enum {
+    DIALECT_RABBIT = 1,
+    DIALECT_LETTER = 2,
+    DIALECT_BOTH = 3,
+    DIALECT_0_8 = 4,
+    DIALECT_0_9 = 8,
+    DIALECT_NOT_0_8 = 11,
+    DIALECT_ALL = 15
+};
 
-/* dialects, tag, form */
+/* Tables and arrays are no scalars: whoever goes over tables goes into them. */
+enum { TAG_TABLE = 'F', TAG_ARRAY = 'A' };
+
+/* dialects, tag, form; of a form, the first tag of a dialect is the one that is written */
 #define TABLE_TAGS(TAG)       \
-    TAG(BOTH, 'V', void)      \
+    TAG(NOT_0_8, 'V', void)   \
     TAG(BOTH, 't', boolean)   \
     TAG(BOTH, 'b', int8)      \
     TAG(BOTH, 'B', uint8)     \
@@ -30,16 +41,16 @@ enum { DIALECT_RABBIT = 1, DIALECT_LETTER = 2, DIALECT_BOTH = 3 };
     TAG(LETTER, 's', text8)   \
     TAG(BOTH, 'U', int16)     \
     TAG(BOTH, 'u', uint16)    \
-    TAG(BOTH, 'I', int32)     \
+    TAG(ALL, 'I', int32)      \
     TAG(BOTH, 'i', uint32)    \
     TAG(RABBIT, 'l', int64)   \
     TAG(LETTER, 'l', uint64)  \
     TAG(BOTH, 'L', int64)     \
     TAG(BOTH, 'f', float)     \
     TAG(BOTH, 'd', double)    \
-    TAG(BOTH, 'D', decimal)   \
-    TAG(BOTH, 'T', timestamp) \
-    TAG(BOTH, 'S', text32)    \
+    TAG(ALL, 'D', decimal)    \
+    TAG(ALL, 'T', timestamp)  \
+    TAG(ALL, 'S', text32)     \
     TAG(BOTH, 'x', bytes32)
 
 /* form, shape, kind, name in errors */
@@ -151,6 +162,29 @@ AMQP_INLINE void form_read(Form form, const uint8_t *p, Scalar *v) {
     }
 }
 
+/* The tag that is written for a form; 0: the dialect has none. letter: MODE_LETTER may be set in it. */
+AMQP_INLINE uint8_t tag_of(Form form, uintptr_t letter) {
+    int dialect = letter & 1 ? DIALECT_LETTER : DIALECT_RABBIT;
+#define TAG_OF(dialects, tag, of) \
+    if (form == FORM_##of && DIALECT_##dialects & dialect) return tag;
+    TABLE_TAGS(TAG_OF)
+#undef TAG_OF
+    return 0;
+}
+
+/* Whether DIALECT_0_8 or DIALECT_0_9 has a tag. */
+AMQP_INLINE int old_has_tag(int dialect, uint8_t tag) {
+    for (int i = 0; i < TAG_LINES; i++)
+        if (TAGS[i].tag == tag && TAGS[i].dialects & dialect) return 1;
+    return tag == TAG_TABLE;
+}
+
+/* How an int is written that has no form of its own. */
+AMQP_INLINE Form int_form(int64_t v) { return v == (int32_t)v ? FORM_int32 : FORM_int64; }
+
+/* Bytes of a tag and its value of fixed width. */
+AMQP_INLINE size_t tagged_bytes(Form form) { return 1 + (size_t)FORMS[form].shape; }
+
 /* A value of fixed width: as many bytes as the form's shape says. */
 AMQP_INLINE void form_store(Form form, uint8_t *w, const Scalar *v) {
     switch (form) {
@@ -165,6 +199,21 @@ AMQP_INLINE void form_store(Form form, uint8_t *w, const Scalar *v) {
 #undef FORM_NONE
         break;
     }
+}
+
+/* A tag and its value of fixed width, in tagged_bytes. n: digits after a decimal's point. */
+AMQP_INLINE void store_tagged(uint8_t *w, Form form, uintptr_t letter, uint64_t u, uint32_t n) {
+    Scalar v = {.u = u, .n = n};
+    w[0] = tag_of(form, letter);
+    form_store(form, w + 1, &v);
+}
+
+/* The same at the end of a buffer, without the GIL: 0, or -1. */
+AMQP_INLINE int buffer_put_tagged(Buffer *b, Form form, uintptr_t letter, uint64_t u, uint32_t n) {
+    if (buffer_ensure(b, tagged_bytes(form)) < 0) return -1;
+    store_tagged(b->p, form, letter, u, n);
+    buffer_commit(b, b->p + tagged_bytes(form));
+    return 0;
 }
 
 #endif

@@ -17,10 +17,10 @@ cdef int same_value(const uint8_t** at, object v, uintptr_t mode) except -1:
     cdef object wire
     cdef ScalarKind kind
     cdef Scalar x
-    if tag == c'F' or tag == c'A':
+    if tag == TAG_TABLE or tag == TAG_ARRAY:
         n = load32(p)
         at[0] = p + 4 + n
-        if tag == c'F':
+        if tag == TAG_TABLE:
             return type(v) is dict and same_pairs(p + 4, n, v, mode)
         return type(v) is list and same_items(p + 4, n, v, mode)
     if tag == c'S' and type(v) is str:
@@ -151,14 +151,14 @@ cdef int put_changed(Buffer* b, const uint8_t* p, uint32_t n, dict table, uintpt
         if same_value(&value_at, value, mode):
             for start, value_start, after in spans:
                 put_bytes(b, p + start, <size_t>(after - start))
-        elif type(value) is dict and p[value_start] == c'F':
+        elif type(value) is dict and p[value_start] == TAG_TABLE:
             length = load32(p + value_start + 1)
             put_bytes(b, p + start, <size_t>(value_start - start))
-            put_changed_nested(b, c'F', p + value_start + 5, length, value, mode, out_mode, depth, at)
-        elif type(value) is list and p[value_start] == c'A':
+            put_changed_nested(b, TAG_TABLE, p + value_start + 5, length, value, mode, out_mode, depth, at)
+        elif type(value) is list and p[value_start] == TAG_ARRAY:
             length = load32(p + value_start + 1)
             put_bytes(b, p + start, <size_t>(value_start - start))
-            put_changed_nested(b, c'A', p + value_start + 5, length, value, mode, out_mode, depth, at)
+            put_changed_nested(b, TAG_ARRAY, p + value_start + 5, length, value, mode, out_mode, depth, at)
         else:
             put_bytes(b, p + start, <size_t>(value_start - start))
             put_value(b, value, out_mode, depth, at)
@@ -173,7 +173,7 @@ cdef int put_changed_nested(Buffer* b, uint8_t tag, const uint8_t* p, uint32_t n
         return table_error(at, f"tables nested deeper than {DEPTH_LIMIT} levels")
     buffer_extend(b, 5)[0] = tag
     start = buffer_size(b)
-    if tag == c'F':
+    if tag == TAG_TABLE:
         put_changed(b, p, n, value, mode, out_mode, depth + 1, at)
     else:
         put_changed_items(b, p, n, value, mode, out_mode, depth + 1, at)
@@ -202,10 +202,10 @@ cdef int put_changed_items(Buffer* b, const uint8_t* p, uint32_t n, list items, 
         p = skip_value(p, mode)
         if same_value(&value_at, item, mode):
             put_bytes(b, start, <size_t>(p - start))
-        elif type(item) is dict and start[0] == c'F':
-            put_changed_nested(b, c'F', start + 5, load32(start + 1), item, mode, out_mode, depth, at)
-        elif type(item) is list and start[0] == c'A':
-            put_changed_nested(b, c'A', start + 5, load32(start + 1), item, mode, out_mode, depth, at)
+        elif type(item) is dict and start[0] == TAG_TABLE:
+            put_changed_nested(b, TAG_TABLE, start + 5, load32(start + 1), item, mode, out_mode, depth, at)
+        elif type(item) is list and start[0] == TAG_ARRAY:
+            put_changed_nested(b, TAG_ARRAY, start + 5, load32(start + 1), item, mode, out_mode, depth, at)
         else:
             put_value(b, item, out_mode, depth, at)
     at.step = step.outer

@@ -52,13 +52,11 @@ cdef int put_plain_int(Buffer* b, object v, uintptr_t mode, Place* at) except -1
     cdef int overflow = 0
     cdef long long n = PyLong_AsLongLongAndOverflow(v, &overflow)
     if overflow == 0:
-        if -2147483648 <= n <= 2147483647:
-            return put_int(b, c'I', <uint64_t>n, 4)
-        if mode & MODE_OLD:
+        if mode & MODE_OLD and int_form(n) != FORM_int32:
             return not_in_old(mode, "int beyond 32 bits", at)
-        return put_int(b, c'L' if mode & MODE_LETTER else c'l', <uint64_t>n, 8)
-    if mode & MODE_LETTER and 0 < v < 2**64:
-        return put_int(b, c'l', <uint64_t>v, 8)
+        return put_tagged(b, int_form(n), mode, <uint64_t>n, 0)
+    if tag_of(FORM_uint64, mode) and 0 < v < 2**64:
+        return put_tagged(b, FORM_uint64, mode, <uint64_t>v, 0)
     return table_error(at, "an int in a table must fit 64 bits, "
                        + ("-2**63 to 2**64-1" if mode & MODE_LETTER else "signed"))
 
@@ -170,8 +168,7 @@ cdef int parse_seconds(object v, uint64_t* out, Place* at) except -1:
     if seconds_fast(<PyObject*>v, out):
         return 0
     if isinstance(v, Datetime):
-        delta = since_epoch(v, at)
-        seconds = delta.days * 86400 + delta.seconds
+        seconds = since_epoch(v, at) // SECOND
     elif isinstance(v, int):
         seconds = v
     else:
@@ -211,22 +208,21 @@ cdef int put_value(Buffer* b, object v, uintptr_t mode, int depth, Place* at) ex
     if AMQP_UNLIKELY(mode & MODE_OLD):
         check_old(v, t, mode, at)
     if t is str:
-        return put_text(b, c'S', v, at)
+        return put_text(b, tag_of(FORM_text32, mode), v, at)
     if t is int:
         return put_plain_int(b, v, mode, at)
     if t is bool:
-        return put_int(b, c't', v is True, 1)
+        return put_tagged(b, FORM_boolean, mode, v is True, 0)
     if t is float:
-        return put_int(b, c'd', double_to_bits(PyFloat_AS_DOUBLE(v)), 8)
+        return put_tagged(b, FORM_double, mode, double_to_bits(PyFloat_AS_DOUBLE(v)), 0)
     if v is None:
-        return put_byte(b, c'V')
+        return put_tagged(b, FORM_void, mode, 0, 0)
     if t is dict:
-        return put_nested(b, c'F', v, mode, depth, at)
+        return put_nested(b, TAG_TABLE, v, mode, depth, at)
     if t is list:
-        return put_nested(b, c'A', v, mode, depth, at)
+        return put_nested(b, TAG_ARRAY, v, mode, depth, at)
     if t is bytes:
-        return put_long(b, c'S' if mode & MODE_NO_X else c'x', PyBytes_AS_STRING(v),
-                        PyBytes_GET_SIZE(v), at)
+        return put_long(b, tag_of(bytes_form(mode), mode), PyBytes_AS_STRING(v), PyBytes_GET_SIZE(v), at)
     return put_rare(b, v, t, mode, depth, at)
 
 
@@ -236,35 +232,30 @@ cdef int put_rare(Buffer* b, object v, type t, uintptr_t mode, int depth, Place*
     cdef int32_t unscaled = 0
     cdef uint64_t seconds = 0
     cdef Py_buffer view
-    cdef uint8_t* w
     if t is not Decimal and t is not Datetime:
         tags = TYPED_TAGS.get(t)
         if tags is not None:
             return put_typed(b, v, t, tags[1 if mode & MODE_LETTER else 0], mode, at)
     if t is Decimal or isinstance(v, Decimal):
         parse_decimal(v, &scale, &unscaled, at)
-        w = buffer_extend(b, 6)
-        w[0] = c'D'
-        w[1] = scale
-        store32(w + 2, <uint32_t>unscaled)
-        return 0
+        return put_tagged(b, FORM_decimal, mode, <uint32_t>unscaled, scale)
     if t is Datetime or isinstance(v, Datetime):
         parse_seconds(v, &seconds, at)
-        return put_int(b, c'T', seconds, 8)
+        return put_tagged(b, FORM_timestamp, mode, seconds, 0)
     if isinstance(v, str):
-        return put_text(b, c'S', v, at)
+        return put_text(b, tag_of(FORM_text32, mode), v, at)
     if isinstance(v, int):
         return put_plain_int(b, v, mode, at)
     if isinstance(v, float):
-        return put_int(b, c'd', double_to_bits(v), 8)
+        return put_tagged(b, FORM_double, mode, double_to_bits(v), 0)
     if isinstance(v, dict):
-        return put_nested(b, c'F', v, mode, depth, at)
+        return put_nested(b, TAG_TABLE, v, mode, depth, at)
     if isinstance(v, (list, tuple)):
-        return put_nested(b, c'A', v, mode, depth, at)
+        return put_nested(b, TAG_ARRAY, v, mode, depth, at)
     if isinstance(v, (bytes, bytearray, memoryview)):
         PyObject_GetBuffer(v, &view, PyBUF_SIMPLE)
         try:
-            return put_long(b, c'S' if mode & MODE_NO_X else c'x', view.buf, view.len, at)
+            return put_long(b, tag_of(bytes_form(mode), mode), view.buf, view.len, at)
         finally:
             PyBuffer_Release(&view)
     plain = from_numpy(v, NUMPY_CLASSES)
@@ -344,6 +335,23 @@ cdef bint same_again(object value, type cls, bytes tag, int dialect) except -1:
         buffer_free(&b)
 
 
+cdef bint keeps_tag(Form form, uint8_t tag, uintptr_t mode) except -1:
+    """Whether a value of this form is written with this tag where its type does not say it, as a bool and a Decimal."""
+    cdef uint8_t[TRIAL_BYTES] memory
+    cdef Buffer b
+    cdef Place at
+    cdef Scalar v
+    memset(memory, 0, TRIAL_BYTES)
+    form_read(form, memory, &v)
+    place_begin(&at, NULL, NULL)
+    buffer_init(&b, memory, TRIAL_BYTES)
+    try:
+        put_value(&b, owned(scalar_object(&v, NULL)), mode, 1, &at)
+        return b.start[0] == tag
+    finally:
+        buffer_free(&b)
+
+
 cdef int typed_ready() except -1:
     """Fill TYPED_CLASSES from amqpcodec.types. Each class has a tag that tables/tags.h knows, each tag a class, and
     each value is read from the bytes that it is written as; else the module does not load."""
@@ -357,7 +365,7 @@ cdef int typed_ready() except -1:
     for dialect in range(2):
         for i in range(TAG_LINES):
             if (TAGS[i].dialects >> dialect & 1 and TYPED_CLASSES[dialect][TAGS[i].tag] == NULL
-                    and TAGS[i].tag not in b"tD"):      # bool and Decimal have no other tag
+                    and not keeps_tag(TAGS[i].form, TAGS[i].tag, <uintptr_t>dialect)):
                 raise ImportError(f"amqpcodec.types.TAGS: tag {chr(TAGS[i].tag)!r} of tables/tags.h has no class")
     for cls, tags in TYPED_TAGS.items():
         for dialect in range(2):
@@ -388,7 +396,7 @@ cdef int put_nested(Buffer* b, uint8_t tag, object v, uintptr_t mode, int depth,
         return table_error(at, f"tables nested deeper than {DEPTH_LIMIT} levels")
     buffer_extend(b, 5)[0] = tag
     start = buffer_size(b)
-    if tag == c'F':
+    if tag == TAG_TABLE:
         put_pairs(b, v, mode, depth + 1, at)
     else:
         step.outer, step.name, step.index = at.step, NULL, 0
@@ -433,19 +441,15 @@ cdef int put_pairs(Buffer* b, object table, uintptr_t mode, int depth, Place* at
         m = 0
         if utf8_bytes(value, &p, &m) and <uint64_t>m <= MAX_U32:
             w = buffer_extend(b, 5 + <size_t>m)
-            w[0] = c'S'
+            w[0] = tag_of(FORM_text32, mode)
             store32(w + 1, <uint32_t>m)
             copy_bytes(w + 5, p, <size_t>m)
             continue
         if exact_small(value, &small):
-            w = buffer_extend(b, 5)
-            w[0] = c'I'
-            store32(w + 1, <uint32_t>small)
+            put_tagged(b, FORM_int32, mode, <uint32_t>small, 0)
             continue
         if (value == Py_True or value == Py_False) and not mode & MODE_OLD:
-            w = buffer_extend(b, 2)
-            w[0] = c't'
-            w[1] = value == Py_True
+            put_tagged(b, FORM_boolean, mode, value == Py_True, 0)
             continue
         keep = <object>value
         step.name = name
