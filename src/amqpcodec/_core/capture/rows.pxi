@@ -21,6 +21,7 @@ cdef enum:
 cdef enum:
     BATCH_BYTES = 1 << 22           # of frames that wait for a batch, more or less
     ROW_SLACK = 16                  # bytes after the newest row that may be read
+    ROWS_FIRST = 4096               # bytes of the first rows
 
 cdef const char** CAPTURE_FLAG_NAMES = ["gap", "resync", "truncated", "midstream", "oversize", "late"]
 
@@ -90,7 +91,7 @@ cdef inline bint is_row_before(const CapRow* a, const CapRow* b) noexcept nogil:
 cdef inline uint8_t* reserve_bytes(CapRows* o, size_t size) noexcept nogil:
     """Reserve the bytes of the next rows: their place, or NULL."""
     return block_reserve(&o.data, o.used, size + ROW_SLACK,
-                         max(o.hint, min(4 * o.used, <size_t>BATCH_BYTES + BATCH_BYTES // 4)))
+                         max(o.hint, min(4 * o.used + ROWS_FIRST, <size_t>BATCH_BYTES + BATCH_BYTES // 4)))
 
 
 cdef int more_rows(CapRows* o, int64_t n) noexcept nogil:

@@ -54,8 +54,14 @@ cdef extern from "tables/tags.h" nogil:
     void store_tagged(uint8_t* w, Form form, uintptr_t letter, uint64_t u, uint32_t n)
 
 cdef int check_value(Cursor* c, const int8_t* shapes, int depth) noexcept nogil
-cdef int check_items(Cursor* c, const int8_t* shapes, int depth) noexcept nogil
 cdef int check_pairs(Cursor* c, const int8_t* shapes, int depth) noexcept nogil
+
+cdef inline int check_items(Cursor* c, const int8_t* shapes, int depth) noexcept nogil:
+    """Step over values to the end of the cursor, which is the end of an array."""
+    while c.p < c.end:
+        if check_value(c, shapes, depth) < 0:
+            return -1
+    return 0
 
 cdef int8_t SHAPES[2][512]      # dialect, tag -> SHAPE_*; 256 + tag -> the form of a scalar
 

@@ -146,14 +146,6 @@ cdef int check_value(Cursor* c, const int8_t* shapes, int depth) noexcept nogil:
     return 0
 
 
-cdef int check_items(Cursor* c, const int8_t* shapes, int depth) noexcept nogil:
-    """Step over values to the end of the cursor, which is the end of an array."""
-    while c.p < c.end:
-        if check_value(c, shapes, depth) < 0:
-            return -1
-    return 0
-
-
 cdef int check_pairs(Cursor* c, const int8_t* shapes, int depth) noexcept nogil:
     """Step over names and values to the end of the cursor, which is the end of a table."""
     cdef size_t n, left, size

@@ -335,18 +335,20 @@ cdef bint same_again(object value, type cls, bytes tag, int dialect) except -1:
         buffer_free(&b)
 
 
-cdef bint keeps_tag(Form form, uint8_t tag, uintptr_t mode) except -1:
-    """Whether a value of this form is written with this tag where its type does not say it, as a bool and a Decimal."""
+cdef bint keeps_tag(uint8_t tag, uintptr_t mode) except -1:
+    """Whether a value that was read with this tag is written with it, as a bool and a Decimal are, which name none."""
     cdef uint8_t[TRIAL_BYTES] memory
+    cdef const uint8_t* p = memory
     cdef Buffer b
     cdef Place at
-    cdef Scalar v
+    cdef object value
     memset(memory, 0, TRIAL_BYTES)
-    form_read(form, memory, &v)
+    memory[0] = tag
+    value = owned(read_value(&p, mode, NULL))
     place_begin(&at, NULL, NULL)
     buffer_init(&b, memory, TRIAL_BYTES)
     try:
-        put_value(&b, owned(scalar_object(&v, NULL)), mode, 1, &at)
+        put_value(&b, value, mode, 1, &at)
         return b.start[0] == tag
     finally:
         buffer_free(&b)
@@ -365,7 +367,7 @@ cdef int typed_ready() except -1:
     for dialect in range(2):
         for i in range(TAG_LINES):
             if (TAGS[i].dialects >> dialect & 1 and TYPED_CLASSES[dialect][TAGS[i].tag] == NULL
-                    and not keeps_tag(TAGS[i].form, TAGS[i].tag, <uintptr_t>dialect)):
+                    and not keeps_tag(TAGS[i].tag, <uintptr_t>dialect)):
                 raise ImportError(f"amqpcodec.types.TAGS: tag {chr(TAGS[i].tag)!r} of tables/tags.h has no class")
     for cls, tags in TYPED_TAGS.items():
         for dialect in range(2):

@@ -269,11 +269,11 @@ AMQP_APART static int block_room_tight(Block *b, size_t used, size_t n) {
 
 /*
  * Bytes, or items of one size, from the beginning of a block, which its owner counts. A block that is too small gets
- * a quarter more than is needed, or what its owner expects to need, where that is more.
+ * half as much again as it has, or what its owner expects to need, where that is more.
  */
 
 AMQP_APART static int block_grow(Block *b, size_t used, size_t n, size_t expected) {
-    size_t room = used + used / 4;
+    size_t room = used + used / 2;
     if (n > SIZE_MAX - room) return -1; /* their sum is no size_t */
     room += n;
     return block_room_tight(b, used, room > expected ? room : expected);

@@ -11,7 +11,7 @@ from libc.stdint cimport (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, 
                           uintptr_t)
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free, getenv, malloc, realloc
-from libc.string cimport memchr, memcmp, memcpy, memmove, memset, strlen
+from libc.string cimport memchr, memcmp, memcpy, memmove, memset, strchr, strlen
 
 cdef extern from "Python.h":
     PyObject* Py_True
