@@ -23,23 +23,23 @@ GROWING = re.compile(
 def growing() -> dict[tuple[str, str], list[str]]:
     """(file, name) -> what it grows by, of each function outside of wire."""
     return {
-        place: found
+        place: matches
         for place, source in functions().items()
-        if not place[0].startswith("wire/") and (found := grows(source))
+        if not place[0].startswith("wire/") and (matches := grows(source))
     }
 
 
 def grows(source: str) -> list[str]:
     """What a function lets memory grow by; also memory that is replaced by a larger copy."""
-    found = [match[0] for match in GROWING.finditer(source)]
+    matches = [match[0] for match in GROWING.finditer(source)]
     if re.search(r"\b\w*malloc\s*\(", source) and re.search(r"\bfree\(self\.", source):
-        found.append("malloc")
+        matches.append("malloc")
     if re.search(r"\bdata_(?:room|promise)\s*\(", source):
-        return found  # of a column, whose reservations a checked build sees
+        return matches  # of a column, whose reservations a checked build sees
     for block, used in re.findall(r"memcpy\(\s*([\w.>-]+)\.p \+ ([\w.>-]+),", source):
         if re.search(rf"^\s*{re.escape(used)} (?:\+= |= .*{re.escape(used)} \+)", source, re.M):
-            found.append(f"memcpy({block}.p + {used}")
-    return found
+            matches.append(f"memcpy({block}.p + {used}")
+    return matches
 
 
 if __name__ == "__main__":

@@ -62,10 +62,12 @@ OTHERS = {
 
 
 def test_dispatchers_by_name() -> None:
-    found = {place for place, names in dispatchers().items() if not complete(place, names)}
+    incomplete = {place for place, names in dispatchers().items() if not complete(place, names)}
     named_here = {*DISPATCHERS, *OTHERS}
-    assert sorted(found - named_here) == [], "read the kind of the value instead: wire/scalar.h"
-    assert sorted(named_here - found) == [], "gone: remove it from the list"
+    assert sorted(incomplete - named_here) == [], (
+        "read the kind of the value instead: wire/scalar.h"
+    )
+    assert sorted(named_here - incomplete) == [], "gone: remove it from the list"
     assert len(DISPATCHERS) <= MOST
 
 

@@ -32,9 +32,9 @@ TABLE = (
 def in_headers() -> list[tuple[str, str, str]]:
     """(file, name, type and parameters) of each function that a header of the core defines."""
     return [
-        (path.relative_to(CORE).as_posix(), name, f"{made}({parameters}")
+        (path.relative_to(CORE).as_posix(), name, f"{returned}({parameters}")
         for path in sorted(CORE.rglob("*.h"))
-        for made, name, parameters in IN_HEADERS.findall(path.read_text(encoding="utf-8"))
+        for returned, name, parameters in IN_HEADERS.findall(path.read_text(encoding="utf-8"))
     ]
 
 

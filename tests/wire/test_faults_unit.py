@@ -25,6 +25,6 @@ def test_each_code_is_declared_and_has_a_class() -> None:
 
 
 def test_texts_name_known_values() -> None:
-    named = re.findall(r"\{(\w)\w*\}", TABLE + TEXTS[TEXTS.index("fault_template") :])
-    assert len(named) > 50
-    assert set(named) <= VALUES
+    letters = re.findall(r"\{(\w)\w*\}", TABLE + TEXTS[TEXTS.index("fault_template") :])
+    assert len(letters) > 50
+    assert set(letters) <= VALUES
