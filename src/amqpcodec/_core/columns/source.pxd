@@ -157,6 +157,8 @@ cdef inline int bytes_at(const Source* s, int64_t i, const uint8_t** p, uint64_t
         p[0] = s.data + i * s.width if s.width else &NO_BYTES
         n[0] = <uint64_t>s.width
         return 0
+    if AMQP_UNLIKELY(s.input_type != IN_VIEW):
+        return BAD_OFFSETS
     view = s.data + 16 * i
     piece = read_once_32(view)
     if piece < 0:

@@ -60,6 +60,8 @@ cdef class SourceTree:
         s.type = self.text(type_)
         if schema.n_children < 0 or schema.n_children and schema.children == NULL:
             raise ValueError("the Arrow schema does not have its children")
+        if schema.dictionary != NULL and not IN_INT8 <= s.input_type <= IN_UINT64:
+            raise ValueError("the indices of an Arrow dictionary are integers")
         if s.input_type == IN_OTHER:
             return 0
         if schema.n_children:
@@ -75,8 +77,6 @@ cdef class SourceTree:
                                        or s.child.n_children != 2):
             raise ValueError("an Arrow map has a struct of keys and items")
         if schema.dictionary != NULL:
-            if not IN_INT8 <= s.input_type <= IN_UINT64:
-                raise ValueError("the indices of an Arrow dictionary are integers")
             s.child = <Source*>calloc(1, sizeof(Source))
             if s.child == NULL:
                 raise MemoryError
@@ -157,7 +157,9 @@ cdef int bind_source(Source* s, const ArrowArray* a, int64_t base, int64_t n) ex
     s.valid = NULL
     if s.input_type == IN_OTHER and not s.width:
         return 0
-    if (a.length < 0 or a.length > MOST_VALUES or a.offset < 0 or base > a.length or n > a.length - base
+    # Nulls, and rows of them, take no memory: there may be any number.
+    if (a.length > MOST_VALUES and s.input_type != IN_NULL and s.input_type != IN_STRUCT
+            or a.length < 0 or a.offset < 0 or base > a.length or n > a.length - base
             or <uint64_t>a.length > HIGHEST_INT64 - <uint64_t>a.offset
             or a.n_children != (0 if s.input_type == IN_DICTIONARY else s.n_children)
             or a.n_children and a.children == NULL):
@@ -236,9 +238,10 @@ cdef int items_at(const Source* s, int64_t i, int64_t* first, int64_t* n) noexce
     elif s.input_type == IN_LARGE_LIST_VIEW:
         first[0] = read_once_64(<const int64_t*>s.ends + i)
         n[0] = read_once_64(<const int64_t*>s.sizes + i)
+    elif s.input_type != IN_FIXED_LIST or s.width and i > <int64_t>HIGHEST_INT64 // s.width:
+        n[0] = 0
+        return BAD_OFFSETS
     else:
-        if s.width and i > <int64_t>HIGHEST_INT64 // s.width:
-            return BAD_OFFSETS
         first[0] = i * s.width
         n[0] = s.width
     if first[0] < 0 or n[0] < 0 or first[0] > s.child.n or n[0] > s.child.n - first[0]:
