@@ -56,7 +56,7 @@ def test_an_output_is_one_chain_over_all_kinds(name: str, path: str) -> None:
 
 
 def test_the_conversions_of_drop_ins_are_one_chain() -> None:
-    """Of an enum that the compiler sees: the same holds for a conversion that is left out."""
+    """Over an enum of C, so that gcc refuses a chain without one of its conversions."""
     declared = (CORE / "dropins" / "profile.pxi").read_text(encoding="utf-8")
     declared = declared.split("ctypedef enum Conversion:")[1].split("cdef dict CONVERSIONS")[0]
     source = (CORE / "dropins" / "read.pxi").read_text(encoding="utf-8")
