@@ -8,6 +8,10 @@ valgrind counts; a count is the same whatever else the machine does. It depends 
 compiler and the processor's kind, which is why the file has counts for each: where it has none for
 those here, the command says so and ends with 0. Exit status 1 if a row takes more than 3 % more.
 
+A copy is counted by the instructions of a loop (glibc's, see `COPY_LOOPS`): where the processor has
+an instruction that copies by itself, valgrind counts one for each byte, and a row that copies much
+tells of nothing else.
+
 It depends a little on where objects lie, too. CPython finds attributes of classes in a table by
 addresses, where two share a slot or not: up to 8 % of a row that makes objects of Python. A page of
 small objects is given back when the last of them goes, which may be in every frame: up to 4 %. A
@@ -44,6 +48,11 @@ COUNTS = Path(__file__).with_suffix(".json")
 
 #: What a row may take more, as a share.
 MORE = 0.03
+
+#: In the environment: glibc copies and fills memory in loops.
+COPY_LOOPS = ":".join(
+    f"glibc.cpu.x86_rep_{name}_threshold={2**62:#x}" for name in ("movsb", "stosb")
+)
 
 #: Passes over a workload in the two processes whose difference is counted.
 FEW, MANY = 2, 4
@@ -272,6 +281,11 @@ def serve(layout: int, chosen: Container[str]) -> None:
 # ---------------------------------------------------------------- counting and comparing
 
 
+def environment(layout: int) -> dict[str, str]:
+    """Of a process whose instructions are counted, in a layout of memory."""
+    return {**os.environ, "PYTHONHASHSEED": str(layout), "GLIBC_TUNABLES": COPY_LOOPS}
+
+
 def count(source: Path, layout: int = 0, chosen: Iterable[str] = ()) -> dict[str, float]:
     """Instructions a frame, by row, of the package in this folder: of all rows, or those chosen."""
     with tempfile.NamedTemporaryFile("r", suffix=".valgrind") as log:
@@ -280,7 +294,7 @@ def count(source: Path, layout: int = 0, chosen: Iterable[str] = ()) -> dict[str
              f"--log-file={log.name}", sys.executable, "-m", "bench.instructions",
              "--serve", str(layout), *chosen],
             cwd=REPO,
-            env={**os.environ, "PYTHONPATH": str(source), "PYTHONHASHSEED": str(layout)},
+            env={**environment(layout), "PYTHONPATH": str(source)},
             stdout=subprocess.PIPE,
             text=True,
             check=True,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Collection
 from pathlib import Path
 
@@ -65,6 +68,23 @@ def test_a_machine_without_counts(
     monkeypatch.setattr("sys.argv", ["instructions"])
     assert instructions.main() == 0
     assert instructions.platform_key() in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="there is no valgrind")
+def test_a_copy_is_counted_by_its_loop(tmp_path: Path) -> None:
+    totals = []
+    for size in (1, 1 << 22):
+        log = tmp_path / f"{size}.txt"
+        command = [sys.executable, "-ISc", f"bytes(bytearray({size}))"]
+        subprocess.run(
+            ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
+             f"--log-file={log}", *command],
+            env=instructions.environment(0), check=True,
+        )  # fmt: skip
+        refs = re.search(r"I +refs: +([\d,]+)", log.read_text(encoding="utf-8"))
+        assert refs
+        totals.append(int(refs[1].replace(",", "")))
+    assert totals[1] - totals[0] < 1 << 22
 
 
 def test_counts_are_there_for_every_drop_in() -> None:
