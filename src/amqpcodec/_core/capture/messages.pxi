@@ -48,58 +48,116 @@ cdef void hide_unreadable_login(Reading* r, Conn* c, size_t at) noexcept nogil:
         hide(p + 11, n - 11 - complete)
 
 
-cdef int add_alone(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, uint8_t flags,
-                   const CapRow* place) noexcept nogil:
+cdef int add_alone(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const CapRow* place) noexcept nogil:
     """A row of one frame."""
     cdef size_t at = r.rows.used
-    if add_placed_row(r, c, h, p, n, 0, flags, place) < 0:
+    if add_placed_row(r, c, h, p, n, 0, next_flags(h), place) < 0:
         return NO_MEMORY
     hide_unreadable(r, c, p, n, at)
     return 0
 
 
-cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n,
-                           int64_t at) noexcept nogil:
-    """One frame, whatever it is."""
-    cdef CapRow place
-    cdef Open* o
-    cdef const Desc* d
+# ---- what a frame makes of what is open, at either level ----
+
+cdef int end_open(Reading* r, Conn* c, Half* h, Open* o, bint complete, CapRow* place) noexcept nogil:
+    """The frame at hand completes it, or no frame will. place: of that frame; NULL: it is given up for another one."""
+    cdef bint unordered = r.level.tracking.unordered
+    if not r.level.events:
+        return close_open(r, c, h, o, 0 if complete else CAPTURED_TRUNCATED)
+    if close_tracked(r, c, h, o, complete, place) < 0:
+        return NO_MEMORY
+    if not complete and place != NULL:
+        begin_tracking(r, h, c, place.first_time)
+        r.level.tracking.unordered = unordered
+    return 0
+
+
+cdef int track_alone(Reading* r, Conn* c, Half* h, TrackedFrame* f, const uint8_t* p) noexcept nogil:
+    """A frame of no content that is open, at event level."""
+    cdef Tracking* g = &r.level.tracking
+    if p[0] == FRAME_METHOD:
+        name_subject(r, c, f)
+        return track_method(g, c.tracker, f)
+    # Of a content whose beginning is missing.
+    return 0 if c.tracker.gaps >> g.side & 1 or not h.syn else track_loss(g, c.tracker, 0)
+
+
+cdef int add_content_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, CapRow* place) noexcept nogil:
+    """A method, header or body frame."""
+    cdef Open* o = find_open(h, load16(p + 1))
     cdef ContentMachine none
     cdef ContentOutcome outcome
-    cdef uint16_t channel = load16(p + 1)
-    cdef uint8_t flags
-    cdef bint opening = False
-    find_place(h, n, at, &place)
-    place.version = c.now
-    if p[0] == c'A' or (p[0] == FRAME_HEARTBEAT and n == 8 and channel == 0):
-        return 0            # no row; what happened before it, the next one tells
-    flags = h.flags
-    h.flags = 0
-    if not is_known_type(p[0]) or p[0] == FRAME_HEARTBEAT:
-        return add_alone(r, c, h, p, n, flags, &place)
-    o = find_open(h, channel)
+    cdef TrackedFrame f
+    cdef uint64_t number = 0
+    cdef bint events = r.level.events, opening = False
+    memset(&f, 0, sizeof(f))
     if p[0] == FRAME_METHOD:
-        d = method_of(&r.protocol[c.now], load32(p + 7)) if n >= 12 else NULL
-        opening = d != NULL and d.has_content and channel != 0
+        frame_of(r, c, c.now, p, n, &f)
+        opening = f.desc != NULL and f.desc.has_content and f.channel != 0
     memset(&none, 0, sizeof(none))
     outcome = content_frame(&o.grammar if o != NULL else &none, p, n, opening)
     if o != NULL and (content_fault(outcome) != NULL or o.n + n > r.limits.message
                       or r.level.open_bytes + n > OPEN_LIMIT):
         # It does not belong there; or there is too much to keep.
-        if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
+        if end_open(r, c, h, o, False, place) < 0:
             return NO_MEMORY
         o = NULL
         outcome = content_frame(&none, p, n, opening)
     if outcome == CONTENT_BEGUN:
-        if open_message(r, h, p, n, &place, flags) < 0:
+        # The content's event has a place of its own.
+        if events and (track_opening(&r.level.tracking, c.tracker, &f, &number) < 0 or move_place(r, c, h, place) < 0):
+            return NO_MEMORY
+        if open_message(r, h, p, n, place, next_flags(h)) < 0:
             return NO_MEMORY
         h.open.grammar = none
+        h.open.number = number
         return 0
     if o == NULL:
-        return add_alone(r, c, h, p, n, flags, &place)
-    if extend_open(r, o, p, n, &place, flags) < 0:
+        return track_alone(r, c, h, &f, p) if events else add_alone(r, c, h, p, n, place)
+    if events and p[0] == FRAME_BODY:
+        hash_bytes(&o.body, p + 7, n - 8)
+        o.row.last_time = place.last_time
+        o.flags |= next_flags(h)
+    elif extend_open(r, o, p, n, place, next_flags(h)) < 0:
         return NO_MEMORY
-    return close_open(r, c, h, o, 0) if outcome == CONTENT_COMPLETE else 0
+    return end_open(r, c, h, o, True, place) if outcome == CONTENT_COMPLETE else 0
+
+
+# ---- frames ----
+
+cdef int add_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    """One frame of 0-x at message level, whatever it is."""
+    cdef CapRow place
+    find_place(h, n, at, &place)
+    place.version = c.now
+    if p[0] == c'A' or (p[0] == FRAME_HEARTBEAT and n == 8 and load16(p + 1) == 0):
+        return 0            # no row; what happened before it, the next one tells
+    if not is_known_type(p[0]) or p[0] == FRAME_HEARTBEAT:
+        return add_alone(r, c, h, p, n, &place)
+    return add_content_frame(r, c, h, p, n, &place)
+
+
+cdef int track_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
+    """The same at event level."""
+    cdef Tracker* t = tracker_of(r, c)
+    cdef Tracking* g = &r.level.tracking
+    cdef CapRow place
+    cdef int status
+    if t == NULL:
+        return NO_MEMORY
+    find_place(h, n, at, &place)
+    place.version = c.now
+    begin_tracking(r, h, c, place.first_time)
+    g.unordered = at < h.order.unordered_to
+    if p[0] == c'A':
+        status = track_v1_header(g, t) if v1_is_header(p, n) else track_protocol_header(g, t)
+    elif p[0] == FRAME_HEARTBEAT:
+        status = track_heartbeat(g, t)
+    elif is_known_type(p[0]):
+        status = add_content_frame(r, c, h, p, n, &place)
+    else:
+        status = track_loss(g, t, 0)
+    return status if status < 0 else add_frame_events(r, c, h, &place)
 
 
 cdef size_t whole_message(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n) noexcept nogil:
@@ -159,17 +217,14 @@ cdef int emit_whole(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, in
 # ---- what a row is made of, at either level ----
 
 cdef inline int emit_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
-    cdef uint8_t flags
     cdef size_t used
     count_frame(r, c, h, p, n)
     if r.level.events:
         return track_frame(r, c, h, p, n, at)
     if r.level.messages:
         return add_message_frame(r, c, h, p, n, at)
-    flags = h.flags
-    h.flags = 0
     used = r.rows.used
-    if add_row(r, c, h, p, n, at, 0, flags) < 0:
+    if add_row(r, c, h, p, n, at, 0, next_flags(h)) < 0:
         return NO_MEMORY
     hide_unreadable(r, c, p, n, used)
     return 0

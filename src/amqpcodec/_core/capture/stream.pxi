@@ -453,6 +453,13 @@ cdef void leave_out(Reading* r, Conn* c, int foreign) noexcept nogil:
 
 # ---- rows ----
 
+cdef inline uint8_t next_flags(Half* h) noexcept nogil:
+    """The flags of the next row, which has them."""
+    cdef uint8_t flags = h.flags
+    h.flags = 0
+    return flags
+
+
 cdef inline void place_in_turn(Half* h, CapRow* row) noexcept nogil:
     """A row stands where its packet does, but after the rows of the bytes before it."""
     row.order_position = row.position

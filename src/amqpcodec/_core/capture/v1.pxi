@@ -101,16 +101,13 @@ cdef int v1_expected(Reading* r, Half* h, const uint8_t* p, size_t n) noexcept n
 
 cdef int v1_emit(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
     """A row of a whole frame, or at message level what it makes of deliveries."""
-    cdef uint8_t flags
     c.spoke = True
     v1_count_frame(r, c, h, p, n)
     if r.level.events:
         return track_v1_frame(r, c, h, p, n, at)
     if r.level.messages:
         return add_v1_message_frame(r, c, h, p, n, at)
-    flags = h.flags
-    h.flags = 0
-    return add_row(r, c, h, p, n, at, 0, flags)
+    return add_row(r, c, h, p, n, at, 0, next_flags(h))
 
 
 cdef Open* find_delivery(Half* h, uint16_t channel, uint64_t handle) noexcept nogil:
@@ -118,24 +115,6 @@ cdef Open* find_delivery(Half* h, uint16_t channel, uint64_t handle) noexcept no
     while o != NULL and (o.channel != channel or o.handle != handle):
         o = o.next
     return o
-
-
-cdef int v1_close_some(Reading* r, Conn* c, Half* h, uint8_t code, uint16_t channel,
-                       const V1Look* look) noexcept nogil:
-    """detach, end and close cut off what is open of their link, session or connection."""
-    cdef Open* o
-    if code == DESC_CLOSE:
-        return end_messages(r, c, h)
-    while True:
-        o = h.open
-        while o != NULL and (o.channel != channel or (
-                code == DESC_DETACH and (look.v[TRANSFER_HANDLE].wire_type == V1_NULL
-                                         or look.v[TRANSFER_HANDLE].u != o.handle))):
-            o = o.next
-        if o == NULL:
-            return 0
-        if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
-            return NO_MEMORY
 
 
 cdef bint v1_same(Reading* r, const Open* o, const V1Look* look) noexcept nogil:
@@ -148,76 +127,99 @@ cdef bint v1_same(Reading* r, const Open* o, const V1Look* look) noexcept nogil:
     return v1_same_delivery(first.v, look.v)
 
 
-cdef void v1_drop_some(Reading* r, Half* h, uint8_t code, uint16_t channel, const V1Look* look) noexcept nogil:
-    """At event level the same: a delivery that its sender broke off is none."""
+cdef int v1_end_some(Reading* r, Conn* c, Half* h, uint8_t code, uint16_t channel, const V1Look* look) noexcept nogil:
+    """detach, end and close cut off what is open of their link, session or connection. At event level a delivery that
+    its sender broke off is none."""
+    cdef const V1Value* handle = &look.v[TRANSFER_HANDLE]
     cdef Open* o = h.open
     cdef Open* after
+    if code == DESC_CLOSE and not r.level.events:
+        return end_messages(r, c, h)
     while o != NULL:
         after = o.next
         if code == DESC_CLOSE or (o.channel == channel and (
-                code == DESC_END or look.v[TRANSFER_HANDLE].u == o.handle)):
-            drop_open(r, h, o)
+                code == DESC_END or (handle.wire_type != V1_NULL and handle.u == o.handle))):
+            if r.level.events:
+                drop_open(r, h, o)
+            elif close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
+                return NO_MEMORY
         o = after
+    return 0
 
 
-cdef int track_v1_transfer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, V1Look* look,
-                           CapRow* place) noexcept nogil:
-    """A transfer at event level: events of the delivery that it completes."""
-    cdef Tracking* g = &r.level.tracking
+cdef int track_alone_v1(Reading* r, Conn* c, V1Look* look, const uint8_t* p, size_t n, uint64_t number) noexcept nogil:
+    """A transfer that is all of its delivery, at event level."""
+    cdef Delivery y
+    y.v = look.v
+    y.number = number
+    y.settled = v1_true(&look.v[TRANSFER_SETTLED])
+    y.complete = True
+    y.payload = look.payload
+    y.n = <size_t>(p + n - look.payload)
+    return track_delivery(&r.level.tracking, c.tracker, load16(p + 6), &y)
+
+
+cdef int open_delivery(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, const V1Look* look, uint64_t number,
+                       CapRow* place) noexcept nogil:
+    """The first transfer of several."""
+    cdef Open* oldest = h.open
+    if r.level.events and move_place(r, c, h, place) < 0:
+        return NO_MEMORY
+    if h.n_open >= r.limits.deliveries:         # the oldest is given up
+        while oldest.next != NULL:
+            oldest = oldest.next
+        if end_open(r, c, h, oldest, False, NULL) < 0:
+            return NO_MEMORY
+    if open_message(r, h, p, n, place, next_flags(h)) < 0:
+        return NO_MEMORY
+    h.open.delivery = DELIVERY_OPEN
+    h.open.channel = load16(p + 6)
+    h.open.handle = <uint32_t>look.v[TRANSFER_HANDLE].u
+    h.open.number = number
+    return 0
+
+
+cdef int add_transfer(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, V1Look* look,
+                      CapRow* place) noexcept nogil:
+    """A transfer at either level (Part 2 §2.6.14)."""
     cdef uint16_t channel = load16(p + 6)
     cdef Open* o = find_delivery(h, channel, look.v[TRANSFER_HANDLE].u)
     cdef DeliveryState none = DELIVERY_IDLE
     cdef DeliveryOutcome outcome
-    cdef Delivery y
     cdef uint64_t number = 0
     cdef bint more = v1_true(&look.v[TRANSFER_MORE]), aborted = v1_true(&look.v[TRANSFER_ABORTED])
-    cdef bint first, unordered = g.unordered
+    cdef bint events = r.level.events, lost, large
     outcome = delivery_step(&none if o == NULL else &o.delivery,
                             delivery_event(more, aborted, o != NULL and not v1_same(r, o, look)))
-    if o != NULL and (delivery_fault(outcome) != NULL or o.n + n > r.limits.message
-                      or r.level.open_bytes + n > OPEN_LIMIT):
-        if close_tracked(r, c, h, o, False, place) < 0:
+    large = o != NULL and (o.n + n > r.limits.message or r.level.open_bytes + n > OPEN_LIMIT)
+    if delivery_fault(outcome) != NULL or (large and events):
+        # What is open ends; the transfer is taken as the first of another.
+        if end_open(r, c, h, o, False, place) < 0:
             return NO_MEMORY
-        begin_tracking(r, h, c, place.first_time)
-        g.unordered = unordered
         o = NULL
         outcome = delivery_step(&none, delivery_event(more, aborted, False))
-    first = o == NULL and not v1_is_unidentified(look.v)
-    if track_transfer(g, c.tracker, channel, look.v, first, &number) < 0:
+    lost = o == NULL and v1_is_unidentified(look.v)         # a later one, whose first was not captured
+    if events and track_transfer(&r.level.tracking, c.tracker, channel, look.v, o == NULL and not lost, &number) < 0:
         return NO_MEMORY
-    if outcome == DELIVERY_DROPPED or (o == NULL and not first):
+    if outcome == DELIVERY_DROPPED:
         if o != NULL:
+            if not events:
+                h.flags |= o.flags & (CAPTURED_GAP | CAPTURED_RESYNC | CAPTURED_MIDSTREAM)
             drop_open(r, h, o)
         return 0
-    if o == NULL and outcome == DELIVERY_ALONE:
-        y.v = look.v
-        y.number = number
-        y.settled = v1_true(&look.v[TRANSFER_SETTLED])
-        y.complete = True
-        y.payload = look.payload
-        y.n = <size_t>(p + n - look.payload)
-        return track_delivery(g, c.tracker, channel, &y)
-    if o != NULL:
-        if extend_open(r, o, p, n, place, h.flags) < 0:
+    if o == NULL and (lost or outcome == DELIVERY_ALONE):
+        if events:
+            return 0 if lost else track_alone_v1(r, c, look, p, n, number)
+        return add_placed_row(r, c, h, p, n, 0, next_flags(h) | (CAPTURED_TRUNCATED if lost else 0), place)
+    if o == NULL:
+        return open_delivery(r, c, h, p, n, look, number, place)
+    if large:       # at message level
+        if end_open(r, c, h, o, False, place) < 0:
             return NO_MEMORY
-        h.flags = 0
-        return close_tracked(r, c, h, o, True, place) if outcome == DELIVERY_COMPLETE else 0
-    if move_place(r, c, h, place) < 0:
+        return add_placed_row(r, c, h, p, n, 0, next_flags(h), place)
+    if extend_open(r, o, p, n, place, next_flags(h)) < 0:
         return NO_MEMORY
-    if h.n_open >= r.limits.deliveries:         # the oldest is given up
-        o = h.open
-        while o.next != NULL:
-            o = o.next
-        if close_tracked(r, c, h, o, False, NULL) < 0:
-            return NO_MEMORY
-    if open_message(r, h, p, n, place, h.flags) < 0:
-        return NO_MEMORY
-    h.flags = 0
-    h.open.delivery = none
-    h.open.channel = channel
-    h.open.handle = <uint32_t>look.v[TRANSFER_HANDLE].u
-    h.open.number = number
-    return 0
+    return end_open(r, c, h, o, True, place) if outcome == DELIVERY_COMPLETE else 0
 
 
 cdef int track_v1_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
@@ -249,73 +251,27 @@ cdef int track_v1_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n
             status = track_sasl(g, t, &f if read else NULL)
         elif f.code == DESC_TRANSFER:
             hear_frame(g, t, False)
-            status = track_v1_transfer(r, c, h, p, n, &look, &place)
+            status = add_transfer(r, c, h, p, n, &look, &place)
         else:
             if DESC_DETACH <= f.code <= DESC_CLOSE:
-                v1_drop_some(r, h, f.code, f.channel, &look)
+                v1_end_some(r, c, h, f.code, f.channel, &look)
             status = track_performative(g, t, &f if read else NULL)
     return status if status < 0 else add_frame_events(r, c, h, &place)
 
 
 cdef int add_v1_message_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_t n, int64_t at) noexcept nogil:
-    """One frame of the message level (Part 2 §2.6.14)."""
+    """One frame of 1.0 at message level."""
     cdef CapRow place
     cdef V1Look look
-    cdef Open* o
-    cdef uint8_t flags
-    cdef uint16_t channel = load16(p + 6)
-    cdef DeliveryState none = DELIVERY_IDLE
-    cdef DeliveryOutcome outcome
-    cdef bint read, lost, more, aborted
+    cdef bint read
     find_place(h, n, at, &place)
     place.version = c.now
     if p[0] == c'A' or n == 4 * <size_t>p[4]:
         return 0            # no row; what happened before it, the next one tells
     read = p[5] == V1_FRAME_AMQP and v1_read_performative(r.v1, p, n, &look, DELIVERY_FIELDS)
+    if read and look.desc.code == DESC_TRANSFER and look.v[TRANSFER_HANDLE].wire_type != V1_NULL:
+        return add_transfer(r, c, h, p, n, &look, &place)
     if read and DESC_DETACH <= look.desc.code <= DESC_CLOSE:
-        if v1_close_some(r, c, h, look.desc.code, channel, &look) < 0:
+        if v1_end_some(r, c, h, look.desc.code, load16(p + 6), &look) < 0:
             return NO_MEMORY
-    if not read or look.desc.code != DESC_TRANSFER or look.v[TRANSFER_HANDLE].wire_type == V1_NULL:
-        flags = h.flags
-        h.flags = 0
-        return add_placed_row(r, c, h, p, n, 0, flags, &place)
-    o = find_delivery(h, channel, look.v[TRANSFER_HANDLE].u)
-    more = v1_true(&look.v[TRANSFER_MORE])
-    aborted = v1_true(&look.v[TRANSFER_ABORTED])
-    outcome = delivery_step(&none if o == NULL else &o.delivery,
-                            delivery_event(more, aborted, o != NULL and not v1_same(r, o, &look)))
-    if delivery_fault(outcome) != NULL:     # a row of what is open; the transfer is taken as the first of another
-        if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
-            return NO_MEMORY
-        o = NULL
-        outcome = delivery_step(&none, delivery_event(more, aborted, False))
-    if outcome == DELIVERY_DROPPED:
-        if o != NULL:
-            h.flags |= o.flags & (CAPTURED_GAP | CAPTURED_RESYNC | CAPTURED_MIDSTREAM)
-            drop_open(r, h, o)
-        return 0
-    flags = h.flags
-    h.flags = 0
-    if o == NULL:
-        lost = v1_is_unidentified(look.v)      # a later one, whose first was not captured
-        if lost or outcome == DELIVERY_ALONE:
-            return add_placed_row(r, c, h, p, n, 0, flags | (CAPTURED_TRUNCATED if lost else 0), &place)
-        if h.n_open >= r.limits.deliveries:      # the oldest is given up
-            o = h.open
-            while o.next != NULL:
-                o = o.next
-            if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
-                return NO_MEMORY
-        if open_message(r, h, p, n, &place, flags) < 0:
-            return NO_MEMORY
-        h.open.delivery = none
-        h.open.channel = channel
-        h.open.handle = <uint32_t>look.v[TRANSFER_HANDLE].u
-        return 0
-    if o.n + n > r.limits.message or r.level.open_bytes + n > OPEN_LIMIT:
-        if close_open(r, c, h, o, CAPTURED_TRUNCATED) < 0:
-            return NO_MEMORY
-        return add_placed_row(r, c, h, p, n, 0, flags, &place)
-    if extend_open(r, o, p, n, &place, flags) < 0:
-        return NO_MEMORY
-    return close_open(r, c, h, o, 0) if outcome == DELIVERY_COMPLETE else 0
+    return add_placed_row(r, c, h, p, n, 0, next_flags(h), &place)
