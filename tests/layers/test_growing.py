@@ -12,10 +12,8 @@ ALLOWED = {
     ("columns/arrow.pxi", "column_grow"): "rows of a column, all buffers together",
     ("columns/arrow.pxi", "data_grow"): "data of a column, behind data_room",
     ("columns/arrow.pxi", "data_begin"): "opens the data of a column as a buffer",
-    ("columns/gather.pxi", "gather_rows"): "to be moved to bytes_add and items_add",
     ("columns/v1_performative.pxi", "fast_v1_both"): "JSON text of a run, by data_grow",
     ("columns/v1_performative.pxi", "run_v1_arguments"): "JSON text of a run, by data_grow",
-    ("columns/variant_keys.pxi", "block_for"): "arrays that are sized before they are filled",
     ("protocol/messages.pxi", "append"): "the body is a bytes object, which the caller gets",
 }
 

@@ -13,7 +13,7 @@ cdef extern from *:
 # Values put one after another.
 cdef struct Gathered:
     int64_t n
-    uint64_t used           # bytes
+    size_t used             # bytes
     Block ends              # int64, n + 1 of them
     Block present           # a bit each
     Block* data
@@ -32,24 +32,18 @@ cdef int describe_binary(SourceTree tree, const ArrowSchema* s) except -1:
 cdef int gather_rows(Gathered* g, const Source* source, int64_t length) noexcept nogil:
     """All values of a chunk; 0 or a status below 0."""
     cdef const Source* s
-    cdef int64_t* ends
+    cdef size_t bits = (<size_t>g.n + 7) // 8, more = <size_t>length // 8 + 1
+    cdef int64_t* ends = <int64_t*>block_reserve(&g.ends, 8 * <size_t>g.n, 8 * (<size_t>length + 1), 0)
+    cdef uint8_t* present = block_reserve(&g.present, bits, more, 0)
     cdef int64_t i, k
-    cdef uint64_t n
-    cdef const uint8_t* at
+    cdef uint64_t n = 0
+    cdef const uint8_t* at = NULL
     cdef int status
-    cdef size_t bits = (<size_t>(g.n + length) + 7) // 8
-    if (<size_t>(g.n + length) + 1) * sizeof(int64_t) > g.ends.room and block_room(
-            &g.ends, (<size_t>g.n + 1) * sizeof(int64_t) if g.n else 0,
-            2 * (<size_t>(g.n + length) + 1) * sizeof(int64_t)) < 0:
+    if ends == NULL or present == NULL:
         return NO_MEMORY
-    if bits > g.present.room and block_room(&g.present, (<size_t>g.n + 7) // 8, 2 * bits) < 0:
-        return NO_MEMORY
-    ends = <int64_t*>g.ends.p
-    if g.n == 0:
-        ends[0] = 0
-    memset(g.present.p + (<size_t>g.n + 7) // 8, 0, bits - (<size_t>g.n + 7) // 8)
+    ends[0] = <int64_t>g.used
+    memset(present, 0, more)
     for i in range(length):
-        n = 0
         s = source
         k = i
         status = find_value(&s, &k)
@@ -58,15 +52,13 @@ cdef int gather_rows(Gathered* g, const Source* source, int64_t length) noexcept
             if status == 0:
                 if g.used + n > GATHER_MOST:
                     return GATHER_LARGE
-                if g.used + n > g.data.room and block_room(g.data, g.used, 2 * (g.used + n) + 4096) < 0:
+                if bytes_add(g.data, &g.used, at, n) < 0:
                     return NO_MEMORY
-                memcpy(g.data.p + g.used, at, n)
                 g.present.p[g.n >> 3] |= <uint8_t>(1 << (g.n & 7))
         if status < 0:
             return status
-        g.used += n
         g.n += 1
-        ends[g.n] = <int64_t>g.used
+        ends[i + 1] = <int64_t>g.used
     return 0
 
 

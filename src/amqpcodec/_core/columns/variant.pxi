@@ -77,10 +77,10 @@ cdef inline int leaf_u64(Buffer* b, uint64_t x) noexcept nogil:
 cdef inline int add_variant_size(Variants* v, uint32_t parent, size_t size) noexcept nogil:
     """One more value in a node: a scalar of so many bytes, or 0 for what comes as a node."""
     cdef VariantNode* node
-    if block_for(&v.sizes, v.n_sizes, sizeof(uint32_t)) < 0:
+    cdef uint32_t* own = <uint32_t*>items_add(&v.sizes, &v.n_sizes, sizeof(uint32_t))
+    if own == NULL:
         return NO_MEMORY
-    (<uint32_t*>v.sizes.p)[v.n_sizes] = <uint32_t>size
-    v.n_sizes += 1
+    own[0] = <uint32_t>size
     node = <VariantNode*>v.nodes.p + parent
     node.n += 1
     node.n_bytes += size
@@ -88,15 +88,13 @@ cdef inline int add_variant_size(Variants* v, uint32_t parent, size_t size) noex
 
 
 cdef int add_variant_node(Variants* v, uint32_t parent, bint is_object) noexcept nogil:
-    cdef VariantNode* node
-    if block_for(&v.nodes, v.n_nodes, sizeof(VariantNode)) < 0:
+    cdef VariantNode* node = <VariantNode*>items_add(&v.nodes, &v.n_nodes, sizeof(VariantNode))
+    if node == NULL:
         return NO_MEMORY
-    node = <VariantNode*>v.nodes.p + v.n_nodes
     node.n_bytes = 0
     node.n = 0
     node.parent = parent
     node.is_object = is_object
-    v.n_nodes += 1
     return 0
 
 

@@ -11,9 +11,9 @@ cdef struct Variants:
     Block sizes             # of each value: bytes of a scalar, or 0 (uint32)
     Block nodes             # VariantNode, outer ones first
     Block fields            # of objects that are being written: id and offset (uint64)
-    uint32_t n_keys
-    uint32_t n_sizes
-    uint32_t n_nodes
+    size_t n_keys
+    size_t n_sizes
+    size_t n_nodes
     uint32_t n_names        # keys that differ
     uint64_t names          # bytes of them
     int id_width

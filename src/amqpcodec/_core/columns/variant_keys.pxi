@@ -80,13 +80,6 @@ cdef void variants_drop(Variants* v) noexcept nogil:
     free(v)
 
 
-cdef inline int block_for(Block* b, size_t n, size_t width) noexcept nogil:
-    """Room for one more after n of so many bytes."""
-    if AMQP_UNLIKELY((n + 1) * width > b.room):
-        return block_room(b, n * width, max((n + 1) * width, 2 * b.room))
-    return 0
-
-
 cdef inline void store_little(uint8_t* w, uint64_t x, int width) noexcept nogil:
     cdef int i
     for i in range(width):
@@ -178,11 +171,11 @@ cdef int add_variant_key(Variants* v, const uint8_t* key, int ours) noexcept nog
     cdef uint8_t[KEY_ROOM] buffer
     cdef const uint8_t* p
     cdef size_t n
-    cdef VariantKey* k
-    if block_for(&v.keys, v.n_keys, sizeof(VariantKey)) < 0:
+    cdef uint32_t place = <uint32_t>v.n_keys
+    cdef VariantKey* k = <VariantKey*>items_add(&v.keys, &v.n_keys, sizeof(VariantKey))
+    if k == NULL:
         return NO_MEMORY
-    k = <VariantKey*>v.keys.p + v.n_keys
-    k.place = v.n_keys
+    k.place = place
     if key == NULL:
         k.place |= <uint32_t>KEY_OURS
         k.at = <uint32_t>ours
@@ -194,7 +187,6 @@ cdef int add_variant_key(Variants* v, const uint8_t* key, int ours) noexcept nog
             v.heights |= heights(key)
     p = key_text(v, k, buffer, &n)
     k.head = head_of(p, n)
-    v.n_keys += 1
     return 0
 
 
