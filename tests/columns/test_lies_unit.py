@@ -170,6 +170,18 @@ def test_one_lie_is_refused_or_harmless(name: str) -> None:
     assert pa.array(call(Holder(array))).equals(expected)
 
 
+def test_indices_of_a_dictionary_have_no_children() -> None:
+    """Memory for both children and the dictionary would be reserved in one place."""
+    holder = Holder(GIVEN["dictionary"][1])
+    schema = raw_schema(holder.capsules[0])
+    schema.children = (ctypes.c_void_p * 1)(schema.dictionary)
+    schema.n_children = 1
+    with pytest.raises(ValueError, match="integers, without children"):
+        batch.decode(holder)
+    schema.n_children = 0
+    assert len(pa.array(batch.decode(holder))) == 2
+
+
 @pytest.mark.parametrize("length", [2**56, 2**60, 2**61 - 1, 2**63 - 1])
 @pytest.mark.parametrize("name", ["binary", "large_binary", "binary_view", "dictionary"])
 def test_more_values_than_any_memory_holds(name: str, length: int) -> None:

@@ -44,7 +44,7 @@ cdef class SourceTree:
     cdef int describe(self, Source* s, const ArrowSchema* schema, int depth) except -1:
         cdef str format_ = "" if schema.format == NULL else schema.format.decode("utf-8", "replace")
         cdef bytes name = b"" if schema.name == NULL else <bytes>schema.name
-        cdef int64_t i
+        cdef int64_t i, n
         if depth > SOURCE_DEPTH:
             raise ValueError("the Arrow schema is nested too deep")
         name += bytes(2 * COPY_SLACK)
@@ -60,15 +60,16 @@ cdef class SourceTree:
         s.type = self.text(type_)
         if schema.n_children < 0 or schema.n_children and schema.children == NULL:
             raise ValueError("the Arrow schema does not have its children")
-        if schema.dictionary != NULL and not IN_INT8 <= s.input_type <= IN_UINT64:
-            raise ValueError("the indices of an Arrow dictionary are integers")
+        if schema.dictionary != NULL and (schema.n_children or not IN_INT8 <= s.input_type <= IN_UINT64):
+            raise ValueError("the indices of an Arrow dictionary are integers, without children")
         if s.input_type == IN_OTHER:
             return 0
-        if schema.n_children:
-            s.child = <Source*>calloc(<size_t>schema.n_children, sizeof(Source))
+        n = 1 if schema.dictionary != NULL else schema.n_children
+        if n:
+            s.child = <Source*>calloc(<size_t>n, sizeof(Source))
             if s.child == NULL:
                 raise MemoryError
-            s.n_children = <int>schema.n_children
+            s.n_children = <int>n
         for i in range(schema.n_children):
             self.describe(&s.child[i], schema.children[i], depth + 1)
         if s.n_children != 1 and IN_LIST <= s.input_type <= IN_FIXED_LIST:
@@ -77,10 +78,6 @@ cdef class SourceTree:
                                        or s.child.n_children != 2):
             raise ValueError("an Arrow map has a struct of keys and items")
         if schema.dictionary != NULL:
-            s.child = <Source*>calloc(1, sizeof(Source))
-            if s.child == NULL:
-                raise MemoryError
-            s.n_children = 1
             s.index = s.input_type
             s.input_type = IN_DICTIONARY
             self.describe(s.child, schema.dictionary, depth + 1)
