@@ -26,15 +26,15 @@ from amqpcodec._gen.v1_constants cimport (
 )
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, Atomic, begin_cursor, Block, block_full, block_give, block_promise,
-    block_reserve, block_room, Buffer, buffer_free, buffer_init, buffer_put, buffer_size, bytes_add,
+    block_reserve, block_room, Buffer, buffer_free, buffer_init, buffer_put, buffer_size, bytes_add, coarser_time,
     CONNECTION_SECURE, CONNECTION_SECURE_OK, CONNECTION_START_OK, CONNECTION_TUNE_OK, CONNECTION_UPDATE_SECRET,
     CONTENT_AWAITS_BODY, CONTENT_AWAITS_HEADER, CONTENT_BEGUN, CONTENT_COMPLETE, content_fault, content_frame,
-    content_is_open, ContentMachine, ContentOutcome, copy_bytes, Cursor, DEPTH_LIMIT, Desc, ERROR, Fault,
-    find_content, FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, form_of, form_read, FRAME_BODY, FRAME_END,
-    FRAME_HEADER, FRAME_HEARTBEAT, FRAME_METHOD, is_known_type, is_utf8, items_add, KIND_SIGNED, KIND_UNSIGNED,
-    load16, load32, load64, MAX_FIELDS, MAX_U32, NO_MEMORY, PLAIN, pool_use, Protocol, RABBITMQ, read_arguments,
-    read_properties, reading_mode, Scalar, SHAPE_LONG, SHAPE_SHORT, SHAPE_TABLE, SHAPES, Slot, slot_index, store16,
-    store64, use_begin, use_end, W_CONTENT,
+    content_is_open, ContentMachine, ContentOutcome, copy_bytes, Cursor, DEPTH_LIMIT, Desc, ERROR, Fault, find_content,
+    FOREIGN_BYTES, FOREIGN_LEAST, foreign_protocol, form_of, form_read, FRAME_BODY, FRAME_END, FRAME_HEADER,
+    FRAME_HEARTBEAT, FRAME_METHOD, is_known_type, is_utf8, items_add, KIND_SIGNED, KIND_UNSIGNED, load16, load32,
+    load64, MAX_FIELDS, MAX_U32, NO_MEMORY, PLAIN, pool_use, Protocol, RABBITMQ, read_arguments, read_properties,
+    reading_mode, Scalar, SHAPE_LONG, SHAPE_SHORT, SHAPE_TABLE, SHAPES, Slot, slot_index, store16, store64, use_begin,
+    use_end, W_CONTENT,
 )
 from amqpcodec._v1 cimport (
     DELIVERY_ALONE, DELIVERY_COMPLETE, DELIVERY_DROPPED, delivery_event, delivery_fault, DELIVERY_IDLE, DELIVERY_OPEN,

@@ -29,10 +29,10 @@ from amqpcodec._codec cimport (
     KIND_VOID, make_datetime, MessageClass, MessageObject, MODE_TYPED, new_class, NO_MEMORY, OK, parse_bytes,
     parse_channel, parse_frame_max, parse_open_limit, place_begin, PLAIN, put_bytes, Py_TYPE,
     PyDateTime_DATE_GET_MICROSECOND, PyDateTime_DATE_GET_TZINFO, PyTypeObject, repr_begin, repr_end, SCAN_BAD,
-    SCAN_FRAME, SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, seconds_of_datetime, short_repr, SHORT_VALUE,
-    since_epoch, STACK_ROOM, store64, Stream, table_error, TextCache, told_open_limit, UTC, utf8_bytes, V1_BAD_COUNT,
-    V1_BAD_DESCRIPTOR, V1_BAD_ENVELOPE, V1_BAD_FIELD, V1_BAD_FIELDS, V1_BAD_ORDER, V1_BAD_SECTION, V1_BAD_TEXT,
-    V1_BAD_TYPE, V1_BAD_VALUE, ValidationError, view_of_copy,
+    SCAN_FRAME, SCAN_MORE, SCOPE_CHANNEL, SCOPE_CONNECTION, SCOPE_FRAME, SECOND, seconds_of_datetime, short_repr,
+    SHORT_VALUE, since_epoch, STACK_ROOM, store64, Stream, table_error, TextCache, told_open_limit, UTC, utf8_bytes,
+    V1_BAD_COUNT, V1_BAD_DESCRIPTOR, V1_BAD_ENVELOPE, V1_BAD_FIELD, V1_BAD_FIELDS, V1_BAD_ORDER, V1_BAD_SECTION,
+    V1_BAD_TEXT, V1_BAD_TYPE, V1_BAD_VALUE, ValidationError, view_of_copy,
 )
 
 from amqpcodec._codec import Frame, frame_replace

@@ -120,12 +120,12 @@ cdef int fill_times(Table* t, Table* items, int k, const CapRow* row, int64_t at
     for i in range(n):
         time = row[i].last_time if k == CAP_TIMESTAMP_LAST else row[i].first_time
         all_ &= time != NO_TIME
-        out[i] = time if k == CAP_TIMESTAMP_NS else to_us(time)
+        out[i] = time if k == CAP_TIMESTAMP_NS else coarser_time(time, 1000)
     if all_:
         return mark_rows(c, at, n)
     for i in range(n):
         time = row[i].last_time if k == CAP_TIMESTAMP_LAST else row[i].first_time
-        if time != NO_TIME and append_i64(c, at + i, time if k == CAP_TIMESTAMP_NS else to_us(time)) < 0:
+        if time != NO_TIME and append_i64(c, at + i, time if k == CAP_TIMESTAMP_NS else coarser_time(time, 1000)) < 0:
             return NO_MEMORY
     return 0
 

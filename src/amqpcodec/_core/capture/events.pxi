@@ -12,7 +12,7 @@ cdef void begin_tracking(Reading* r, const Half* h, const Conn* c, int64_t time)
     cdef Tracking* g = &r.level.tracking
     g.side = h == &c.half[1]
     g.unordered = False
-    g.now = NO_NUMBER if time == NO_TIME else to_us(time)
+    g.now = NO_NUMBER if time == NO_TIME else coarser_time(time, 1000)
     g.output.n = 0
     g.output.begin = g.output.used = r.rows.used
     g.output.hint = r.rows.hint

@@ -78,12 +78,6 @@ cdef struct CapInfos:
     Block block
 
 
-cdef inline int64_t to_us(int64_t ns) noexcept nogil:
-    """Rounded down."""
-    cdef int64_t us = ns // 1000
-    return us - 1 if ns < us * 1000 else us
-
-
 cdef inline bint is_row_before(const CapRow* a, const CapRow* b) noexcept nogil:
     return a.order_turn < b.order_turn or (a.order_turn == b.order_turn and a.order_position < b.order_position)
 

@@ -105,8 +105,7 @@ cdef int v1_parse_moment(object v, uint64_t* out, Place* at) except -1:
         out[0] = <uint64_t>(seconds_of_datetime(v) * 1000 + PyDateTime_DATE_GET_MICROSECOND(v) // 1000)
         return 0
     if isinstance(v, Datetime):
-        delta = since_epoch(v, at)
-        v = delta.days * 86400000 + delta.seconds * 1000 + delta.microseconds // 1000
+        v = since_epoch(v, at) // (SECOND / 1000)
     elif not isinstance(v, int):
         plain = from_numpy(v, V1_NUMPY_CLASSES)
         if plain is not v:
