@@ -30,7 +30,7 @@ from amqpcodec._codec cimport (
     NO_MEMORY, parse_frame_max, place_begin, place_name, pool_use, PROPERTY_ALIASES, Protocol, put_bytes, Scalar,
     ScalarKind, SHAPES, store16, store32, store64, store_envelope, store_utf8, TAG_ARRAY, tag_of, TAG_TABLE,
     tagged_bytes, values_room, W_BIT, W_CONTENT, W_LONG, W_LONGLONG, W_LONGSTR, W_OCTET, W_SHORT, W_SHORTSTR, W_TABLE,
-    W_TIMESTAMP, WIRE_NAMES, write_arguments, write_properties,
+    W_TIMESTAMP, WIRE_NAMES, WireType, write_arguments, write_properties,
 )
 from amqpcodec._v1 cimport (
     v1_can_hold, v1_check, V1_DESCRIPTOR_BYTES, V1_EMPTY_LIMIT, V1_FRAME_AMQP, V1_FRAME_SASL, V1_HEAD_BYTES,
@@ -42,11 +42,12 @@ from amqpcodec._columns cimport (
     any_twice, append_bytes, array_capsule, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT, BAD_OFFSETS,
     begin_stream, bind_source, bytes_at, Column, column_fill, COLUMN_FULL, column_grow, COPY_SLACK, data_grow,
     data_promise, export_column, FAILED, FALLS_BACK, find_value, has_twice, HAS_VALUE, IGNORED_COLUMNS, IN_BOOL,
-    IN_BYTES, IN_DECIMAL, IN_DICTIONARY, IN_DOUBLE, IN_FIXED_LIST, IN_FLOAT, IN_HALF, IN_INT32, IN_INT64, IN_LIST,
-    IN_MAP, IN_NULL, IN_OTHER, IN_STRUCT, IN_TIME, IN_UINT64, index_at, is_bytes, is_integer, is_valid, items_at,
-    KEYS_ON_STACK, mark_rows, next_array, NO_BYTES, NO_VALUE, now_present, read_once_32, schema_capsule, shared_pool,
-    signed_at, Source, SOURCE_DEPTH, SourceTree, stream_capsule, Table, table_drop, table_finish, table_new, v1_key,
-    v1_key_order, wanted_type,
+    IN_BYTES, IN_DECIMAL, IN_DICTIONARY, IN_DOUBLE, IN_FIXED_BYTES, IN_FIXED_LIST, IN_FLOAT, IN_HALF, IN_INT16,
+    IN_INT32, IN_INT64, IN_INT8, IN_LARGE_BYTES, IN_LARGE_LIST, IN_LARGE_LIST_VIEW, IN_LIST, IN_LIST_VIEW, IN_MAP,
+    IN_NULL, IN_OTHER, IN_STRUCT, IN_TIME, IN_UINT16, IN_UINT32, IN_UINT64, IN_UINT8, IN_VIEW, index_at, InputType,
+    is_bytes, is_integer, is_valid, items_at, KEYS_ON_STACK, mark_rows, next_array, NO_BYTES, NO_VALUE, now_present,
+    read_once_32, schema_capsule, shared_pool, signed_at, Source, SOURCE_DEPTH, SourceTree, stream_capsule, Table,
+    table_drop, table_finish, table_new, v1_key, v1_key_order, wanted_type,
 )
 
 pool_use(shared_pool())

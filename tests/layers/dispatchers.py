@@ -32,6 +32,9 @@ GROUPS = (
 
 CATEGORIES = {name for name in CONSTRUCTORS if name.startswith("CATEGORY_")}
 
+#: Names of these begin so, and a chain over a value of the enum itself has to name all of them.
+ENUMS = {"READ_": "Conversion ", "W_": "WireType ", "IN_": "InputType ", "MARK_": "JsonMark "}
+
 #: So many make a dispatcher.
 LEAST = 5
 
@@ -93,12 +96,15 @@ def dispatchers() -> dict[tuple[str, str], set[str]]:
 
 
 def complete(place: tuple[str, str], names: set[str]) -> bool:
-    """Whether the compiler refuses the chain where it leaves one out: over kinds of scalars,
-    over conversions of drop-ins, over all types of 1.0, or all categories of its constructors."""
+    """Whether the compiler refuses the chain where it leaves one out: over kinds of scalars, over
+    one of ENUMS, over all types of 1.0, or all categories of its constructors."""
     source = functions()[place]
     return (
         names <= KINDS
-        or (all(name.startswith("READ_") for name in names) and "Conversion " in source)
+        or any(
+            "elif " in source and all(name.startswith(prefix) for name in names) and enum in source
+            for prefix, enum in ENUMS.items()
+        )
         or (names >= TYPES and "V1Type " in source)
         or (names >= CATEGORIES and "V1Category " in source)
     )

@@ -7,12 +7,12 @@ import re
 from tests.layers.dispatchers import complete, dispatchers, functions
 
 #: Why a function asks for types itself. Where a chain over all kinds of scalars (see
-#: test_scalar_kinds.py), all types or all categories, or over conversions of drop-ins leaves one
-#: out, the compiler refuses it; these are all others.
+#: test_scalar_kinds.py), all types or all categories, or over one of ENUMS leaves one out, the
+#: compiler refuses it; these are all others.
 OBJECTS = "on the path of every object of 1.0: a chain in the order of how frequent types are"
 BLOCKS = "on the path of every row that becomes a message: a switch over kinds takes 1.8 % more"
 
-WIRE = "wire types of arguments and properties: the ten of W_TYPES"
+WIRE = "wire types of arguments and properties: the ten of WireType"
 WRITER = "which form each class of Python is written as; a form that goes ends the compilation"
 ARROW = "types of Arrow's columns, of which there is no table"
 MARKS = "keys with one $ of JSON text, of which there is no table"
@@ -47,17 +47,14 @@ OTHERS = {
     ("columns/run.pxi", "run_fits"): WIRE,
     ("dropins/method.pxi", "bound_next"): WIRE,
     ("encode/fields.pxi", "load_source"): WIRE,
-    ("encode/steps.pxi", "fast_width"): WIRE,
-    ("encode/steps.pxi", "plan_fast_field"): WIRE,
     ("encode/arrow.pxi", "arrow_any"): ARROW,
     ("columns/source.pxi", "describe"): ARROW,
     ("columns/source.pxi", "n_buffers_of"): ARROW,
     ("columns/source.pxi", "bind_source"): ARROW,
-    ("columns/source.pxd", "signed_at"): ARROW,
     ("columns/source.pxi", "items_at"): ARROW,
     ("encode/survey.pxi", "prefetch_next"): ARROW,
     ("encode/json.pxi", "json_dollar_key"): MARKS,
-    ("encode/json.pxi", "json_form"): MARKS,
+    ("encode/json.pxi", "json_coded"): MARKS,
 }
 
 

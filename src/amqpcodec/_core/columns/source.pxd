@@ -1,7 +1,7 @@
 # What other files use of source.pxi.
 
 # How the values of a column lie in memory.
-cdef enum:
+ctypedef enum InputType:
     IN_NULL
     IN_BOOL
     IN_INT8
@@ -79,22 +79,30 @@ cdef inline bint is_valid(const Source* s, int64_t i) noexcept nogil:
     return s.valid == NULL or s.valid[(s.at + i) >> 3] >> ((s.at + i) & 7) & 1
 
 cdef inline int64_t signed_at(uint8_t input_type, const uint8_t* data, int64_t i) noexcept nogil:
-    """An integer of up to 64 bits; of uint64 its bits."""
-    if input_type == IN_INT32:
+    """A value of is_integer, of up to 64 bits; of uint64 its bits."""
+    cdef InputType type_ = <InputType>input_type
+    if type_ == IN_INT32:
         return (<const int32_t*>data)[i]
-    if input_type == IN_INT64 or input_type == IN_UINT64:
+    elif type_ == IN_INT64 or type_ == IN_UINT64:
         return (<const int64_t*>data)[i]
-    if input_type == IN_UINT8:
+    elif type_ == IN_UINT8:
         return data[i]
-    if input_type == IN_INT8:
+    elif type_ == IN_INT8:
         return (<const int8_t*>data)[i]
-    if input_type == IN_INT16:
+    elif type_ == IN_INT16:
         return (<const int16_t*>data)[i]
-    if input_type == IN_UINT16:
+    elif type_ == IN_UINT16:
         return (<const uint16_t*>data)[i]
-    if input_type == IN_UINT32:
+    elif type_ == IN_UINT32:
         return (<const uint32_t*>data)[i]
-    return data[i >> 3] >> (i & 7) & 1      # IN_BOOL
+    elif type_ == IN_BOOL:
+        return data[i >> 3] >> (i & 7) & 1
+    elif (type_ == IN_NULL or type_ == IN_HALF or type_ == IN_FLOAT or type_ == IN_DOUBLE or type_ == IN_BYTES
+            or type_ == IN_LARGE_BYTES or type_ == IN_VIEW or type_ == IN_FIXED_BYTES or type_ == IN_TIME
+            or type_ == IN_DECIMAL or type_ == IN_LIST or type_ == IN_LARGE_LIST or type_ == IN_LIST_VIEW
+            or type_ == IN_LARGE_LIST_VIEW or type_ == IN_FIXED_LIST or type_ == IN_STRUCT or type_ == IN_MAP
+            or type_ == IN_DICTIONARY or type_ == IN_OTHER):
+        return 0                # none of is_integer
 
 cdef inline int64_t index_at(const Source* s, int64_t i) noexcept nogil:
     """What row i of a dictionary has for an index."""

@@ -5,7 +5,7 @@
 # forms, whose names start with `$`. A key that comes twice, a number that no type holds and a `$...` that means
 # nothing are refused.
 
-cdef enum:
+ctypedef enum JsonMark:
     MARK_NONE = 0
     MARK_SECONDS            # of field tables alone
     MARK_TABLE              # a map that may have a key twice
@@ -111,7 +111,7 @@ cdef int json_object(Encoder* e, Json* j, int depth, bint symbols) noexcept nogi
     """{...} as a map, or whatever its form says. symbols: strings as keys are symbols."""
     cdef uint64_t count = 0
     cdef size_t at = 0
-    cdef int form = MARK_NONE
+    cdef JsonMark form = MARK_NONE
     cdef int status = open_compound(e, V1_MAP, &at)
     if status == 0:
         status = json_pairs(e, j, depth, symbols, &count, &form)
@@ -129,7 +129,7 @@ cdef int json_object(Encoder* e, Json* j, int depth, bint symbols) noexcept nogi
 cdef int json_table(Encoder* e, Json* j) noexcept nogil:
     """{...} as a complete field table, without its length."""
     cdef uint64_t count = 0
-    cdef int form = MARK_NONE
+    cdef JsonMark form = MARK_NONE
     cdef int status = json_pairs(e, j, 0, False, &count, &form)
     if AMQP_LIKELY(status != 0 or form == MARK_NONE):
         return status
@@ -139,7 +139,7 @@ cdef int json_table(Encoder* e, Json* j) noexcept nogil:
     return json_require(j, c'}', b"the end of an object whose key starts with $") if status == 0 else status
 
 
-cdef int json_pairs(Encoder* e, Json* j, int depth, bint symbols, uint64_t* count, int* form) noexcept nogil:
+cdef int json_pairs(Encoder* e, Json* j, int depth, bint symbols, uint64_t* count, JsonMark* form) noexcept nogil:
     """{...}: keys and values, counted in `count`. form: what the object is instead, of which the key was read."""
     cdef size_t keys[KEYS_ON_STACK]
     cdef Buffer* b = &e.scratch
@@ -190,7 +190,7 @@ cdef int json_key_twice(Encoder* e, Json* j, const size_t* keys, size_t start, s
                        b'{"$map": [[key, value], ...]} may')
 
 
-cdef int json_key(Encoder* e, Json* j, bint symbol, int* form) noexcept nogil:
+cdef int json_key(Encoder* e, Json* j, bint symbol, JsonMark* form) noexcept nogil:
     """A key: 0; IS_FORM where it is the name of a form instead, or REFUSED or worse."""
     cdef Buffer* b = &e.scratch
     cdef size_t at = buffer_size(b), head = 1 if e.v1 == NULL else 2, n
@@ -215,7 +215,7 @@ cdef int json_key(Encoder* e, Json* j, bint symbol, int* form) noexcept nogil:
     return 0
 
 
-cdef int json_dollar_key(Encoder* e, Json* j, uint8_t* p, size_t* n, int* form) noexcept nogil:
+cdef int json_dollar_key(Encoder* e, Json* j, uint8_t* p, size_t* n, JsonMark* form) noexcept nogil:
     """A key that starts with `$`: two stand for one, $key: stands before base64, all others name a form."""
     cdef bint v1 = e.v1 != NULL
     cdef int64_t size
@@ -231,15 +231,15 @@ cdef int json_dollar_key(Encoder* e, Json* j, uint8_t* p, size_t* n, int* form) 
         n[0] = <size_t>size
         return 0
     form[0] = MARK_UNKNOWN
-    for k in range(MARK_TABLE if v1 else MARK_SECONDS, MARK_UNKNOWN if v1 else MARK_TIMESTAMP):
+    for k in range(<int>(MARK_TABLE if v1 else MARK_SECONDS), <int>(MARK_UNKNOWN if v1 else MARK_TIMESTAMP)):
         if strlen(MARK_NAMES[k]) == n[0] and memcmp(p, MARK_NAMES[k], n[0]) == 0:
-            form[0] = k
+            form[0] = <JsonMark>k
     return IS_FORM
 
 
 cdef int json_listed_pairs(Encoder* e, Json* j, int depth, bint symbols, uint64_t* count) noexcept nogil:
     """[[key, value], ...] as the pairs of a map: in any order, also twice."""
-    cdef int form = MARK_NONE
+    cdef JsonMark form = MARK_NONE
     cdef bint more = False
     cdef int status = enter_level(e, depth)
     if status == 0:
@@ -267,7 +267,7 @@ cdef int json_listed_pairs(Encoder* e, Json* j, int depth, bint symbols, uint64_
 
 # ---- forms ----
 
-cdef int json_form(Encoder* e, Json* j, int form, int depth, bint symbols) noexcept nogil:
+cdef int json_form(Encoder* e, Json* j, JsonMark form, int depth, bint symbols) noexcept nogil:
     """The value of a key that starts with `$`."""
     cdef uint64_t count = 0
     cdef size_t at = 0
@@ -277,22 +277,24 @@ cdef int json_form(Encoder* e, Json* j, int form, int depth, bint symbols) noexc
         if status == 0:
             status = json_listed_pairs(e, j, depth, symbols, &count)
         return close_compound(e, at, V1_MAP, count) if status == 0 else status
-    if form == MARK_SECONDS:
+    elif form == MARK_SECONDS:
         return json_seconds(e, j)
-    if form == MARK_TIMESTAMP:
+    elif form == MARK_TIMESTAMP:
         return v1e_json_timestamp(e, j)
-    if form == MARK_SYMBOL:
+    elif form == MARK_SYMBOL:
         return json_text(e, j, V1_SYMBOL)
-    if form == MARK_DESCRIBED:
+    elif form == MARK_DESCRIBED:
         return v1e_json_described(e, j, depth)
-    if form == MARK_DESCRIBED_ARRAY:
+    elif form == MARK_DESCRIBED_ARRAY:
         return v1e_json_described_array(e, j, depth)
-    if form == MARK_UNKNOWN:
+    elif (form == MARK_BINARY or form == MARK_DECIMAL or form == MARK_DOUBLE or form == MARK_UUID
+            or form == MARK_CHAR):
+        return json_coded(e, j, form)
+    elif form == MARK_NONE or form == MARK_TYPE or form == MARK_UNKNOWN:
         return json_refuse(j, b"JSON: a key with one $ that means nothing (before byte %llu)")
-    return json_coded(e, j, form)
 
 
-cdef int json_coded(Encoder* e, Json* j, int form) noexcept nogil:
+cdef int json_coded(Encoder* e, Json* j, JsonMark form) noexcept nogil:
     """What is in a string."""
     cdef Buffer* b = &e.scratch
     cdef uint8_t[16] raw
@@ -321,11 +323,11 @@ cdef int json_coded(Encoder* e, Json* j, int form) noexcept nogil:
         return v1e_sixteen(b, CTOR_UUID, raw)
     if form == MARK_CHAR:
         return v1e_json_char(b, j, p, n)
-    if n == 3 and memcmp(p, <const char*>b"NaN", 3) == 0:
+    if form == MARK_DOUBLE and n == 3 and memcmp(p, <const char*>b"NaN", 3) == 0:
         return put_double(e, <uint64_t>0x7FF8 << 48)
-    if n == 8 and memcmp(p, <const char*>b"Infinity", 8) == 0:
+    if form == MARK_DOUBLE and n == 8 and memcmp(p, <const char*>b"Infinity", 8) == 0:
         return put_double(e, <uint64_t>0x7FF0 << 48)
-    if n == 9 and memcmp(p, <const char*>b"-Infinity", 9) == 0:
+    if form == MARK_DOUBLE and n == 9 and memcmp(p, <const char*>b"-Infinity", 9) == 0:
         return put_double(e, <uint64_t>0xFFF0 << 48)
     return json_expected(j, b"NaN, Infinity or -Infinity before it")
 
@@ -424,7 +426,8 @@ cdef int v1e_json_described_array(Encoder* e, Json* j, int depth) noexcept nogil
     cdef Buffer* b = &e.scratch
     cdef uint64_t count = 0
     cdef size_t at = 0, first
-    cdef int form = MARK_NONE, levels = 0
+    cdef JsonMark form = MARK_NONE
+    cdef int levels = 0
     cdef bint more = True
     cdef int status = v1e_open(b, &at)
     while status == 0 and more:

@@ -192,32 +192,21 @@ cdef inline bint add_constant(FastPlan* h, const void* p, size_t n) noexcept nog
     return True
 
 
-cdef int fast_width(uint8_t wire) noexcept nogil:
-    """Bytes of a number, or of the default of anything else."""
-    if wire == W_OCTET or wire == W_SHORTSTR:
-        return 1
-    if wire == W_SHORT:
-        return 2
-    if wire == W_LONGLONG or wire == W_TIMESTAMP:
-        return 8
-    return 5 if wire == W_CONTENT else 4
-
-
-cdef bint plan_fast_field(FastPlan* h, const Source* s, uint8_t wire, uint8_t part, size_t* pending) noexcept nogil:
+cdef bint plan_fast_field(FastPlan* h, const Source* s, WireType wire, uint8_t part, size_t* pending) noexcept nogil:
     """A step for an argument or property."""
-    cdef FastStep* t
+    cdef FastStep* t = NULL
     if wire == W_SHORTSTR:
         t = add_fast_step(h, STEP_SHORT, part, s, pending)
     elif wire == W_LONGSTR or wire == W_TABLE:
         t = add_fast_step(h, STEP_LONG, part, s, pending)
+    elif wire == W_OCTET or wire == W_SHORT or wire == W_LONG or wire == W_LONGLONG or wire == W_TIMESTAMP:
+        t = add_fast_step(h, STEP_NUMBER, part, s, pending)
     elif wire == W_CONTENT or wire == W_BIT:
         return False
-    else:
-        t = add_fast_step(h, STEP_NUMBER, part, s, pending)
     if t == NULL:
         return False
-    t.wire = wire
-    t.width = <uint8_t>fast_width(wire)
+    t.wire = <uint8_t>wire
+    t.width = <uint8_t>wire_bytes(wire)
     t.is_table = wire == W_TABLE
     return True
 
@@ -248,7 +237,7 @@ cdef bint plan_fast_arguments(Encoder* e, FastPlan* h, const Desc* d) noexcept n
                 s = m.plain[i] if m.plain[i] != NULL else m.named[i]
         if s == NULL:
             memset(head, 0, 16)
-            if not add_constant(h, head, 1 if d.op[k].wire_type == W_BIT else <size_t>fast_width(d.op[k].wire_type)):
+            if not add_constant(h, head, <size_t>wire_bytes(<WireType>d.op[k].wire_type)):
                 return False
             k += run
             continue
@@ -264,7 +253,7 @@ cdef bint plan_fast_arguments(Encoder* e, FastPlan* h, const Desc* d) noexcept n
             for i in range(run):
                 t.bits[i] = m.plain[k + i] if m.plain[k + i] != NULL else m.named[k + i]
             t.width = 1
-        elif not plan_fast_field(h, s, d.op[k].wire_type, PART_ARGUMENTS, &pending):
+        elif not plan_fast_field(h, s, <WireType>d.op[k].wire_type, PART_ARGUMENTS, &pending):
             return False
         k += run
     if not headed:
@@ -285,26 +274,30 @@ cdef bint plan_fast_entry(FastPlan* h, const Source* s, const Source* parent, co
     """A step for an entry of a table: its name and tag are the prefix."""
     cdef size_t pending = h.constants_n
     cdef uint8_t length = <uint8_t>name_n
-    cdef uint8_t what = STEP_RAW
+    cdef InputType type_ = <InputType>s.input_type
+    cdef uint8_t what = STEP_NUMBER
     cdef uint8_t tag
     cdef int form = -1
     cdef FastStep* t
     if name_n > 255 or not add_constant(h, &length, 1) or not add_constant(h, name, name_n):
         return False
-    if is_bytes(s):
+    if type_ == IN_BYTES or type_ == IN_LARGE_BYTES or type_ == IN_VIEW or type_ == IN_FIXED_BYTES:
         what = STEP_LONG
         form = FORM_text32 if s.text else bytes_form(mode)
-    elif s.input_type == IN_BOOL:
-        what = STEP_NUMBER
+    elif type_ == IN_BOOL:
         form = FORM_boolean
-    elif is_integer(s):
-        what = STEP_INT
-    elif s.input_type == IN_DOUBLE:
-        what = STEP_NUMBER
+    elif type_ == IN_DOUBLE:
         form = FORM_double
-    elif s.input_type == IN_TIME:
-        what = STEP_NUMBER
+    elif type_ == IN_TIME:
         form = FORM_timestamp
+    elif (type_ == IN_INT8 or type_ == IN_UINT8 or type_ == IN_INT16 or type_ == IN_UINT16 or type_ == IN_INT32
+            or type_ == IN_UINT32 or type_ == IN_INT64 or type_ == IN_UINT64):
+        what = STEP_INT
+    elif (type_ == IN_NULL or type_ == IN_HALF or type_ == IN_FLOAT or type_ == IN_DECIMAL or type_ == IN_LIST
+            or type_ == IN_LARGE_LIST or type_ == IN_LIST_VIEW or type_ == IN_LARGE_LIST_VIEW
+            or type_ == IN_FIXED_LIST or type_ == IN_STRUCT or type_ == IN_MAP or type_ == IN_DICTIONARY
+            or type_ == IN_OTHER):
+        what = STEP_RAW         # arrow_value writes it, or refuses it
     if form >= 0:
         tag = tag_of(form, mode)
         if not add_constant(h, &tag, 1):
@@ -362,7 +355,7 @@ cdef bint plan_fast_properties(Encoder* e, FastPlan* h, const Desc* d) noexcept 
             continue
         if found == NULL:
             continue
-        if not plan_fast_field(h, found.source, d.op[k].wire_type, PART_PROPERTIES, &pending):
+        if not plan_fast_field(h, found.source, <WireType>d.op[k].wire_type, PART_PROPERTIES, &pending):
             return False
         t = &h.step[h.n_steps - 1]
         t.flag = <uint16_t>(0x8000 >> k)

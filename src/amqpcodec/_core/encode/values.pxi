@@ -113,14 +113,22 @@ cdef inline int put_null(Encoder* e) noexcept nogil:
     return put_scalar(e, FORM_void, 0) if e.v1 == NULL else buffer_put_byte(&e.scratch, CTOR_NULL)
 
 
+cdef int wire_bytes(WireType wire_type) noexcept nogil:
+    """Bytes of a number, or of the default of anything else."""
+    if wire_type == W_BIT or wire_type == W_OCTET or wire_type == W_SHORTSTR:
+        return 1
+    elif wire_type == W_SHORT:
+        return 2
+    elif wire_type == W_LONG or wire_type == W_LONGSTR or wire_type == W_TABLE:
+        return 4
+    elif wire_type == W_LONGLONG or wire_type == W_TIMESTAMP:
+        return 8
+    elif wire_type == W_CONTENT:
+        return 5
+
+
 cdef uint64_t highest_of(uint8_t wire_type) noexcept nogil:
-    if wire_type == W_OCTET:
-        return 0xFF
-    if wire_type == W_SHORT:
-        return 0xFFFF
-    if wire_type == W_LONG:
-        return MAX_U32
-    return ~<uint64_t>0
+    return ~<uint64_t>0 >> (64 - 8 * wire_bytes(<WireType>wire_type))
 
 
 cdef inline int put_float(Encoder* e, uint32_t bits) noexcept nogil:

@@ -5,7 +5,7 @@
 
 cdef int read_content_form(Cursor* c, AmqpValue* v) noexcept nogil:
     """The byte before a content (0-9 §4.2.5.6)."""
-    if short_of(c, 1, WIRE_NAMES[W_CONTENT]):
+    if short_of(c, 1, WIRE_NAMES[<int>W_CONTENT]):
         return -1
     v.u = c.p[0]
     if v.u > 1:

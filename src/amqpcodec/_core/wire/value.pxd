@@ -1,7 +1,7 @@
 # What other files use of value.pxi.
 
 # Wire types of arguments and properties (0-9-1 §4.2.5); numbers shared with the lowered tables.
-cdef enum:
+ctypedef enum WireType:
     W_BIT = 0
     W_OCTET = 1
     W_SHORT = 2
@@ -12,7 +12,6 @@ cdef enum:
     W_TIMESTAMP = 7
     W_TABLE = 8
     W_CONTENT = 9           # 0-9 only: a byte, 0 for inline or 1 for a reference; a longstr
-    W_TYPES = 10
 
 cdef const char** WIRE_NAMES
 
