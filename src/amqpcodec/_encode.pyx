@@ -9,13 +9,12 @@ Root of the module: directives, what it uses of others, and its files in order; 
 cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
 from amqpcodec._gen.v1_constants cimport (
-    CTOR_DECIMAL128, CTOR_DOUBLE, CTOR_FLOAT, CTOR_NARROW, CTOR_NULL, CTOR_TRUE, CTOR_UINT0, CTOR_UUID, CTOR_VBIN32,
-    CTOR_VBIN8, CTOR_WIDE, CTOR_WIRE_TYPE, DESC_TRANSFER, SEC_AMQP_SEQUENCE, SEC_AMQP_VALUE,
-    SEC_APPLICATION_PROPERTIES, SEC_COUNT, SEC_DATA, SEC_DELIVERY_ANNOTATIONS, SEC_FIRST_CODE, SEC_FOOTER, SEC_HEADER,
-    SEC_MESSAGE_ANNOTATIONS, SEC_PROPERTIES, TRANSFER_DELIVERY_ID, TRANSFER_HANDLE, TRANSFER_MESSAGE_FORMAT,
-    TRANSFER_MORE, V1_ANY, V1_ARRAY, V1_BINARY, V1_BOOLEAN, V1_BYTE, V1_CHAR, V1_COMPOSITE, V1_DESCRIBED, V1_INT,
-    V1_LIST, V1_LONG, V1_MAP, V1_MIN_MAX_FRAME, V1_NAMES, V1_NULL, V1_SHORT, V1_STRING, V1_SYMBOL, V1_TIMESTAMP,
-    V1_UBYTE, V1_UINT, V1_ULONG, V1_USHORT,
+    CTOR_DECIMAL128, CTOR_DOUBLE, CTOR_FLOAT, CTOR_NULL, CTOR_TRUE, CTOR_UINT0, CTOR_UUID, CTOR_WIRE_TYPE,
+    DESC_TRANSFER, SEC_AMQP_SEQUENCE, SEC_AMQP_VALUE, SEC_APPLICATION_PROPERTIES, SEC_COUNT, SEC_DATA,
+    SEC_DELIVERY_ANNOTATIONS, SEC_FIRST_CODE, SEC_FOOTER, SEC_HEADER, SEC_MESSAGE_ANNOTATIONS, SEC_PROPERTIES,
+    TRANSFER_DELIVERY_ID, TRANSFER_HANDLE, TRANSFER_MESSAGE_FORMAT, TRANSFER_MORE, V1_ANY, V1_ARRAY, V1_BINARY,
+    V1_BOOLEAN, V1_BYTE, V1_CHAR, V1_COMPOSITE, V1_DESCRIBED, V1_INT, V1_LIST, V1_LONG, V1_MAP, V1_MIN_MAX_FRAME,
+    V1_NAMES, V1_NULL, V1_SHORT, V1_STRING, V1_SYMBOL, V1_TIMESTAMP, V1_UBYTE, V1_UINT, V1_ULONG, V1_USHORT,
 )
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, AmqpValue, atomic_add_, BAD_VALUE, begin_cursor, Block, block_give, block_room, Buffer,
@@ -34,9 +33,10 @@ from amqpcodec._codec cimport (
 )
 from amqpcodec._v1 cimport (
     v1_can_hold, v1_check, V1_DESCRIPTOR_BYTES, V1_EMPTY_LIMIT, V1_FRAME_AMQP, V1_FRAME_SASL, V1_HEAD_BYTES,
-    v1_is_unsigned, v1_join_items, v1_known, V1_MAX_FIELDS, V1_NO_FRAME, V1_NUMBER_BYTES, v1_store_frame_head, v1_read,
-    V1_RUN_BYTES, V1_SASL_FRAME, v1_store_head, v1_store_number, v1_store_run, v1_store_small_descriptor,
-    v1_takes_number, v1_takes_symbol, V1Check, V1Core, V1Desc, V1Op, V1Types, V1Value,
+    v1_is_unsigned, v1_join_items, v1_known, V1_MAX_FIELDS, V1_NO_FRAME, V1_NUMBER_BYTES, V1_SMALLEST,
+    v1_store_frame_head, v1_read, V1_RUN_BYTES, V1_SASL_FRAME, v1_store_head, v1_store_number, v1_store_run,
+    v1_store_size, v1_store_small_descriptor, v1_takes_number, v1_takes_symbol, V1Check, V1Core, V1Desc, V1Op, V1Types,
+    V1Value,
 )
 from amqpcodec._columns cimport (
     any_twice, append_bytes, array_capsule, ArrowArray, ArrowArrayStream, ArrowSchema, AS_TEXT, BAD_OFFSETS,

@@ -24,12 +24,6 @@ cdef extern from *:
     bint azure_plain_bytes(object o)
     Py_ssize_t azure_tuple_size "PyTuple_GET_SIZE"(object o)
 
-cdef enum:
-    AZURE_BARE = 0
-    AZURE_CONSTRUCTOR = 1
-    AZURE_SMALLEST = 2
-    AZURE_USUAL = 3
-
 # How a field is written, beside the types of AMQP.
 cdef enum AzureWay:
     AZURE_FIELDS = 40
@@ -131,7 +125,7 @@ cdef class AzureWriting:
 
 # ---- scalars ----
 
-cdef int azure_put_int(Buffer* b, object v, uint8_t wire_type, int flags) except -1:
+cdef int azure_put_int(Buffer* b, object v, uint8_t wire_type, V1Encoding encoding) except -1:
     """An int of a given type of integers."""
     cdef uint64_t u = 0
     cdef int64_t n = 0
@@ -152,23 +146,16 @@ cdef int azure_put_int(Buffer* b, object v, uint8_t wire_type, int flags) except
         if not v1_holds_int(wire_type, n):
             not_ours("unusual value")
     if u == 0 and (wire_type == V1_UINT or wire_type == V1_ULONG):
-        put_byte(b, CTOR_UINT0 if wire_type == V1_UINT else CTOR_ULONG0)
-    elif flags & AZURE_SMALLEST and v1_narrow(wire_type, u):
-        azure_constructor(b, CTOR_NARROW[wire_type], flags)
-        put_byte(b, <uint8_t>u)
-    else:
-        azure_constructor(b, CTOR_WIDE[wire_type], flags)
-        v1_put_fixed(b, wire_type, u)
+        encoding = V1_SMALLEST      # in arrays, too
+    return azure_put_number(b, wire_type, u, encoding)
+
+
+cdef inline int azure_put_number(Buffer* b, uint8_t wire_type, uint64_t u, V1Encoding encoding) except -1:
+    buffer_commit(b, v1_store_number(buffer_reserve(b, V1_NUMBER_BYTES), wire_type, u, encoding))
     return 0
 
 
-cdef inline int azure_constructor(Buffer* b, uint8_t code, int flags) except -1:
-    if flags & AZURE_CONSTRUCTOR:
-        put_byte(b, code)
-    return 0
-
-
-cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t wire_type) except -1:
+cdef int azure_put_moment(Buffer* b, object v, V1Encoding encoding, uint8_t wire_type) except -1:
     """Milliseconds since 1970: of a datetime in UTC or without a zone by way of a double, as the
     clients do."""
     cdef double ms
@@ -177,7 +164,7 @@ cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t wire_type) exc
     cdef Place at
     if type(v) is not Datetime:
         if wire_type == V1_LONG:
-            return azure_put_int(b, v, wire_type, flags)
+            return azure_put_int(b, v, wire_type, encoding)
         if type(v) is not int:
             not_ours("unusual value")
         place_begin(&at, NULL, NULL)
@@ -195,22 +182,15 @@ cdef int azure_put_moment(Buffer* b, object v, int flags, uint8_t wire_type) exc
         ms = <double><int64_t>whole + <double>PyDateTime_DATE_GET_MICROSECOND(v) / 1000.0
         n = <int64_t>ms
         if wire_type == V1_LONG:
-            return azure_put_int(b, n, wire_type, flags)
+            return azure_put_int(b, n, wire_type, encoding)
         whole = <uint64_t>n
-    azure_constructor(b, CTOR_TIMESTAMP, flags)
-    return v1_put_fixed(b, V1_TIMESTAMP, whole)
+    return azure_put_number(b, V1_TIMESTAMP, whole, encoding)
 
 
-cdef int azure_put_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, int flags) except -1:
+cdef int azure_put_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, V1Encoding encoding) except -1:
     if n > MAX_U32:
         not_ours("unusual value")
-    if n <= 255 and flags & AZURE_SMALLEST:
-        azure_constructor(b, CTOR_NARROW[wire_type], flags)
-        put_byte(b, <uint8_t>n)
-    else:
-        azure_constructor(b, CTOR_WIDE[wire_type], flags)
-        store32(buffer_extend(b, 4), <uint32_t>n)
-    copy_bytes(buffer_extend(b, <size_t>n), p, <size_t>n)
+    buffer_commit(b, v1_store_run(buffer_reserve(b, V1_RUN_BYTES + <size_t>n), wire_type, p, <size_t>n, encoding))
     return 0
 
 
@@ -223,37 +203,38 @@ cdef int azure_bytes(object v, Py_buffer* view) except -1:
     return 0
 
 
-cdef int azure_put_text(Buffer* b, object v, uint8_t wire_type, int flags) except -1:
+cdef int azure_put_text(Buffer* b, object v, uint8_t wire_type, V1Encoding encoding) except -1:
     """Bytes, or text where a string or symbol is due."""
     cdef const uint8_t* p = NULL
     cdef Py_ssize_t n = 0
     cdef Py_buffer view
     if wire_type != V1_BINARY and utf8_bytes(<PyObject*>v, &p, &n):
-        return azure_put_run(b, wire_type, p, <uint64_t>n, flags)
+        return azure_put_run(b, wire_type, p, <uint64_t>n, encoding)
     if azure_plain_bytes(v):
         return azure_put_run(b, wire_type, <const uint8_t*>PyBytes_AS_STRING(v),
-                             <uint64_t>PyBytes_GET_SIZE(v), flags)
+                             <uint64_t>PyBytes_GET_SIZE(v), encoding)
     azure_bytes(v, &view)
     try:
-        return azure_put_run(b, wire_type, <const uint8_t*>view.buf, <uint64_t>view.len, flags)
+        return azure_put_run(b, wire_type, <const uint8_t*>view.buf, <uint64_t>view.len, encoding)
     finally:
         PyBuffer_Release(&view)
 
 
-cdef int azure_put_decimal(AzureWriting w, Buffer* b, object v, int flags) except -1:
+cdef int azure_put_decimal(AzureWriting w, Buffer* b, object v, V1Encoding encoding) except -1:
     """By the client's own function: its exponents are its own."""
     cdef bytearray out = bytearray()
     if w.decimal128 is None:
         not_ours("unusual value")
     try:
-        w.decimal128(out, v, with_constructor=bool(flags & AZURE_CONSTRUCTOR))
+        w.decimal128(out, v, with_constructor=encoding != V1_BARE)
     except Exception:       # the client's own, which it raises once more
         not_ours("unusual value")
     return put_bytes(b, PyByteArray_AS_STRING(out), <size_t>len(out))
 
 
-cdef int azure_put_uuid(Buffer* b, object v, int flags) except -1:
-    azure_constructor(b, CTOR_UUID, flags)
+cdef int azure_put_uuid(Buffer* b, object v, V1Encoding encoding) except -1:
+    if encoding != V1_BARE:
+        put_byte(b, CTOR_UUID)
     if type(v) is UUID:
         return v1_put_uuid_bytes(b, v)
     if type(v) is not bytes or PyBytes_GET_SIZE(v) != 16:

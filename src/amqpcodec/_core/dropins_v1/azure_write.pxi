@@ -2,7 +2,7 @@
 
 # ---- any value ----
 
-cdef int azure_put(AzureWriting w, Buffer* b, object v, int flags) except -1:
+cdef int azure_put(AzureWriting w, Buffer* b, object v, V1Encoding encoding) except -1:
     """A value with its type's name, or one whose Python type says what it is."""
     cdef PyObject* name
     cdef PyObject* value
@@ -13,9 +13,9 @@ cdef int azure_put(AzureWriting w, Buffer* b, object v, int flags) except -1:
             if value == NULL:
                 not_ours("unusual value")
             if name != Py_None:
-                return azure_put_typed(w, b, <object>value, azure_type(w, <object>name), flags)
+                return azure_put_typed(w, b, <object>value, azure_type(w, <object>name), encoding)
             v = <object>value
-    return azure_put_unknown(w, b, v, flags)
+    return azure_put_unknown(w, b, v, encoding)
 
 
 cdef uint8_t azure_type(AzureWriting w, object name) except? 0xFF:
@@ -25,7 +25,7 @@ cdef uint8_t azure_type(AzureWriting w, object name) except? 0xFF:
     return found
 
 
-cdef int azure_put_unknown(AzureWriting w, Buffer* b, object v, int flags) except -1:
+cdef int azure_put_unknown(AzureWriting w, Buffer* b, object v, V1Encoding encoding) except -1:
     cdef type t = type(v)
     cdef uint8_t wire_type = V1_NULL
     cdef int32_t small = 0
@@ -55,18 +55,19 @@ cdef int azure_put_unknown(AzureWriting w, Buffer* b, object v, int flags) excep
         wire_type = V1_DECIMAL128
     elif v is not None:
         not_ours("unusual value")
-    return azure_put_typed(w, b, v, wire_type, flags)
+    return azure_put_typed(w, b, v, wire_type, encoding)
 
 
-cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t wire_type, int flags) except -1:
+cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t wire_type, V1Encoding encoding) except -1:
     cdef V1Type named = <V1Type>wire_type
+    cdef uint8_t[4] bits
     cdef uint64_t u = 0
     if named == V1_STRING or named == V1_SYMBOL or named == V1_BINARY:
-        return azure_put_text(b, v, wire_type, flags)
+        return azure_put_text(b, v, wire_type, encoding)
     elif named == V1_LIST or named == V1_MAP or named == V1_ARRAY or named == V1_DESCRIBED:
         azure_deeper()
         try:
-            return azure_put_compound(w, b, v, wire_type, flags)
+            return azure_put_compound(w, b, v, wire_type, encoding)
         finally:
             azure_leave()
     elif named == V1_NULL:
@@ -74,27 +75,27 @@ cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t wire_type,
     elif named == V1_BOOLEAN:
         if v is not True and v is not False and v is not None and not plain_u64(<PyObject*>v, &u):
             not_ours("unusual value")
-        if flags & AZURE_CONSTRUCTOR:
+        if encoding != V1_BARE:
             return put_int(b, CTOR_BOOLEAN, 1 if v else 0, 1)
         return put_byte(b, CTOR_TRUE if v else CTOR_FALSE)
     elif named == V1_FLOAT or named == V1_DOUBLE:
         if type(v) is not float and type(v) is not int:
             not_ours("unusual value")
-        azure_constructor(b, CTOR_WIDE[wire_type], flags)
         if wire_type == V1_FLOAT:
-            PyFloat_Pack4(v, <char*>buffer_extend(b, 4), 0)
+            PyFloat_Pack4(v, <char*>bits, 0)
+            u = load32(bits)
         else:
-            v1_put_fixed(b, wire_type, double_to_bits(v))
-        return 0
+            u = double_to_bits(v)
+        return azure_put_number(b, wire_type, u, encoding)
     elif named == V1_DECIMAL128:
-        return azure_put_decimal(w, b, v, flags)
+        return azure_put_decimal(w, b, v, encoding)
     elif named == V1_TIMESTAMP or named == V1_LONG:
-        return azure_put_moment(b, v, flags, wire_type)
+        return azure_put_moment(b, v, encoding, wire_type)
     elif named == V1_UUID:
-        return azure_put_uuid(b, v, flags)
+        return azure_put_uuid(b, v, encoding)
     elif (named == V1_UBYTE or named == V1_USHORT or named == V1_UINT or named == V1_ULONG
             or named == V1_BYTE or named == V1_SHORT or named == V1_INT):
-        return azure_put_int(b, v, wire_type, flags)
+        return azure_put_int(b, v, wire_type, encoding)
     elif (named == V1_DECIMAL32 or named == V1_DECIMAL64 or named == V1_CHAR or named == V1_ANY
             or named == V1_COMPOSITE or named == V1_UNKNOWN):
         pass        # azure_writes() says so
@@ -103,32 +104,13 @@ cdef int azure_put_typed(AzureWriting w, Buffer* b, object v, uint8_t wire_type,
 
 # ---- compounds ----
 
-cdef int azure_close(Buffer* b, size_t start, uint8_t wire_type, uint64_t count, int flags) except -1:
-    """The head of a compound, whose content stands 9 bytes after its start."""
-    cdef uint8_t* head = b.start + start
-    cdef uint64_t n = buffer_size(b) - start - 9
-    cdef uint8_t* content = head + 9
-    cdef bint small = n < 255 and count <= 255 and flags & AZURE_SMALLEST
-    if n + 4 > MAX_U32 or count > MAX_U32:
+cdef int azure_close(Buffer* b, size_t start, uint8_t wire_type, uint64_t count, V1Encoding encoding) except -1:
+    if not v1_store_head(b, start, wire_type, count, encoding):
         not_ours("unusual value")
-    if flags & AZURE_CONSTRUCTOR:
-        head[0] = CTOR_NARROW[wire_type] if small else CTOR_WIDE[wire_type]
-        head += 1
-    if small:
-        head[0] = <uint8_t>(n + 1)
-        head[1] = <uint8_t>count
-        head += 2
-    else:
-        store32(head, <uint32_t>(n + 4))
-        store32(head + 4, <uint32_t>count)
-        head += 8
-    if head != content:
-        memmove(head, content, <size_t>n)
-        buffer_truncate(b, <size_t>(head - b.start) + <size_t>n)
     return 0
 
 
-cdef int azure_put_compound(AzureWriting w, Buffer* b, object v, uint8_t wire_type, int flags) except -1:
+cdef int azure_put_compound(AzureWriting w, Buffer* b, object v, uint8_t wire_type, V1Encoding encoding) except -1:
     cdef size_t start
     cdef bint pairs = type(v) is dict
     if type(v) is not list and type(v) is not tuple and not (pairs and wire_type == V1_MAP):
@@ -137,33 +119,31 @@ cdef int azure_put_compound(AzureWriting w, Buffer* b, object v, uint8_t wire_ty
         if len(v) < 2:
             not_ours("unusual value")
         put_byte(b, 0)
-        azure_put(w, b, v[0], flags)
-        return azure_put(w, b, v[1], flags)
-    if wire_type == V1_LIST and not v and flags & AZURE_SMALLEST:
-        return put_byte(b, CTOR_LIST0)
+        azure_put(w, b, v[0], encoding)
+        return azure_put(w, b, v[1], encoding)
     v1_open(b, &start)
     if wire_type == V1_ARRAY:
         azure_put_items(w, b, v)
     elif wire_type == V1_LIST:
         for item in v:
-            azure_put(w, b, item, AZURE_USUAL)
+            azure_put(w, b, item, V1_SMALLEST)
     elif pairs:
         for key, item in (<dict>v).items():
-            azure_put(w, b, key, AZURE_USUAL)
-            azure_put(w, b, item, AZURE_USUAL)
+            azure_put(w, b, key, V1_SMALLEST)
+            azure_put(w, b, item, V1_SMALLEST)
     else:
         for pair in v:
             if (type(pair) is not tuple and type(pair) is not list) or len(pair) != 2:
                 not_ours("unusual value")
-            azure_put(w, b, pair[0], AZURE_USUAL)
-            azure_put(w, b, pair[1], AZURE_USUAL)
-    return azure_close(b, start, wire_type, <uint64_t>len(v) * (2 if wire_type == V1_MAP else 1), flags)
+            azure_put(w, b, pair[0], V1_SMALLEST)
+            azure_put(w, b, pair[1], V1_SMALLEST)
+    return azure_close(b, start, wire_type, <uint64_t>len(v) * (2 if wire_type == V1_MAP else 1), encoding)
 
 
 cdef int azure_put_items(AzureWriting w, Buffer* b, object items) except -1:
     """The items of an array: of one type name, or of one Python type; the first has a constructor."""
     cdef object of = None, its
-    cdef int flags = AZURE_CONSTRUCTOR
+    cdef V1Encoding encoding = V1_WIDEST
     for item in items:
         its = type(item)
         if its is dict:
@@ -176,8 +156,8 @@ cdef int azure_put_items(AzureWriting w, Buffer* b, object items) except -1:
             of = its
         elif of is not its and of != its:
             not_ours("unusual value")
-        azure_put(w, b, item, flags)
-        flags = AZURE_BARE
+        azure_put(w, b, item, encoding)
+        encoding = V1_BARE
     return 0
 
 
@@ -194,25 +174,25 @@ cdef int azure_put_fields(AzureWriting w, Buffer* b, object v, AzureWay way) exc
     if way != AZURE_NODE:
         for key, value in (<dict>v).items():
             if way == AZURE_ANNOTATIONS and isinstance(key, int):
-                azure_put_int(b, key, V1_ULONG, AZURE_USUAL)
+                azure_put_int(b, key, V1_ULONG, V1_SMALLEST)
             else:
-                azure_put_text(b, key, keys, AZURE_USUAL)
+                azure_put_text(b, key, keys, V1_SMALLEST)
             if way == AZURE_FILTERS:
                 azure_put_filter(w, b, value)
             else:
-                azure_put(w, b, value, AZURE_USUAL)
-        return azure_close(b, start, V1_MAP, <uint64_t>len(v) * 2, AZURE_USUAL)
-    return azure_close(b, start, V1_MAP, 0, AZURE_USUAL)
+                azure_put(w, b, value, V1_SMALLEST)
+        return azure_close(b, start, V1_MAP, <uint64_t>len(v) * 2, V1_SMALLEST)
+    return azure_close(b, start, V1_MAP, 0, V1_SMALLEST)
 
 
 cdef int azure_put_filter(AzureWriting w, Buffer* b, object v) except -1:
     if v is None or type(v) is str or type(v) is bytes:
-        return azure_put_unknown(w, b, v, AZURE_USUAL)
+        return azure_put_unknown(w, b, v, V1_SMALLEST)
     if (type(v) is not tuple and type(v) is not list) or len(v) != 2:
         not_ours("unusual value")
     put_byte(b, 0)
-    azure_put_text(b, v[0], V1_SYMBOL, AZURE_USUAL)
-    return azure_put(w, b, v[1], AZURE_USUAL)
+    azure_put_text(b, v[0], V1_SYMBOL, V1_SMALLEST)
+    return azure_put(w, b, v[1], V1_SMALLEST)
 
 
 # ---- performatives and messages ----
@@ -241,26 +221,23 @@ cdef int azure_put_described(AzureWriting w, Buffer* b, object o) except -1:
         else:
             azure_put_field(w, b, v, way)
         count += 1
-    if not count:
-        buffer_truncate(b, start)
-        return put_byte(b, CTOR_LIST0)
-    return azure_close(b, start, V1_LIST, count, AZURE_USUAL)
+    return azure_close(b, start, V1_LIST, count, V1_SMALLEST)
 
 
 cdef int azure_put_field(AzureWriting w, Buffer* b, object v, uint8_t way) except -1:
     cdef size_t start
-    cdef int flags = AZURE_CONSTRUCTOR
+    cdef V1Encoding encoding = V1_WIDEST
     cdef AzureWay other
     if way < AZURE_FIELDS:
-        return azure_put_typed(w, b, v, way, AZURE_USUAL)
+        return azure_put_typed(w, b, v, way, V1_SMALLEST)
     if way >= AZURE_MULTIPLE:
         if type(v) is not list and type(v) is not tuple:
             not_ours("unusual value")
         v1_open(b, &start)
         for item in v:
-            azure_put_typed(w, b, item, way - AZURE_MULTIPLE, flags)
-            flags = AZURE_BARE
-        return azure_close(b, start, V1_ARRAY, <uint64_t>len(v), AZURE_USUAL)
+            azure_put_typed(w, b, item, way - AZURE_MULTIPLE, encoding)
+            encoding = V1_BARE
+        return azure_close(b, start, V1_ARRAY, <uint64_t>len(v), V1_SMALLEST)
     other = <AzureWay>way
     if (other == AZURE_FIELDS or other == AZURE_ANNOTATIONS or other == AZURE_APPLICATION or other == AZURE_FILTERS
             or other == AZURE_NODE):
@@ -272,9 +249,9 @@ cdef int azure_put_field(AzureWriting w, Buffer* b, object v, uint8_t way) excep
         finally:
             azure_leave()
     elif other == AZURE_UNKNOWN:
-        return azure_put_unknown(w, b, v, AZURE_USUAL)
+        return azure_put_unknown(w, b, v, V1_SMALLEST)
     elif other == AZURE_MESSAGE_ID:
-        return azure_put_typed(w, b, v, azure_message_id(v), AZURE_USUAL)
+        return azure_put_typed(w, b, v, azure_message_id(v), V1_SMALLEST)
     elif other == AZURE_ABSENT or other == AZURE_LEFT or other == AZURE_MULTIPLE:
         pass
     return not_ours("unusual value")

@@ -191,9 +191,10 @@ cdef int v1e_data(Encoder* e, const Source* s, int64_t i) noexcept nogil:
         status = v1e_described(b, SEC_FIRST_CODE + SEC_DATA)
     if status != 0:
         return status
-    if m.piece_n[1] <= 255:
-        return buffer_put_int(b, CTOR_VBIN8, m.piece_n[1], 1)
-    return buffer_put_int(b, CTOR_VBIN32, m.piece_n[1], 4)
+    if buffer_ensure(b, V1_RUN_BYTES) < 0:
+        return NO_MEMORY
+    buffer_commit(b, v1_store_size(b.p, V1_BINARY, <size_t>m.piece_n[1], V1_SMALLEST))
+    return 0
 
 
 # ---- the whole ----

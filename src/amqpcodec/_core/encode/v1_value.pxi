@@ -88,7 +88,7 @@ cdef int v1e_number(Buffer* b, uint8_t wire_type, uint64_t u) noexcept nogil:
     """A number, boolean or char, signed ones extended, in the smallest encoding of its type."""
     if buffer_ensure(b, V1_NUMBER_BYTES) < 0:
         return NO_MEMORY
-    buffer_commit(b, v1_store_number(b.p, wire_type, u))
+    buffer_commit(b, v1_store_number(b.p, wire_type, u, V1_SMALLEST))
     return 0
 
 
@@ -133,7 +133,7 @@ cdef int v1e_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, Fau
         return status
     if buffer_ensure(b, V1_RUN_BYTES + <size_t>n) < 0:
         return NO_MEMORY
-    buffer_commit(b, v1_store_run(b.p, wire_type, p, <size_t>n))
+    buffer_commit(b, v1_store_run(b.p, wire_type, p, <size_t>n, V1_SMALLEST))
     return 0
 
 
@@ -146,16 +146,12 @@ cdef int v1e_end_run(Buffer* b, size_t at, uint8_t wire_type, Fault* f) noexcept
         status = v1e_check(wire_type, p + 2, n, f)
         if status != 0:
             return status
-    if AMQP_LIKELY(n <= 255):
-        p[0] = CTOR_NARROW[wire_type]
-        p[1] = <uint8_t>n
-        return 0
-    if buffer_leave(b, 3) < 0:
-        return NO_MEMORY
-    p = b.start + at
-    memmove(p + 5, p + 2, <size_t>n)
-    p[0] = CTOR_WIDE[wire_type]
-    store32(p + 1, <uint32_t>n)
+    if AMQP_UNLIKELY(n > 255):
+        if buffer_leave(b, 3) < 0:
+            return NO_MEMORY
+        p = b.start + at
+        memmove(p + V1_RUN_BYTES, p + 2, <size_t>n)
+    v1_store_size(p, wire_type, <size_t>n, V1_SMALLEST)
     return 0
 
 
@@ -168,7 +164,7 @@ cdef inline int v1e_open(Buffer* b, size_t* at) noexcept nogil:
 
 
 cdef int v1e_close(Buffer* b, size_t at, uint8_t wire_type, uint64_t count, Fault* f) noexcept nogil:
-    if AMQP_UNLIKELY(not v1_store_head(b, at, wire_type, count)):
+    if AMQP_UNLIKELY(not v1_store_head(b, at, wire_type, count, V1_SMALLEST)):
         return refuse(f, b"a %s takes at most 4294967295 bytes, not %llu", V1_NAMES[wire_type],
                       buffer_size(b) - at - V1_HEAD_BYTES)
     return 0

@@ -10,27 +10,33 @@ cdef inline int v1_open(Buffer* b, size_t* start) except -1:
     buffer_extend(b, V1_HEAD_BYTES)
     return 0
 
-cdef inline bint v1_store_head(Buffer* b, size_t start, uint8_t wire_type, uint64_t count) noexcept nogil:
-    """The head of what was written after the V1_HEAD_BYTES at `start`: small where size and count fit a byte each.
-    False: it is too large for any."""
+cdef inline bint v1_store_head(Buffer* b, size_t start, uint8_t wire_type, uint64_t count,
+                               V1Encoding encoding) noexcept nogil:
+    """The head of what was written after the V1_HEAD_BYTES at `start`. False: it is too large for any."""
     cdef uint8_t* head = b.start + start
+    cdef const uint8_t* content = head + V1_HEAD_BYTES
     cdef uint64_t n = buffer_size(b) - start - V1_HEAD_BYTES
-    if AMQP_UNLIKELY(count == 0 and wire_type == V1_LIST):
+    if AMQP_UNLIKELY(count == 0 and wire_type == V1_LIST and encoding == V1_SMALLEST):
         head[0] = CTOR_LIST0
         buffer_truncate(b, start + 1)
         return True
-    if AMQP_LIKELY(n <= 254 and count <= 255):
+    if AMQP_LIKELY(n <= 254 and count <= 255 and encoding == V1_SMALLEST):
         head[0] = CTOR_NARROW[wire_type]
         head[1] = <uint8_t>(n + 1)
         head[2] = <uint8_t>count
-        memmove(head + 3, head + V1_HEAD_BYTES, <size_t>n)
-        buffer_truncate(b, start + 3 + <size_t>n)
-        return True
-    if n + 4 > MAX_U32 or count > MAX_U32:
+        head += 3
+    elif n + 4 > MAX_U32 or count > MAX_U32:
         return False
-    head[0] = CTOR_WIDE[wire_type]
-    store32(head + 1, <uint32_t>(n + 4))
-    store32(head + 5, <uint32_t>count)
+    else:
+        if encoding != V1_BARE:
+            head[0] = CTOR_WIDE[wire_type]
+            head += 1
+        store32(head, <uint32_t>(n + 4))
+        store32(head + 4, <uint32_t>count)
+        head += 8
+    if head != content:
+        memmove(head, content, <size_t>n)
+        buffer_truncate(b, <size_t>(head - b.start) + <size_t>n)
     return True
 
 cdef int v1_join_items(Buffer* b, size_t first, uint64_t count, uint8_t wire_type) noexcept nogil

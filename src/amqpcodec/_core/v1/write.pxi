@@ -50,7 +50,6 @@ cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at
     if number is not None:
         wire_type = number
         if wire_type >= V1_DECIMAL32 and wire_type <= V1_DECIMAL128:
-            put_byte(b, CTOR_WIDE[wire_type])
             return v1_put_decimal(b, v, <uint8_t>wire_type, at)
         if wire_type == V1_FLOAT:
             return v1_put_number(b, V1_FLOAT, float_to_bits(<float><double>v))
@@ -75,7 +74,6 @@ cdef int v1_put_rare(Buffer* b, object v, type t, int mode, int depth, Place* at
     if isinstance(v, V1Described):
         return v1_put_described(b, v, mode, depth, at)
     if isinstance(v, Decimal):
-        put_byte(b, CTOR_DECIMAL128)
         return v1_put_decimal(b, v, V1_DECIMAL128, at)
     if isinstance(v, str):
         return v1_put_text(b, V1_STRING, v, at)
@@ -107,7 +105,7 @@ cdef int v1_enter(int depth, Place* at) except -1:
 
 
 cdef inline int v1_close(Buffer* b, size_t start, uint8_t wire_type, uint64_t count, Place* at) except -1:
-    if AMQP_UNLIKELY(not v1_store_head(b, start, wire_type, count)):
+    if AMQP_UNLIKELY(not v1_store_head(b, start, wire_type, count, V1_SMALLEST)):
         table_error(at, f"a {V1_NAMES[wire_type].decode()} takes at most 4294967295 bytes")
     return 0
 
@@ -254,7 +252,6 @@ cdef int v1_put_item(Buffer* b, uint8_t wire_type, object item, int mode, int de
         put_byte(b, CTOR_UUID)
         return v1_put_uuid_bytes(b, item)
     elif kind == KIND_BID32 or kind == KIND_BID64 or kind == KIND_BID128:
-        put_byte(b, CTOR_WIDE[wire_type])
         return v1_put_decimal(b, item, wire_type, at)
     elif kind == KIND_SIGNED or kind == KIND_UNSIGNED:
         v1_parse_int(item, wire_type, &u, at)
@@ -423,7 +420,7 @@ cdef inline uint8_t* v1_store_field(uint8_t* w, const V1Op* op, object v, Place*
         v1_parse_int(v, wire_type, &u, at)
     if AMQP_UNLIKELY(not v1_takes_number(op, u)):
         v1_refuse_choice(u, at)
-    return v1_store_number(w, wire_type, u)
+    return v1_store_number(w, wire_type, u, V1_SMALLEST)
 
 
 cdef int v1_parse_bool(object v, uint64_t* out, Place* at) except -1:

@@ -27,18 +27,11 @@ cdef dict V1_NUMPY_CLASSES = {
 
 # ---- scalars ----
 
-cdef int v1_put_fixed(Buffer* b, uint8_t wire_type, uint64_t u) except -1:
-    """The content of a number in its plain, widest encoding."""
-    cdef int width = CTOR_WIDTH[CTOR_WIDE[wire_type]]
-    store_uint(buffer_extend(b, <size_t>width), u, width)
-    return 0
-
-
 cdef inline int v1_put_run(Buffer* b, uint8_t wire_type, const uint8_t* p, uint64_t n, Place* at) except -1:
     """Bytes of a binary, string or symbol."""
     if AMQP_UNLIKELY(n > MAX_U32):
         table_error(at, f"takes at most 4294967295 bytes, not {n}")
-    buffer_commit(b, v1_store_run(buffer_reserve(b, V1_RUN_BYTES + <size_t>n), wire_type, p, <size_t>n))
+    buffer_commit(b, v1_store_run(buffer_reserve(b, V1_RUN_BYTES + <size_t>n), wire_type, p, <size_t>n, V1_SMALLEST))
     return 0
 
 
@@ -122,7 +115,6 @@ cdef int v1_put_uuid_bytes(Buffer* b, object v) except -1:
 
 
 cdef int v1_put_decimal(Buffer* b, object v, uint8_t wire_type, Place* at) except -1:
-    """The bytes of a Decimal, without their constructor."""
     cdef int width = 32 << (wire_type - V1_DECIMAL32)
     cdef bytes raw = None
     cdef str wrong = None
@@ -137,6 +129,7 @@ cdef int v1_put_decimal(Buffer* b, object v, uint8_t wire_type, Place* at) excep
             wrong = str(error)
         if wrong is not None:
             table_error(at, wrong)
+    put_byte(b, CTOR_WIDE[wire_type])
     return put_bytes(b, PyBytes_AS_STRING(raw), <size_t>(width // 8))
 
 cdef object v1_decimal_encode = _v1_decimal.encode
