@@ -16,14 +16,14 @@ from amqpcodec._gen.v1_constants cimport (
 )
 from amqpcodec._codec cimport (
     AMQP_LIKELY, AMQP_UNLIKELY, bits_to_double, Buffer, buffer_commit, buffer_free, buffer_init, buffer_reserve,
-    buffer_size, Datetime, Decimal, double_to_bits, exact_small, exact_u64, load16, load32, load64, MAX_U32, Place,
-    place_begin, put_byte, put_bytes, put_int, PyDateTime_DATE_GET_MICROSECOND, PyTypeObject, STACK_ROOM, store32, UTC,
-    utf8_bytes,
+    buffer_size, Datetime, Decimal, double_to_bits, exact_small, load16, load32, load64, MAX_U32, Place, place_begin,
+    put_byte, put_bytes, put_int, PyDateTime_DATE_GET_MICROSECOND, PyTypeObject, STACK_ROOM, store32, UTC, utf8_bytes,
 )
 from amqpcodec._v1 cimport (
     PyLong_FromLongLong, PyLong_FromUnsignedLongLong, UUID, V1_BARE, V1_EMPTY_LIMIT, v1_holds_int, v1_is_variable,
-    V1_NUMBER_BYTES, v1_open, v1_parse_int, v1_parse_moment, v1_put_number, v1_put_small_descriptor, v1_put_uuid_bytes,
-    v1_read_uuid, V1_RUN_BYTES, V1_SMALLEST, v1_store_head, v1_store_number, v1_store_run, V1_WIDEST, V1Encoding,
+    v1_load_int, V1_NUMBER_BYTES, v1_open, v1_parse_int, v1_parse_moment, v1_put_number, v1_put_small_descriptor,
+    v1_put_uuid_bytes, v1_read_uuid, V1_RUN_BYTES, V1_SMALLEST, v1_store_head, v1_store_number, v1_store_run, V1_WIDEST,
+    V1Encoding,
 )
 from amqpcodec._dropins cimport (
     Fallbacks, Guard, not_ours, plain_u64, PyDict_GetItem, PyTuple_GET_ITEM,

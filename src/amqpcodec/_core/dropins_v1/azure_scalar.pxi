@@ -128,23 +128,18 @@ cdef class AzureWriting:
 cdef int azure_put_int(Buffer* b, object v, uint8_t wire_type, V1Encoding encoding) except -1:
     """An int of a given type of integers."""
     cdef uint64_t u = 0
-    cdef int64_t n = 0
     cdef int32_t small = 0
-    cdef int overflow = 0
+    cdef bint fits
     if exact_small(<PyObject*>v, &small):
-        n = small
+        u = <uint64_t><int64_t>small
+        fits = v1_holds_int(wire_type, small)
     elif type(v) is int or v is True or v is False:
-        n = PyLong_AsLongLongAndOverflow(v, &overflow)
-        if overflow and not (wire_type == V1_ULONG and exact_u64(<PyObject*>v, &u)):
-            not_ours("unusual value")
-    elif wire_type != V1_LONG and plain_u64(<PyObject*>v, &u) and u <= <uint64_t>0x7FFFFFFFFFFFFFFF:
-        n = <int64_t>u
+        fits = v1_load_int(v, wire_type, &u)
     else:
+        fits = (wire_type != V1_LONG and plain_u64(<PyObject*>v, &u) and <int64_t>u >= 0
+                and v1_holds_int(wire_type, <int64_t>u))
+    if not fits:
         not_ours("unusual value")
-    if not overflow:
-        u = <uint64_t>n
-        if not v1_holds_int(wire_type, n):
-            not_ours("unusual value")
     if u == 0 and (wire_type == V1_UINT or wire_type == V1_ULONG):
         encoding = V1_SMALLEST      # in arrays, too
     return azure_put_number(b, wire_type, u, encoding)

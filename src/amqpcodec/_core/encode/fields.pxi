@@ -67,10 +67,10 @@ cdef int load_number(Encoder* e, uint8_t wire_type, bint negative, uint64_t u, A
     v.u = u
     if wire_type == W_BIT:
         v.u = u != 0
-    elif negative or u > highest_of(wire_type):
-        if wire_type == W_TIMESTAMP:
-            return refuse_seconds(&e.fault)
-        return refuse(&e.fault, b"%s takes 0 to %llu", WIRE_NAMES[wire_type], highest_of(wire_type))
+    elif wire_type == W_TIMESTAMP:
+        return refuse_seconds(&e.fault) if negative else 0
+    elif negative or u > INT_LIMITS[wire_type]:
+        return refuse(&e.fault, b"%s takes 0 to %llu", WIRE_NAMES[wire_type], INT_LIMITS[wire_type])
     return 0
 
 

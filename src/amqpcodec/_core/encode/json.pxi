@@ -592,7 +592,7 @@ cdef int v1e_json_field(Encoder* e, const V1Op* op, Json* j, int depth) noexcept
 cdef int v1e_unsigned(Buffer* b, const V1Op* op, uint64_t u, bint negative, Fault* f) noexcept nogil:
     """A number of a field's type and choices."""
     cdef uint8_t wire_type = V1_ULONG if op.wire_type == V1_ANY else op.wire_type
-    cdef uint64_t most = highest_of(wire_type - V1_UBYTE + W_OCTET)
+    cdef uint64_t most = INT_LIMITS[wire_type - V1_UBYTE + W_OCTET]
     if negative or u > most:
         return refuse(f, b"%s takes 0 to %llu", V1_NAMES[wire_type], most)
     if not v1_takes_number(op, u):

@@ -57,7 +57,7 @@ cdef int survey_numbers(FastPlan* h, FastStep* t, int64_t row, int n, uint64_t* 
         if t.wire == W_LONGLONG or t.wire == W_TIMESTAMP:
             if seen >> 63 and s.input_type != IN_UINT64:
                 return FALLS_BACK
-        elif seen > highest_of(t.wire):     # it is all ones
+        elif seen > INT_LIMITS[t.wire]:     # it is all ones
             return FALLS_BACK
     if not all_rows(t, n):
         if t.part == PART_ARGUMENTS:

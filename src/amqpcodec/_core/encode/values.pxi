@@ -127,10 +127,6 @@ cdef int wire_bytes(WireType wire_type) noexcept nogil:
         return 5
 
 
-cdef uint64_t highest_of(uint8_t wire_type) noexcept nogil:
-    return ~<uint64_t>0 >> (64 - 8 * wire_bytes(<WireType>wire_type))
-
-
 cdef inline int put_float(Encoder* e, uint32_t bits) noexcept nogil:
     """The bits of a float."""
     return put_scalar(e, FORM_float, bits) if e.v1 == NULL else buffer_put_int(&e.scratch, CTOR_FLOAT, bits, 4)

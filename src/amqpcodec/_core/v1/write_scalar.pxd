@@ -11,7 +11,7 @@ cdef enum:
 
 cdef inline uint8_t* v1_store_number(uint8_t* w, uint8_t wire_type, uint64_t u, V1Encoding encoding) noexcept nogil:
     """A number, boolean or char, signed ones extended. Where it ends."""
-    cdef uint8_t code = CTOR_WIDE[wire_type]
+    cdef uint8_t code
     if encoding == V1_SMALLEST:
         if u == 0 and (wire_type == V1_UINT or wire_type == V1_ULONG):
             w[0] = CTOR_UINT0 if wire_type == V1_UINT else CTOR_ULONG0
@@ -23,6 +23,7 @@ cdef inline uint8_t* v1_store_number(uint8_t* w, uint8_t wire_type, uint64_t u, 
             w[0] = CTOR_NARROW[wire_type]
             w[1] = <uint8_t>u
             return w + 2
+    code = CTOR_WIDE[wire_type]
     if encoding != V1_BARE:
         w[0] = code
         w += 1
@@ -52,6 +53,7 @@ cdef inline int v1_put_number(Buffer* b, uint8_t wire_type, uint64_t u) except -
     buffer_commit(b, v1_store_number(buffer_reserve(b, V1_NUMBER_BYTES), wire_type, u, V1_SMALLEST))
     return 0
 
+cdef bint v1_load_int(object n, uint8_t wire_type, uint64_t* out) except -1
 cdef int v1_parse_int(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1
 
 cdef int v1_parse_moment(object v, uint64_t* out, Place* at) except -1

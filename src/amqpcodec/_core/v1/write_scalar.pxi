@@ -15,9 +15,6 @@ cdef tuple v1_range(uint8_t wire_type):
     cdef object end = int.from_bytes(b"\1" + bytes(CTOR_WIDTH[CTOR_WIDE[wire_type]]), "big")
     return (0, end - 1) if v1_is_unsigned(wire_type) else (-(end >> 1), (end >> 1) - 1)
 
-cdef dict V1_RANGES = {wire_type: v1_range(wire_type) for wire_type in (*range(V1_UBYTE, V1_LONG + 1), V1_TIMESTAMP)}
-
-
 # Scalars of NumPy keep width and sign, as in batch.encode.
 cdef dict V1_NUMPY_CLASSES = {
     "int8": _v1.Byte, "uint8": _v1.UByte, "int16": _v1.Short, "uint16": _v1.UShort, "int32": _v1.Int,
@@ -80,16 +77,23 @@ cdef int v1_parse_binary(object v, ByteView* raw, Place* at) except -1:
 
 cdef int v1_parse_int(object v, uint8_t wire_type, uint64_t* out, Place* at) except -1:
     """An int in the range of its type, signed ones as two's complement."""
-    cdef object low, high, number
     if not hasattr(v, "__index__"):
         table_error(at, f"{V1_NAMES[wire_type].decode()} takes int, not {type(v).__name__}")
-    number = _index(v)
-    low, high = V1_RANGES[wire_type]
-    if not low <= number <= high:
+    if not v1_load_int(_index(v), wire_type, out):
+        low, high = v1_range(wire_type)
         more = "; ULong holds up to 2**64-1" if wire_type == V1_LONG else ""
         table_error(at, f"{V1_NAMES[wire_type].decode()} takes {low} to {high}{more}")
-    out[0] = number & 0xFFFFFFFFFFFFFFFF
     return 0
+
+
+cdef bint v1_load_int(object n, uint8_t wire_type, uint64_t* out) except -1:
+    """Whether an int is in the range of its type, and then its 64 bits."""
+    cdef int overflow = 0
+    cdef long long number = PyLong_AsLongLongAndOverflow(n, &overflow)
+    out[0] = <uint64_t>number
+    if overflow:
+        return wire_type == V1_ULONG and exact_u64(<PyObject*>n, out)
+    return v1_holds_int(wire_type, number)
 
 
 cdef int v1_parse_moment(object v, uint64_t* out, Place* at) except -1:
