@@ -8,15 +8,15 @@ Root of the module: directives, what it uses of others, and its files in order; 
 
 cimport cython
 from amqpcodec._gen.v1_constants cimport (
-    CATEGORY_COMPOUND1, CATEGORY_COMPOUND4, CTOR_DESCRIBED_SMALLULONG, CTOR_FALSE, CTOR_LAYOUT, CTOR_LIST8, CTOR_MAP8,
-    CTOR_NARROW, CTOR_NULL, CTOR_STR8_UTF8, CTOR_SYM8, CTOR_TRUE, CTOR_VBIN8, CTOR_WIDTH, CTOR_WIRE_TYPE, DESC_CLOSE,
-    DESC_DETACH, DESC_END, DESC_HEADER, DESC_PROPERTIES, DESC_RECEIVED, DESC_TRANSFER, DETACH_HANDLE, HEADER_FIELDS,
-    LAYOUT_TEXT, LAYOUT_WIDEST, PROPERTIES_FIELDS, SEC_AMQP_SEQUENCE, SEC_AMQP_VALUE, SEC_APPLICATION_PROPERTIES,
-    SEC_COUNT, SEC_DATA, SEC_DELIVERY_ANNOTATIONS, SEC_FIRST_CODE, SEC_FOOTER, SEC_HEADER, SEC_MESSAGE_ANNOTATIONS,
-    SEC_PROPERTIES, TRANSFER_ABORTED, TRANSFER_HANDLE, TRANSFER_MESSAGE_FORMAT, TRANSFER_MORE, TRANSFER_RESUME,
-    TRANSFER_SETTLED, TRANSFER_STATE, V1_ANY, V1_ARRAY, V1_BINARY, V1_BYTE, V1_CHAR, V1_COMPOSITE, V1_DECIMAL128,
-    V1_DECIMAL32, V1_DECIMAL64, V1_DESCRIBED, V1_DOUBLE, V1_FLOAT, V1_INT, V1_LIST, V1_LONG, V1_MAP, V1_NAMES,
-    V1_SHORT, V1_STRING, V1_SYMBOL, V1_TIMESTAMP, V1_UBYTE, V1_UINT, V1_ULONG, V1_UNKNOWN, V1_USHORT, V1_UUID,
+    CATEGORY_COMPOUND1, CATEGORY_COMPOUND4, CTOR_DESCRIBED_SMALLULONG, CTOR_FALSE, CTOR_LAYOUT, CTOR_LIST8, CTOR_NARROW,
+    CTOR_NULL, CTOR_STR8_UTF8, CTOR_SYM8, CTOR_TRUE, CTOR_VBIN8, CTOR_WIDTH, CTOR_WIRE_TYPE, DESC_CLOSE, DESC_DETACH,
+    DESC_END, DESC_HEADER, DESC_PROPERTIES, DESC_RECEIVED, DESC_TRANSFER, DETACH_HANDLE, HEADER_FIELDS, LAYOUT_TEXT,
+    LAYOUT_WIDEST, PROPERTIES_FIELDS, SEC_AMQP_SEQUENCE, SEC_AMQP_VALUE, SEC_APPLICATION_PROPERTIES, SEC_COUNT,
+    SEC_DATA, SEC_DELIVERY_ANNOTATIONS, SEC_FIRST_CODE, SEC_FOOTER, SEC_HEADER, SEC_MESSAGE_ANNOTATIONS, SEC_PROPERTIES,
+    TRANSFER_ABORTED, TRANSFER_HANDLE, TRANSFER_MESSAGE_FORMAT, TRANSFER_MORE, TRANSFER_RESUME, TRANSFER_SETTLED,
+    TRANSFER_STATE, V1_ANY, V1_ARRAY, V1_BINARY, V1_BYTE, V1_CHAR, V1_COMPOSITE, V1_DECIMAL128, V1_DECIMAL32,
+    V1_DECIMAL64, V1_DESCRIBED, V1_DOUBLE, V1_FLOAT, V1_INT, V1_LIST, V1_LONG, V1_MAP, V1_NAMES, V1_SHORT, V1_STRING,
+    V1_SYMBOL, V1_TIMESTAMP, V1_UBYTE, V1_UINT, V1_ULONG, V1_UNKNOWN, V1_USHORT, V1_UUID,
 )
 from amqpcodec._codec cimport (
     atomic_add_, atomic_get_, atomic_set_, BAD_CAPTURE, BAD_CHANNEL, BAD_COLUMN, BAD_DIGITS, BAD_HEADER_CLASS,
@@ -42,9 +42,9 @@ from amqpcodec._v1 cimport (
     DELIVERY_IDLE, DELIVERY_IGNORED, DELIVERY_ON_DISCARD, DELIVERY_ON_ENDED, DELIVERY_OPEN, DELIVERY_SKIPS,
     delivery_step, DeliveryOutcome, DeliveryState, V1_AMQP_FRAME, v1_as_scalar, v1_bad_descriptor, v1_can_hold,
     v1_check, v1_check_begin, v1_check_restricted, v1_content, V1_FRAME_AMQP, V1_FRAME_HEADER, V1_FRAME_SASL, v1_inside,
-    v1_is_empty_composite, v1_is_number, v1_is_silent, v1_is_unidentified, v1_is_unsigned, v1_is_variable, v1_known,
-    V1_NO_FRAME, v1_read, v1_same_delivery, V1_SASL_FRAME, v1_scan, v1_scan_sections, v1_skip_described, v1_true,
-    v1_verify_begin, v1_verify_field, v1_verify_fields, V1Check, V1Core, V1Desc, V1Op,
+    v1_is_empty_composite, v1_is_number, v1_is_short, v1_is_silent, v1_is_unidentified, v1_is_unsigned, v1_is_variable,
+    v1_known, V1_NO_FRAME, v1_read, v1_same_delivery, V1_SASL_FRAME, v1_scan, v1_scan_sections, v1_skip_described,
+    v1_true, v1_verify_begin, v1_verify_field, v1_verify_fields, V1Check, V1Core, V1Desc, V1Op,
 )
 
 include "_core/columns/arrow_stream.pxi"
@@ -60,6 +60,7 @@ include "_gen/named_columns.pxi"
 include "_core/columns/plan.pxi"
 include "_core/columns/append.pxi"
 include "_core/columns/write.pxi"
+include "_core/columns/find.pxi"
 include "_core/columns/scalars.pxi"
 include "_core/columns/legacy_plan.pxi"
 include "_core/columns/json_tables.pxi"

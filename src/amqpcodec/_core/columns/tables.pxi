@@ -42,27 +42,21 @@ cdef int map_value(Table* items, const uint8_t** at, const int8_t* shapes,
     return data_commit(items, &text.out, c, items.rows) if status == 0 else status
 
 
-cdef int map_all_pairs(Table* items, const uint8_t* p, const uint8_t* end, const int8_t* shapes,
-                       const uint8_t* input_end) noexcept nogil:
-    """One entry of a table that has a key twice."""
-    cdef Column* c = &items.column[1]
-    cdef JsonText text
-    cdef int status = append_bytes(items, &items.column[0], items.rows, b"$table", 6)
-    if status == 0:
-        status = text_begin(&text, c, input_end)
-    if status == 0:
-        status = json_pair_list(&text, p, end, shapes)
-    return data_commit(items, &text.out, c, items.rows) if status == 0 else status
-
-
 cdef int append_map(Table* t, Column* c, int64_t row, const uint8_t* p, uint32_t n,
                     uintptr_t mode, const uint8_t* input_end) noexcept nogil:
     cdef Table* items = c.items
     cdef const int8_t* shapes = SHAPES[mode & MODE_LETTER]
     cdef const uint8_t* end = p + n
+    cdef JsonText text
     cdef int status = has_twice(p, end, shapes)
     if AMQP_UNLIKELY(status > 0):
-        status = map_all_pairs(items, p, end, shapes, input_end)
+        status = append_bytes(items, &items.column[0], items.rows, b"$table", 6)
+        if status == 0:
+            status = text_begin(&text, &items.column[1], input_end)
+        if status == 0:
+            status = json_pair_list(&text, p, end, shapes)
+        if status == 0:
+            status = data_commit(items, &text.out, &items.column[1], items.rows)
         items.rows += 1
         p = end
     while p < end and status == 0:

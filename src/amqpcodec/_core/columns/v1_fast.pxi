@@ -131,11 +131,10 @@ cdef inline int fast_v1_bytes(Table* t, Column* to, RowPlace at, uint8_t write, 
 
 # ---- a list or a map ----
 
-cdef inline const uint8_t* fast_v1_open(const Cursor* c, uint8_t wire_type, uint32_t most, uint32_t* count,
-                                        const uint8_t** end) noexcept nogil:
-    """Where the items of the list or map (wire_type) at the cursor begin, how many they are and where they end; NULL:
-    it is none, or one with more than `most`."""
-    cdef const uint8_t* p = c.p
+cdef inline const uint8_t* fast_v1_open(const uint8_t* p, const uint8_t* stop, uint8_t wire_type, uint32_t most,
+                                        uint32_t* count, const uint8_t** end) noexcept nogil:
+    """Where the items of the list or map (wire_type) at p begin, how many they are and where they end; NULL: it is
+    none, or one with more than `most`, or does not end before `stop`."""
     cdef int64_t size
     if AMQP_UNLIKELY(CTOR_WIRE_TYPE[p[0]] != wire_type):
         return NULL
@@ -151,7 +150,7 @@ cdef inline const uint8_t* fast_v1_open(const Cursor* c, uint8_t wire_type, uint
         size = 0
         count[0] = 0
         p += 1
-    if AMQP_UNLIKELY(size < 0 or c.end - p < size or count[0] > most):
+    if AMQP_UNLIKELY(size < 0 or stop - p < size or count[0] > most):
         return NULL
     end[0] = p + size
     return p
@@ -176,7 +175,7 @@ cdef int fast_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_
     cdef uint32_t count, n, shape, i = 0
     cdef uint8_t code, wire_type
     cdef int status
-    p = fast_v1_open(c, V1_LIST, <uint32_t>d.n, &count, &end)
+    p = fast_v1_open(c.p, c.end, V1_LIST, <uint32_t>d.n, &count, &end)
     if AMQP_UNLIKELY(p == NULL):
         return FALLS_BACK
     k.types = NULL
@@ -307,7 +306,7 @@ cdef int fast_v1_map(Sink* s, Cursor* c, Column* to, RowPlace at) noexcept nogil
     cdef uint32_t count, i
     cdef uint8_t code, wire_type
     cdef int status
-    p = fast_v1_open(c, V1_MAP, 2 * FAST_KEYS, &count, &end)
+    p = fast_v1_open(c.p, c.end, V1_MAP, 2 * FAST_KEYS, &count, &end)
     if AMQP_UNLIKELY(p == NULL or count & 1):
         return FALLS_BACK
     # As in fast_pairs: text takes in JSON what it takes on the wire, a number little more.
@@ -438,8 +437,8 @@ cdef int fast_v1_message(Sink* s, Cursor* c, RowPlace at) noexcept nogil:
             c.p = p + n
             status = fast_bytes(t, s.asked[COL_BODY], at, p, <size_t>n) if s.asked[COL_BODY] != NULL else 0
         elif not s.sections.mask >> i & 1:
-            # Of a list or map of at most 255 bytes only where it ends.
-            if (p[0] == CTOR_LIST8 or p[0] == CTOR_MAP8) and p[1] and c.end - p - 2 >= p[1]:
+            # Of at most 255 bytes only where they end.
+            if v1_is_short(p, c.end):
                 c.p = p + 2 + p[1]
                 continue
         elif i == SEC_HEADER or i == SEC_PROPERTIES:

@@ -100,10 +100,13 @@ cdef inline uint8_t* v1_json_list(Sink* s, const V1Desc* d, const uint8_t* p, co
     or NULL, where something is not as most are. end: of the list, which ends before `stop`."""
     cdef const MethodPlan* m = &s.protocol.methods[d - s.protocol.v1.desc]
     cdef uint8_t* start = w
-    end[0] = p + 2 + p[1]
-    if AMQP_UNLIKELY(p[0] != CTOR_LIST8 or end[0] > stop or p[1] == 0 or p[2] > d.n):
+    cdef uint32_t count
+    if AMQP_UNLIKELY(p[0] != CTOR_LIST8):
         return NULL
-    w = v1_json_fields(s, m, p + 3, end[0], p[2], start)
+    p = fast_v1_open(p, stop, V1_LIST, <uint32_t>d.n, &count, end)
+    if AMQP_UNLIKELY(p == NULL):
+        return NULL
+    w = v1_json_fields(s, m, p, end[0], count, start)
     if AMQP_UNLIKELY(w == NULL):
         return NULL
     if w == start:

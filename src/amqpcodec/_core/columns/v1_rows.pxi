@@ -1,4 +1,4 @@
-# Frames of AMQP 1.0 to columns: how they are found, and how their fields are written, each as it may be.
+# Frames of AMQP 1.0 to columns: how their fields are written, each as it may be.
 
 # ---- budget ----
 
@@ -19,59 +19,6 @@ cdef inline void verify_begin(Sink* s, V1Check* k) noexcept nogil:
 cdef inline void verify_end(Sink* s, const V1Check* k) noexcept nogil:
     """It was in order."""
     s.empty += k.zero_width - empty_over(s)
-
-
-# ---- finding ----
-
-cdef const uint8_t* find_unusual_v1_frame(Sink* s, Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:
-    """The frame at p, whatever it is: where the next one starts."""
-    cdef WireFrame f
-    cdef Fault fault
-    cdef int found = v1_scan(p, end, 0, 0, &f, &fault)
-    e.way = 0
-    if found == SCAN_FRAME:
-        e.way = FRAME_V1
-        e.type = f.type
-        e.channel = f.channel
-        e.total = f.total
-        if f.size == 0 and f.type == V1_FRAME_AMQP:
-            e.type = FRAME_HEARTBEAT
-        return p + f.total
-    s.unusual_block = True
-    e.broken = BROKEN_TYPE
-    e.type = 0xFF
-    if found == SCAN_BAD and fault.scope == SCOPE_FRAME:
-        e.channel = f.channel       # the type is undefined, the frame is not
-        e.total = f.total
-        return p + f.total
-    e.broken = BROKEN_LOST
-    e.total = <uint64_t>(end - p)
-    e.no_channel = e.total < 8 or p[5] > V1_FRAME_SASL
-    if not e.no_channel:
-        e.type = p[5]
-        e.channel = load16(p + 6)
-    return end
-
-
-cdef inline const uint8_t* find_v1_frame(Sink* s, Entry* e, const uint8_t* p, const uint8_t* end) noexcept nogil:
-    """As find_frame."""
-    cdef uint64_t head, total
-    e.start = p
-    e.lost = 0
-    e.broken = False
-    e.no_channel = False
-    if AMQP_LIKELY(end - p >= 8):
-        head = load64(p)            # size, data offset, type, channel
-        total = head >> 32
-        # The letters of a protocol header would be a size, too.
-        if AMQP_LIKELY(8 < total <= <uint64_t>(end - p) and (head >> 16 & 0xFFFE) == 0x0200
-                       and total != 0x414D5150):
-            e.total = total
-            e.type = <uint8_t>(head >> 16) & 1
-            e.way = FRAME_V1
-            e.channel = <uint16_t>head
-            return p + total
-    return find_unusual_v1_frame(s, e, p, end)
 
 
 # ---- fields ----

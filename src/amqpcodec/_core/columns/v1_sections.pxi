@@ -109,13 +109,13 @@ cdef int append_v1_composite(Sink* s, const V1Desc* d, Cursor* c, Column* whole,
 
 # ---- maps ----
 
-cdef int append_v1_text(Sink* s, Cursor* c, Column* to, int64_t row) noexcept nogil:
+cdef int append_v1_text(Sink* s, Table* t, Cursor* c, Column* to, int64_t row) noexcept nogil:
     """The verified value at the cursor as JSON text."""
     cdef JsonText text
     cdef int status = text_begin(&text, to, s.input.end)
     if status == 0:
         status = json_v1(&text, s.protocol.v1, c)
-    return data_commit(s.table, &text.out, to, row) if status == 0 else status
+    return data_commit(t, &text.out, to, row) if status == 0 else status
 
 
 cdef int append_v1_wanted_value(Sink* s, Cursor* c, const Wanted* w, Column* to, int64_t row) noexcept nogil:
@@ -124,7 +124,7 @@ cdef int append_v1_wanted_value(Sink* s, Cursor* c, const Wanted* w, Column* to,
     cdef V1Value v
     cdef Scalar x
     if w.type == AS_WANTED_JSON:
-        return append_v1_text(s, c, to, row)
+        return append_v1_text(s, s.table, c, to, row)
     v1_again(c, &v)
     if v.wire_type >= V1_LIST:
         return 0
@@ -182,6 +182,7 @@ cdef int append_v1_wanted(Sink* s, Cursor c, uint32_t count, int64_t row) noexce
 cdef int append_v1_map(Sink* s, Column* c, int64_t row, Cursor* map_, uint32_t count) noexcept nogil:
     """A verified map as one from text to text, by the rules of append_map."""
     cdef Table* items = c.items
+    cdef JsonText text
     cdef Cursor at
     cdef V1Value v
     cdef Scalar x
@@ -195,7 +196,11 @@ cdef int append_v1_map(Sink* s, Column* c, int64_t row, Cursor* map_, uint32_t c
         status = append_bytes(items, &items.column[0], items.rows,
                               b"$table" if keys == V1_KEYS_TWICE else b"$map", 6 if keys == V1_KEYS_TWICE else 4)
         if status == 0:
-            status = append_v1_pairs(s, items, &at, count, keys)
+            status = text_begin(&text, &items.column[1], s.input.end)
+        if status == 0:
+            status = json_v1_pairs(&text, s.protocol.v1, &at, count, keys)
+        if status == 0:
+            status = data_commit(items, &text.out, &items.column[1], items.rows)
         items.rows += 1
         count = 0
     for i in range(count):
@@ -206,7 +211,7 @@ cdef int append_v1_map(Sink* s, Column* c, int64_t row, Cursor* map_, uint32_t c
             v1_as_scalar(&v, &x)
             status = append_map_scalar(items, &x, s.input.end)
         elif status == 0:
-            status = append_v1_item(s, items, map_)
+            status = append_v1_text(s, items, map_, &items.column[1], items.rows)
         items.rows += 1
         if status != 0:
             break
@@ -225,25 +230,6 @@ cdef int append_v1_key(Table* items, const V1Value* v) noexcept nogil:
         memcpy(c.data.p + c.used + 1, v.p, v.n)
         return commit_bytes(c, items.rows, <size_t>v.n + 1)
     return append_bytes(items, c, items.rows, v.p, v.n)
-
-
-cdef int append_v1_item(Sink* s, Table* items, Cursor* c) noexcept nogil:
-    """A value that holds others as JSON text."""
-    cdef JsonText text
-    cdef Column* to = &items.column[1]
-    cdef int status = text_begin(&text, to, s.input.end)
-    if status == 0:
-        status = json_v1(&text, s.protocol.v1, c)
-    return data_commit(items, &text.out, to, items.rows) if status == 0 else status
-
-
-cdef int append_v1_pairs(Sink* s, Table* items, Cursor* c, uint32_t count, int keys) noexcept nogil:
-    cdef JsonText text
-    cdef Column* to = &items.column[1]
-    cdef int status = text_begin(&text, to, s.input.end)
-    if status == 0:
-        status = json_v1_pairs(&text, s.protocol.v1, c, count, keys)
-    return data_commit(items, &text.out, to, items.rows) if status == 0 else status
 
 
 cdef int append_v1_variant(Sink* s, Column* c, int64_t row, const Cursor* map_, uint32_t count) noexcept nogil:
@@ -271,7 +257,7 @@ cdef int append_v1_application(Sink* s, Cursor* c, int64_t row) noexcept nogil:
         if status == 0 and to != NULL and to.form == FORM_VARIANT:
             return append_v1_variant(s, to, row, &inner, v.count >> 1)
     if status == 0 and to != NULL:
-        status = append_v1_text(s, c, to, row)
+        status = append_v1_text(s, s.table, c, to, row)
     return status
 
 
@@ -412,4 +398,4 @@ cdef int append_v1_section(Sink* s, int i, Cursor* c, uint64_t n, int64_t row) n
     to = v1_asked(s, V1_COL_DELIVERY_ANNOTATIONS if i == SEC_DELIVERY_ANNOTATIONS else
                   V1_COL_MESSAGE_ANNOTATIONS if i == SEC_MESSAGE_ANNOTATIONS else
                   V1_COL_VALUE if i == SEC_AMQP_VALUE else V1_COL_FOOTER)
-    return 0 if to == NULL else append_v1_text(s, c, to, row)
+    return 0 if to == NULL else append_v1_text(s, s.table, c, to, row)

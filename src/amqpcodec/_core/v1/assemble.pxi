@@ -93,28 +93,7 @@ cdef class V1MessageDecoder(V1Decoder):
             open_.state = None
         return outcome
 
-    cdef object read_v1_event(self):
-        cdef Fault fault
-        cdef object frame, event, item
-        cdef int found
-        while True:
-            found = self.v1_next(&fault)
-            if found == SCAN_MORE:
-                return None
-            if found == SCAN_BAD:
-                return self.fault_or_raise(&fault)
-            try:
-                frame = self.v1_frame()
-                event = self.step(frame)
-            except DecodeError as error:
-                return self.skip_bad_frame(error)
-            self.pass_frame()
-            if event is not None:
-                return event
-
-    @cython.final
     cdef object step(self, object frame):
-        """The event that a frame completes, or None."""
         cdef MessageClass* k = class_of(frame)
         cdef int code
         if k.what != CLASS_V1_DESCRIBED:

@@ -232,25 +232,18 @@ cdef int v1_restricted(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o
                        bint* unusual) except -1:
     """The one value of a restricted type, such as data."""
     cdef object value
-    if v1_check_restricted(d, c) < 0:
-        v1_raise(c)
-    v1_check_unusual(r, c, unusual, depth)
+    cdef Cursor at = c[0]
+    cdef V1Check k
+    v1_check_begin(&k, r.zero_width)
+    # Only a check before says whether encode would write the very bytes.
+    if v1_check_restricted(d, &at) < 0 or v1_check(&at, &k, depth) < 0:
+        v1_raise(&at)
+    if k.unusual:
+        unusual[0] = True
     value = v1_value(r, c, depth)
     class_store(o, 0, Py_NewRef(<PyObject*>value))
     if d.op[0].wire_type >= V1_LIST:
         class_track(<PyObject*>o)
-    return 0
-
-
-cdef int v1_check_unusual(V1Reader* r, const Cursor* c, bint* unusual, int depth) except -1:
-    """Check the value at the cursor, and note whether it is what encode would write."""
-    cdef Cursor at = c[0]
-    cdef V1Check k
-    v1_check_begin(&k, r.zero_width)
-    if v1_check(&at, &k, depth) < 0:
-        v1_raise(&at)
-    if k.unusual:
-        unusual[0] = True
     return 0
 
 
@@ -260,10 +253,16 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o, in
     cdef V1Value x
     cdef const uint8_t* p
     cdef const uint8_t* end = c.end
-    cdef int count = v1_open_fields(d, c, depth, unusual)
+    cdef int count, small
     cdef int i = 0
     cdef int last = 0           # fields up to the last one that is there
     cdef object value
+    small = v1_open_list(d, c, &x, depth)
+    if AMQP_UNLIKELY(small < 0):
+        v1_raise(c)
+    if not small and not v1_minimal(&x):
+        unusual[0] = True
+    count = <int>x.count
     while True:
         p = v1_compact_fields(r, d, c.p, c.end, &i, count, o, depth, &last, unusual)
         c.p = p
@@ -286,26 +285,6 @@ cdef int v1_fields(V1Reader* r, const V1Desc* d, Cursor* c, MessageObject* o, in
         v1_raise(c)
     c.end = end
     return 0
-
-
-cdef inline int v1_open_fields(const V1Desc* d, Cursor* c, int depth, bint* unusual) except -1:
-    """How many fields a composite's list has; the cursor is now over them."""
-    cdef V1Value v
-    cdef Cursor f
-    cdef const uint8_t* start = c.p
-    cdef size_t left = <size_t>(c.end - start)
-    if AMQP_LIKELY(left > 2 and start[0] == CTOR_LIST8 and left - 2 >= start[1] and start[1] and start[2]
-                   and start[2] <= d.n and depth < DEPTH_LIMIT):
-        c.p = start + 3
-        c.end = start + 2 + start[1]
-        return start[2]
-    if AMQP_UNLIKELY(v1_open_list(d, c, &v, &f, depth) < 0):
-        v1_raise(c)
-    if not v1_minimal(&v):
-        unusual[0] = True
-    c.p = f.p
-    c.end = f.end
-    return <int>v.count
 
 
 cdef object v1_field(V1Reader* r, const V1Op* op, Cursor* c, const V1Value* v, const uint8_t* start,

@@ -120,15 +120,21 @@ cdef class V1Decoder(Stream):
     cdef object read_v1_event(self):
         """The next frame or event; None while nothing is whole."""
         cdef Fault fault
-        cdef object frame
-        cdef int found = self.v1_next(&fault)
-        if found == SCAN_MORE:
-            return None
-        if found == SCAN_BAD:
-            return self.fault_or_raise(&fault)
-        try:
-            frame = self.v1_frame()
-        except DecodeError as error:
-            return self.skip_bad_frame(error)
-        self.pass_frame()
+        cdef object event = None
+        cdef int found
+        while event is None:
+            found = self.v1_next(&fault)
+            if found == SCAN_MORE:
+                return None
+            if found == SCAN_BAD:
+                return self.fault_or_raise(&fault)
+            try:
+                event = self.step(self.v1_frame())
+            except DecodeError as error:
+                return self.skip_bad_frame(error)
+            self.pass_frame()
+        return event
+
+    cdef object step(self, object frame):
+        """The event that a frame completes, or None."""
         return frame

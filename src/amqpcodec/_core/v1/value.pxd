@@ -18,6 +18,14 @@ cdef inline bint v1_is_empty_composite(const uint8_t* p, const uint8_t* end) noe
     """Whether a composite without fields is there, with a code of one byte: most outcomes are. The code is p[2]."""
     return end - p >= 4 and load16(p) == CTOR_DESCRIBED_SMALLULONG and p[3] == CTOR_LIST0
 
+cdef inline bint v1_is_short(const uint8_t* p, const uint8_t* end) noexcept nogil:
+    """Whether there is a list, a map or a binary with one byte for its size, whole."""
+    if AMQP_UNLIKELY(end - p < 2):
+        return False
+    if p[0] == CTOR_LIST8 or p[0] == CTOR_MAP8:
+        return p[1] >= 1 and end - p - 2 >= p[1]
+    return p[0] == CTOR_VBIN8 and end - p - 2 >= p[1]
+
 cdef inline bint v1_is_unsigned(uint8_t wire_type) noexcept nogil:
     """Whether it is the type of a number without a sign."""
     return V1_UBYTE <= wire_type <= V1_ULONG

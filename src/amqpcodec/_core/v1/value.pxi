@@ -1,15 +1,6 @@
 # The v1 family's waist: constructors of AMQP 1.0, and one value read from bytes. Types, constructors and
 # their tables come from the XML (_gen/v1_constants.h).
 
-cdef inline bint v1_is_short(const uint8_t* p, const uint8_t* end) noexcept nogil:
-    """Whether there is a list, a map or a binary with one byte for its size, whole."""
-    if AMQP_UNLIKELY(end - p < 2):
-        return False
-    if p[0] == CTOR_LIST8 or p[0] == CTOR_MAP8:
-        return p[1] >= 1 and end - p - 2 >= p[1]
-    return p[0] == CTOR_VBIN8 and end - p - 2 >= p[1]
-
-
 cdef inline bint v1_minimal(const V1Value* v) noexcept nogil:
     """Whether the encoding is the one that the writer chooses for this value of this type."""
     cdef uint8_t code = v.code

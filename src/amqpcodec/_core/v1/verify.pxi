@@ -114,20 +114,30 @@ cdef int v1_verify_multiple(const V1Op* op, Cursor* c, const V1Value* v, V1Check
     return v1_check_array(&inner, v, k, depth + 1)
 
 
-cdef inline int v1_open_list(const V1Desc* d, Cursor* c, V1Value* v, Cursor* f, int depth) noexcept nogil:
-    """The list of a composite's fields, over which f goes then; c is after it."""
-    cdef const uint8_t* start = c.p
+cdef inline int v1_open_list(const V1Desc* d, Cursor* c, V1Value* v, int depth) noexcept nogil:
+    """The list of a composite's fields, which the cursor goes over then. 1: its head is small, as of most, and of v
+    only the count is set; 0: all of v is."""
+    cdef const uint8_t* p = c.p
+    if AMQP_LIKELY(c.end - p > 2 and p[0] == CTOR_LIST8 and c.end - p - 2 >= p[1] and p[1] and p[2]
+                   and p[2] <= d.n and depth < DEPTH_LIMIT):
+        v.count = p[2]
+        c.p = p + 3
+        c.end = p + 2 + p[1]
+        return 1
     if AMQP_UNLIKELY(v1_read(c, v) < 0):
         return -1
     if AMQP_UNLIKELY(v.wire_type != V1_LIST):
-        c.p = start
+        c.p = p
         return fail(c, V1_BAD_FIELD, b"list", 0, v.code)
-    v1_inside(c, v, f)
     if AMQP_UNLIKELY(v.count > <uint32_t>d.n):
-        fail(f, V1_BAD_FIELDS, NULL, v.count, 0)
-        f.fault.have = <uint64_t>d.n
+        c.p = v.p
+        fail(c, V1_BAD_FIELDS, NULL, v.count, 0)
+        c.fault.have = <uint64_t>d.n
         return -1
-    return fail(c, BAD_DEPTH, NULL, 0, 0) if AMQP_UNLIKELY(depth >= DEPTH_LIMIT) else 0
+    if AMQP_UNLIKELY(depth >= DEPTH_LIMIT):
+        return fail(c, BAD_DEPTH, NULL, 0, 0)
+    v1_inside(c, v, c)
+    return 0
 
 
 cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1Value* out,
@@ -137,13 +147,14 @@ cdef int v1_verify_fields(const V1Desc* d, Cursor* c, V1Check* k, int depth, V1V
     mask: the fields that matter. If it has not all bits, nothing is looked for after the last of them."""
     cdef V1Value v, one
     cdef V1Value* x = &one
-    cdef Cursor f
+    cdef Cursor f = c[0]
     cdef const uint8_t* start
     cdef const uint8_t* inside
     cdef const V1Op* op
     cdef uint32_t i, n
-    if AMQP_UNLIKELY(v1_open_list(d, c, &v, &f, depth) < 0):
+    if AMQP_UNLIKELY(v1_open_list(d, &f, &v, depth) < 0):
         return -1
+    c.p = f.end
     n = v.count
     for i in range(n):
         if mask >> i == 0:
