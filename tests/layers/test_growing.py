@@ -10,8 +10,6 @@ from tests.layers.growing import growing, grows
 ALLOWED = {
     ("capture/fragments.pxi", "copy_fragment"): "fragments come in any order, each to its place",
     ("columns/arrow.pxi", "column_grow"): "rows of a column, all buffers together",
-    ("columns/arrow.pxi", "data_grow"): "data of a column, behind data_room",
-    ("columns/arrow.pxi", "data_begin"): "opens the data of a column as a buffer",
     ("columns/v1_performative.pxi", "fast_v1_both"): "JSON text of a run, by data_grow",
     ("columns/v1_performative.pxi", "run_v1_arguments"): "JSON text of a run, by data_grow",
     ("protocol/messages.pxi", "append"): "the body is a bytes object, which the caller gets",

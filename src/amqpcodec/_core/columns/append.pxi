@@ -46,36 +46,44 @@ cdef inline void fast_text_end(Column* c, RowPlace at, size_t used) noexcept nog
     ends[at.row + 1] = <int32_t>used
 
 
+cdef inline int fast_room(Table* t, Column* c, RowPlace at, size_t n) noexcept nogil:
+    """Reserve n bytes of data of a column that is no view, and its row. A status below 0."""
+    cdef int status
+    if AMQP_UNLIKELY(c.used + n >= c.full_at or at.row >= c.rows):
+        status = fast_grow(t, c, at.row, n)
+        if status < 0:
+            return status
+    data_promise(c, c.used, n)
+    return 0
+
+
 cdef inline int fast_bytes(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
     cdef size_t used = c.used
     cdef int status
     if c.arrow_type == AS_VIEW:
         return append_view(t, c, at.row, p, n)
-    if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
-        status = fast_grow(t, c, at.row, n)
-        if status < 0:
-            return status
-    data_promise(c, used, n)
+    status = fast_room(t, c, at, n)
+    if status < 0:
+        return status
     copy_short(c.data.p + used, p, n)
     fast_text_end(c, at, used + n)
     return 0
 
 
-cdef inline int fast_ascii(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n) noexcept nogil:
+cdef inline int fast_text(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n, uint8_t wire_type,
+                          bint is_view) noexcept nogil:
+    """Bytes of a type of variable width, checked while they are copied. FALLS_BACK: it cannot hold them."""
     cdef size_t used = c.used
     cdef int status
-    if c.arrow_type == AS_VIEW:
-        if AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
+    if is_view:
+        if wire_type != V1_BINARY and AMQP_UNLIKELY(not is_ascii(p, n)) and not v1_can_hold(wire_type, p, n):
             return FALLS_BACK
         return append_view(t, c, at.row, p, n)
-    if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
-        status = fast_grow(t, c, at.row, n)
-        if status < 0:
-            return status
-    data_promise(c, used, n)
-    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)):
-        if not is_utf8(p, n):
-            return FALLS_BACK
+    status = fast_room(t, c, at, n)
+    if status < 0:
+        return status
+    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and not v1_can_hold(wire_type, p, n):
+        return FALLS_BACK
     fast_text_end(c, at, used + n)
     return 0
 
@@ -85,10 +93,7 @@ cdef int end_map(Table* t, Column* c, int64_t row, int status) noexcept nogil:
     if AMQP_UNLIKELY(c.items.rows > t.limit):
         status = COLUMN_FULL
     if status == 0:
-        if text_at(c, row) < 0:
-            return NO_MEMORY
-        c.used = <size_t>c.items.rows
-        (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
+        status = text_end(c, row, <size_t>c.items.rows)
     elif status == COLUMN_FULL:
         t.full = <int>(c - t.column)
     return status

@@ -37,6 +37,7 @@ cdef enum:
 cdef enum:
     COLUMN_FULL = -2        # NO_MEMORY is -1
     ROWS_FIRST = 64         # rows to make room for when a column is first written to
+    DATA_FIRST = 1024       # bytes of data, likewise
 
 # Rows are appended in order, with gaps: rows that nobody wrote are null. A gap is filled when the next
 # row is written or the column is finished, so that a column that is hardly used costs hardly anything.

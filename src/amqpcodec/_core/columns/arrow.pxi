@@ -137,8 +137,8 @@ cdef inline int column_at(Column* c, int64_t row) noexcept nogil:
 # itself and, within the slack, after it.
 
 
-cdef inline int text_at(Column* c, int64_t row) noexcept nogil:
-    """The caller writes the bytes and where they end."""
+cdef inline int text_end(Column* c, int64_t row, size_t used) noexcept nogil:
+    """The data, or items, up to `used` are there: make a row of those that no row has."""
     cdef int32_t[4] fill
     if AMQP_UNLIKELY(row >= c.rows):
         if column_grow(c, row + 1) < 0:
@@ -149,6 +149,8 @@ cdef inline int text_at(Column* c, int64_t row) noexcept nogil:
     else:
         column_fill(c, row)
     now_present(c, row)
+    c.used = used
+    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>used
     return 0
 
 
@@ -191,11 +193,9 @@ cdef int data_grow(Table* t, Column* c, size_t n) noexcept nogil:
     if n > <size_t>t.limit or c.used > <size_t>t.limit - n:
         t.full = <int>(c - t.column)
         return COLUMN_FULL
-    if c.used + n + SLACK > c.data.room:
-        if block_room(&c.data, c.used, max(c.used + n + SLACK, 2 * c.data.room, c.data_hint)) < 0:
-            return NO_MEMORY
+    if block_reserve(&c.data, c.used, n + SLACK, max(2 * c.data.room, c.data_hint, <size_t>DATA_FIRST)) == NULL:
+        return NO_MEMORY
     c.full_at = min(c.data.room - SLACK, <size_t>t.limit)
-    data_promise(c, c.used, n)
     return 0
 
 
@@ -245,12 +245,8 @@ cdef int append_bytes(Table* t, Column* c, int64_t row, const void* p, size_t n)
     status = data_room(t, c, n)
     if status < 0:
         return status
-    if text_at(c, row) < 0:
-        return NO_MEMORY
     copy_bytes(c.data.p + c.used, <const uint8_t*>p, n)
-    c.used += n
-    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
-    return 0
+    return text_end(c, row, c.used + n)
 
 
 cdef inline int append_utf8(Table* t, Column* c, int64_t row, const uint8_t* p, size_t n,
@@ -269,11 +265,7 @@ cdef inline int append_utf8(Table* t, Column* c, int64_t row, const uint8_t* p, 
         memcpy(c.data.p + c.used, p, n)
     else:
         return NOT_UTF8
-    if text_at(c, row) < 0:
-        return NO_MEMORY
-    c.used += n
-    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
-    return 0
+    return text_end(c, row, c.used + n)
 
 
 cdef int commit_bytes(Column* c, int64_t row, size_t n) noexcept nogil:
@@ -281,18 +273,13 @@ cdef int commit_bytes(Column* c, int64_t row, size_t n) noexcept nogil:
     if c.arrow_type == AS_VIEW:
         c.used += n
         return view_end(c, row, n)
-    if text_at(c, row) < 0:
-        return NO_MEMORY
-    c.used += n
-    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>c.used
-    return 0
+    return text_end(c, row, c.used + n)
 
 
 cdef int data_begin(Buffer* b, Column* c) noexcept nogil:
     """Write into the data of a column, after the bytes used; data_commit makes a row of it."""
-    if AMQP_UNLIKELY(c.data.room < c.used + 64):
-        if block_room(&c.data, c.used, max(c.used + 64, c.data_hint)) < 0:
-            return NO_MEMORY
+    if block_reserve(&c.data, c.used, 64, max(c.data_hint, <size_t>DATA_FIRST)) == NULL:
+        return NO_MEMORY
     buffer_in_block(b, &c.data, c.used)
     return 0
 
@@ -307,11 +294,7 @@ cdef int data_commit(Table* t, Buffer* b, Column* c, int64_t row) noexcept nogil
         used -= c.used
         c.used += used
         return view_end(c, row, used)
-    if text_at(c, row) < 0:
-        return NO_MEMORY
-    c.used = used
-    (<int32_t*>c.fixed.p)[row + 1] = <int32_t>used
-    return 0
+    return text_end(c, row, used)
 
 
 cdef void table_rewind(Table* t, int first, int n, int64_t row) noexcept nogil:

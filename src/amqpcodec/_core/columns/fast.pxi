@@ -132,6 +132,7 @@ cdef int fast_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_
     cdef uint8_t wire_type, bits = 0
     cdef size_t n
     cdef uint64_t v
+    cdef Column* to
     cdef int k, status
     while f < last:
         k = targets[0]
@@ -147,7 +148,8 @@ cdef int fast_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_
             if k == 0 and s.options.check and AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
                 return FALLS_BACK
             while k:
-                status = fast_ascii(s.table, s.table.column + s.protocol.target[k].column, at, p, n)
+                to = s.table.column + s.protocol.target[k].column
+                status = fast_text(s.table, to, at, p, n, V1_STRING, to.arrow_type == AS_VIEW)
                 if AMQP_UNLIKELY(status != 0):
                     return status
                 k = s.protocol.target[k].next
@@ -344,7 +346,7 @@ cdef inline int fast_properties(Sink* s, const uint8_t* p, const uint8_t* end, R
                 if s.options.check and not is_ascii(p, n) and not is_utf8(p, n):
                     return FALLS_BACK
             else:
-                status = fast_ascii(t, c, at, p, n)
+                status = fast_text(t, c, at, p, n, V1_STRING, c.arrow_type == AS_VIEW)
                 if AMQP_UNLIKELY(status != 0):
                     return status
             p += n

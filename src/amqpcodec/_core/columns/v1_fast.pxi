@@ -24,29 +24,6 @@ cdef inline uint64_t v1_layout_number(const uint8_t* p, uint8_t layout) noexcept
     return load64(p + layout - 7) & LAYOUT_MASK[layout]
 
 
-cdef inline int fast_v1_text(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n,
-                             uint8_t code) noexcept nogil:
-    """A string, symbol or binary, as its constructor says, into a column that is no view. FALLS_BACK: it is none."""
-    cdef size_t used = c.used
-    cdef int status
-    if AMQP_UNLIKELY(used + n >= c.full_at or at.row >= c.rows):
-        status = fast_grow(t, c, at.row, n)
-        if status < 0:
-            return status
-    data_promise(c, used, n)
-    if AMQP_UNLIKELY(not copy_ascii(c.data.p + used, p, n)) and not v1_can_hold(CTOR_WIRE_TYPE[code], p, n):
-        return FALLS_BACK
-    fast_text_end(c, at, used + n)
-    return 0
-
-
-cdef int fast_v1_view(Table* t, Column* c, RowPlace at, const uint8_t* p, size_t n, uint8_t wire_type) noexcept nogil:
-    """The same of a type into one that is."""
-    if wire_type != V1_BINARY and not is_ascii(p, n) and not v1_can_hold(wire_type, p, n):
-        return FALLS_BACK
-    return append_view(t, c, at.row, p, n)
-
-
 cdef int slow_v1_field(Sink* s, const MethodPlan* m, const V1Desc* d, int i, Cursor* c, V1Check* k, V1Value* v,
                        bint matters, int64_t row) noexcept nogil:
     """The field at the cursor, whatever it is, verified as v1_verify_fields does it and written. matters: it is
@@ -123,7 +100,7 @@ cdef inline int fast_v1_bytes(Table* t, Column* to, RowPlace at, uint8_t write, 
     """A string, symbol or binary of at most 255 bytes that is not of the column's own constructor."""
     if to.arrow_type == AS_VIEW and (
             write == V1_TO_TEXT or (write == V1_TO_ID and v.wire_type == V1_STRING and not v1_is_other_id(v.p, v.n))):
-        return fast_v1_view(t, to, at, v.p, v.n, v.wire_type)
+        return fast_text(t, to, at, v.p, v.n, v.wire_type, True)
     if write == V1_TO_NOTHING and (v.wire_type == V1_BINARY or is_ascii(v.p, v.n)):
         return 0
     return FALLS_BACK
@@ -215,7 +192,7 @@ cdef int fast_v1_fields(Sink* s, const V1Desc* d, Cursor* c, V1Value* x, uint32_
             if code != step.compact:
                 status = fast_v1_bytes(s.table, to, at, step.write, v)
             elif AMQP_LIKELY(step.write != V1_TO_ID or not v1_is_other_id(q, v.n)):
-                status = fast_v1_text(s.table, to, at, q, v.n, code)
+                status = fast_text(s.table, to, at, q, v.n, wire_type, False)
             q += v.n
         if AMQP_UNLIKELY(status != 0):
             if status < 0:
