@@ -93,11 +93,7 @@ cdef inline int fast_arguments(Sink* s, const MethodPlan* m, const uint8_t* p, c
                 return FALLS_BACK
             p += size
         elif f.op == FAST_LONG_TEXT or f.op == FAST_TABLE:
-            if AMQP_UNLIKELY(end - p < 4):
-                return FALLS_BACK
-            size = load32(p)
-            p += 4
-            if AMQP_UNLIKELY(<size_t>(end - p) < size):
+            if AMQP_UNLIKELY(not fast_size(&p, end, 4, &size)):
                 return FALLS_BACK
             buffer_commit(&text.out, copy_piece(w, f.piece, f.piece_n))
             if f.op == FAST_TABLE:
@@ -139,11 +135,7 @@ cdef int fast_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_
         targets += 1
         wire_type = f.wire_type
         if wire_type == W_SHORTSTR:
-            if AMQP_UNLIKELY(p == end):
-                return FALLS_BACK
-            n = p[0]
-            p += 1
-            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+            if AMQP_UNLIKELY(not fast_size(&p, end, 1, &n)):
                 return FALLS_BACK
             if k == 0 and s.options.check and AMQP_UNLIKELY(not is_ascii(p, n)) and not is_utf8(p, n):
                 return FALLS_BACK
@@ -167,11 +159,7 @@ cdef int fast_picks(Sink* s, const MethodPlan* m, const uint8_t* p, const uint8_
                     return NO_MEMORY
                 k = s.protocol.target[k].next
         elif wire_type == W_LONGSTR or wire_type == W_TABLE:
-            if AMQP_UNLIKELY(end - p < 4):
-                return FALLS_BACK
-            n = load32(p)
-            p += 4
-            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+            if AMQP_UNLIKELY(not fast_size(&p, end, 4, &n)):
                 return FALLS_BACK
             status = fast_long(s, wire_type, k, p, n, at)
             if AMQP_UNLIKELY(status != 0):
@@ -336,11 +324,7 @@ cdef inline int fast_properties(Sink* s, const uint8_t* p, const uint8_t* end, R
     while step < last:
         c = step.c
         if step.wire_type == W_SHORTSTR:
-            if AMQP_UNLIKELY(p == end):
-                return FALLS_BACK
-            n = p[0]
-            p += 1
-            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+            if AMQP_UNLIKELY(not fast_size(&p, end, 1, &n)):
                 return FALLS_BACK
             if AMQP_UNLIKELY(c == NULL):
                 if s.options.check and not is_ascii(p, n) and not is_utf8(p, n):
@@ -365,11 +349,7 @@ cdef inline int fast_properties(Sink* s, const uint8_t* p, const uint8_t* end, R
                 return NO_MEMORY
             p += 8
         elif step.wire_type == W_TABLE:
-            if AMQP_UNLIKELY(end - p < 4):
-                return FALLS_BACK
-            n = load32(p)
-            p += 4
-            if AMQP_UNLIKELY(<size_t>(end - p) < n):
+            if AMQP_UNLIKELY(not fast_size(&p, end, 4, &n)):
                 return FALLS_BACK
             if c != NULL:
                 status = fast_table(s, c, p, n, at)

@@ -4,6 +4,52 @@ cdef enum:
     FAST_DEPTH = 8
 
 
+cdef inline bint fast_size(const uint8_t** at, const uint8_t* end, int64_t width, size_t* n) noexcept nogil:
+    """Step over a length of 1 or 4 bytes: whether so many bytes follow."""
+    cdef const uint8_t* p = at[0]
+    if AMQP_UNLIKELY(end - p < width):
+        return False
+    n[0] = p[0] if width == 1 else load32(p)
+    at[0] = p + width
+    return <size_t>(end - at[0]) >= n[0]
+
+
+cdef inline int fast_entry(JsonText* t, uint8_t tag, uint8_t** out, const uint8_t** at, const uint8_t* end,
+                           const int8_t* shapes, int depth, size_t room) noexcept nogil:
+    """The value that follows a tag; both move after it. The quote before a text is written already. room: bytes that
+    there are for what follows, beside those that are left of the table. 0, FALLS_BACK or NO_MEMORY."""
+    cdef const uint8_t* p = at[0]
+    cdef uint8_t* w = out[0]
+    cdef size_t n
+    cdef int status
+    if AMQP_LIKELY(tag == c'S'):
+        if AMQP_UNLIKELY(not fast_size(&p, end, 4, &n)):
+            return FALLS_BACK
+        if AMQP_UNLIKELY(not copy_plain(w, p, n)) and not is_plain_utf8(p, n):
+            return FALLS_BACK
+        w[n] = c'"'
+        w += n + 1
+        p += n
+    elif tag == c'I' and end - p >= 4:
+        w = store_i64(w, <int32_t>load32(p))
+        p += 4
+    elif tag == c't' and end - p >= 1:
+        w = fast_bool(w, p[0] != 0)
+        p += 1
+    else:
+        buffer_commit(&t.out, w)
+        p -= 1
+        status = fast_value(t, &p, end, shapes, depth)
+        if AMQP_UNLIKELY(status != 0):
+            return status
+        if buffer_ensure(&t.out, <size_t>(end - p) + room) < 0:
+            return NO_MEMORY
+        w = t.out.p
+    at[0] = p
+    out[0] = w
+    return 0
+
+
 cdef int fast_pairs(JsonText* t, const uint8_t* p, const uint8_t* end, const int8_t* shapes,
                     int depth) noexcept nogil:
     """A table, checked while it is written; 0, FALLS_BACK or NO_MEMORY."""
@@ -48,34 +94,11 @@ cdef int fast_pairs(JsonText* t, const uint8_t* p, const uint8_t* end, const int
         # the value
         tag = p[0]
         p += 1
-        if tag == c'S':
-            if AMQP_UNLIKELY(end - p < 4):
-                return FALLS_BACK
-            n = load32(p)
-            p += 4
-            if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                return FALLS_BACK
-            w[0] = c'"'
-            if AMQP_UNLIKELY(not copy_plain(w + 1, p, n)) and not is_plain_utf8(p, n):
-                return FALLS_BACK
-            w[n + 1] = c'"'
-            w += n + 2
-            p += n
-        elif tag == c'I' and end - p >= 4:
-            w = store_i64(w, <int32_t>load32(p))
-            p += 4
-        elif tag == c't' and end - p >= 1:
-            w = fast_bool(w, p[0] != 0)
-            p += 1
-        else:
-            buffer_commit(&t.out, w)
-            p -= 1
-            status = fast_value(t, &p, end, shapes, depth)
-            if status != 0:
-                return status
-            if buffer_ensure(&t.out, <size_t>(end - p) + FAST_KEYS * FAST_ENTRY) < 0:
-                return NO_MEMORY
-            w = t.out.p
+        w[0] = c'"'             # of text
+        w += tag == c'S'
+        status = fast_entry(t, tag, &w, &p, end, shapes, depth, FAST_KEYS * FAST_ENTRY)
+        if AMQP_UNLIKELY(status != 0):
+            return status
         w[0] = c','
         w += 1
     if count:
@@ -129,7 +152,7 @@ cdef int template_pairs(JsonText* t, const TableTemplate* known, const uint8_t* 
     """A table with the entries of a template, or the first ones of them; 0, FALLS_BACK or NO_MEMORY."""
     cdef const TemplateEntry* e = <const TemplateEntry*>known.entry
     cdef const TemplateEntry* last = e + known.n
-    cdef size_t start, n
+    cdef size_t start
     cdef uint8_t* w
     cdef int status
     if buffer_ensure(&t.out, <size_t>(end - p) + TEMPLATE_ROOM) < 0:
@@ -145,34 +168,9 @@ cdef int template_pairs(JsonText* t, const TableTemplate* known, const uint8_t* 
         copy_16(w + 16, e.json + 16)
         w += e.json_n
         p += e.n
-        if AMQP_LIKELY(e.tag == c'S'):
-            if AMQP_UNLIKELY(end - p < 4):
-                return FALLS_BACK
-            n = load32(p)
-            p += 4
-            if AMQP_UNLIKELY(<size_t>(end - p) < n):
-                return FALLS_BACK
-            if AMQP_UNLIKELY(not copy_plain(w, p, n)) and not is_plain_utf8(p, n):
-                return FALLS_BACK
-            p += n
-            w += n
-            w[0] = c'"'
-            w += 1
-        elif e.tag == c'I' and end - p >= 4:
-            w = store_i64(w, <int32_t>load32(p))
-            p += 4
-        elif e.tag == c't' and end - p >= 1:
-            w = fast_bool(w, p[0] != 0)
-            p += 1
-        else:
-            buffer_commit(&t.out, w)
-            p -= 1
-            status = fast_value(t, &p, end, shapes, 1)
-            if AMQP_UNLIKELY(status != 0):
-                return status
-            if buffer_ensure(&t.out, <size_t>(end - p) + TEMPLATE_ROOM) < 0:
-                return NO_MEMORY
-            w = t.out.p
+        status = fast_entry(t, e.tag, &w, &p, end, shapes, 1, TEMPLATE_ROOM)
+        if AMQP_UNLIKELY(status != 0):
+            return status
         e += 1
     t.out.start[start] = c'{'     # for the first comma
     w[0] = c'}'
