@@ -32,14 +32,8 @@ cdef void unlink_partial(Reading* r, Partial* d) noexcept nogil:
     while at[0] != d:
         at = &at[0].bucket
     at[0] = d.bucket
-    if d.older != NULL:
-        d.older.newer = d.newer
-    else:
-        r.partials.oldest = d.newer
-    if d.newer != NULL:
-        d.newer.older = d.older
-    else:
-        r.partials.newest = d.older
+    (&d.older.newer if d.older != NULL else &r.partials.oldest)[0] = d.newer
+    (&d.newer.older if d.newer != NULL else &r.partials.newest)[0] = d.older
     r.partials.n -= 1
     r.partials.bytes -= partial_cost(d)
 
@@ -78,10 +72,7 @@ cdef Partial* new_partial(Reading* r, const Segment* ends, uint8_t protocol, uin
     d.bucket = r.partials.bucket[k]
     r.partials.bucket[k] = d
     d.older = r.partials.newest
-    if d.older != NULL:
-        d.older.newer = d
-    else:
-        r.partials.oldest = d
+    (&d.older.newer if d.older != NULL else &r.partials.oldest)[0] = d
     r.partials.newest = d
     r.partials.n += 1
     r.partials.bytes += partial_cost(d)

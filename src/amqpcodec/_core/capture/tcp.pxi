@@ -340,22 +340,13 @@ cdef Conn* find_conn(Reading* r, const Endpoint* client, const Endpoint* server)
 cdef void append_conn(Reading* r, Conn* c) noexcept nogil:
     c.older = r.conns.newest
     c.newer = NULL
-    if r.conns.newest != NULL:
-        r.conns.newest.newer = c
-    else:
-        r.conns.oldest = c
+    (&r.conns.newest.newer if r.conns.newest != NULL else &r.conns.oldest)[0] = c
     r.conns.newest = c
 
 
 cdef void unchain_conn(Reading* r, Conn* c) noexcept nogil:
-    if c.older != NULL:
-        c.older.newer = c.newer
-    else:
-        r.conns.oldest = c.newer
-    if c.newer != NULL:
-        c.newer.older = c.older
-    else:
-        r.conns.newest = c.older
+    (&c.older.newer if c.older != NULL else &r.conns.oldest)[0] = c.newer
+    (&c.newer.older if c.newer != NULL else &r.conns.newest)[0] = c.older
 
 
 cdef void link_holder(Reading* r, Conn* c) noexcept nogil:
@@ -369,10 +360,7 @@ cdef void link_holder(Reading* r, Conn* c) noexcept nogil:
 
 cdef void unlink_holder(Reading* r, Conn* c) noexcept nogil:
     c.holds = False
-    if c.holder_before != NULL:
-        c.holder_before.holder = c.holder
-    else:
-        r.conns.holder = c.holder
+    (&c.holder_before.holder if c.holder_before != NULL else &r.conns.holder)[0] = c.holder
     if c.holder != NULL:
         c.holder.holder_before = c.holder_before
 
@@ -483,10 +471,7 @@ cdef int close_conn(Reading* r, Conn* c) noexcept nogil:
     if c.closes:
         return 0
     c.closes = True
-    if r.conns.closing_last != NULL:
-        r.conns.closing_last.closing = c
-    else:
-        r.conns.closing = c
+    (&r.conns.closing_last.closing if r.conns.closing_last != NULL else &r.conns.closing)[0] = c
     r.conns.closing_last = c
     r.conns.n_closing += 1
     if r.conns.n_closing > CLOSING_LIMIT:

@@ -264,10 +264,7 @@ cdef void free_held(Reading* r, HeldSegment* held) noexcept nogil:
 
 
 cdef void append_held(TranslatedHalf* h, HeldSegment* held) noexcept nogil:
-    if h.last != NULL:
-        h.last.next = held
-    else:
-        h.first = held
+    (&h.last.next if h.last != NULL else &h.first)[0] = held
     h.last = held
     h.n_held += 1
 

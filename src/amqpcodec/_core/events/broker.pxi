@@ -364,16 +364,10 @@ cdef int add_binding(Tracking* g, VirtualHost* host, BrokerObject* source, Broke
     chain_binding(host, b, BY_KEY)
     chain_binding(host, b, BY_ALL)
     b.out_before = source.out.last
-    if source.out.last != NULL:
-        source.out.last.out_after = b
-    else:
-        source.out.first = b
+    (&source.out.last.out_after if source.out.last != NULL else &source.out.first)[0] = b
     source.out.last = b
     b.into_before = target.into.last
-    if target.into.last != NULL:
-        target.into.last.into_after = b
-    else:
-        target.into.first = b
+    (&target.into.last.into_after if target.into.last != NULL else &target.into.first)[0] = b
     target.into.last = b
     source.used = True
     host.n_bindings += 1
@@ -390,22 +384,10 @@ cdef void drop_binding(Tracking* g, VirtualHost* host, Binding* b) noexcept nogi
         while at[0] != b:
             at = &at[0].chain[k]
         at[0] = b.chain[k]
-    if b.out_before != NULL:
-        b.out_before.out_after = b.out_after
-    else:
-        b.source.out.first = b.out_after
-    if b.out_after != NULL:
-        b.out_after.out_before = b.out_before
-    else:
-        b.source.out.last = b.out_before
-    if b.into_before != NULL:
-        b.into_before.into_after = b.into_after
-    else:
-        b.target.into.first = b.into_after
-    if b.into_after != NULL:
-        b.into_after.into_before = b.into_before
-    else:
-        b.target.into.last = b.into_before
+    (&b.out_before.out_after if b.out_before != NULL else &b.source.out.first)[0] = b.out_after
+    (&b.out_after.out_before if b.out_after != NULL else &b.source.out.last)[0] = b.out_before
+    (&b.into_before.into_after if b.into_before != NULL else &b.target.into.first)[0] = b.into_after
+    (&b.into_after.into_before if b.into_after != NULL else &b.target.into.last)[0] = b.into_before
     host.n_bindings -= 1
     g.n[TRACKED_BINDINGS] -= 1
     free(b)

@@ -361,10 +361,7 @@ cdef int keep_request(Tracking* g, TrackedChannel* ch, Event* e, int on) noexcep
     if q == NULL:
         return NO_MEMORY
     q.on = <uint8_t>on
-    if ch.last_request != NULL:
-        ch.last_request.next = q
-    else:
-        ch.request = q
+    (&ch.last_request.next if ch.last_request != NULL else &ch.request)[0] = q
     ch.last_request = q
     return 0
 
@@ -425,10 +422,7 @@ cdef NamedItem* add_named(NamedItems* o, size_t size, const EventText* name, siz
     x.chain = o.bucket[x.hash & (o.n_buckets - 1)]
     o.bucket[x.hash & (o.n_buckets - 1)] = x
     x.before = o.last
-    if o.last != NULL:
-        o.last.after = x
-    else:
-        o.first = x
+    (&o.last.after if o.last != NULL else &o.first)[0] = x
     o.last = x
     o.n += 1
     return x
@@ -441,14 +435,8 @@ cdef void remove_named(NamedItems* o, NamedItem* x) noexcept nogil:
     at[0] = x.chain
     if o.found == x:
         o.found = NULL
-    if x.before != NULL:
-        x.before.after = x.after
-    else:
-        o.first = x.after
-    if x.after != NULL:
-        x.after.before = x.before
-    else:
-        o.last = x.before
+    (&x.before.after if x.before != NULL else &o.first)[0] = x.after
+    (&x.after.before if x.after != NULL else &o.last)[0] = x.before
     o.n -= 1
     free(x)
 

@@ -119,10 +119,7 @@ cdef int reach(Visit* v, VirtualHost* host, BrokerObject* x) noexcept nogil:
     x.seen = host.visits
     if x.kind == OF_EXCHANGES:
         x.next = NULL
-        if v.last != NULL:
-            v.last.next = x
-        else:
-            v.waiting = x
+        (&v.last.next if v.last != NULL else &v.waiting)[0] = x
         v.last = x
         return 0
     queue = <BrokerObject**>items_add(&v.queues, &v.n_queues, sizeof(BrokerObject*))

@@ -136,14 +136,8 @@ cdef void remove_channel(Tracking* g, Tracker* t, TrackedChannel* ch) noexcept n
         if find_served(t, ch.session.channel) == ch:
             place_channel(t.served, ch.session.channel, NULL)
         free_session(g, ch.session)
-    if ch.before != NULL:
-        ch.before.after = ch.after
-    else:
-        t.first = ch.after
-    if ch.after != NULL:
-        ch.after.before = ch.before
-    else:
-        t.last = ch.before
+    (&ch.before.after if ch.before != NULL else &t.first)[0] = ch.after
+    (&ch.after.before if ch.after != NULL else &t.last)[0] = ch.before
     g.n[TRACKED_CHANNELS] -= 1
     free(ch)
 
@@ -167,10 +161,7 @@ cdef int add_channel(Tracking* g, Tracker* t, int32_t number, bint whole, Tracke
     ch.counts = ch.asks = whole
     ch.unordered = g.unordered
     ch.before = t.last
-    if t.last != NULL:
-        t.last.after = ch
-    else:
-        t.first = ch
+    (&t.last.after if t.last != NULL else &t.first)[0] = ch
     t.last = ch
     g.n[TRACKED_CHANNELS] += 1
     out[0] = ch

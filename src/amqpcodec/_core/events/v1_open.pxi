@@ -163,10 +163,7 @@ cdef int add_link(Tracking* g, V1Session* s, const EventText* name, bint receive
     if name.p != NULL:
         set_link_key(s, x, BY_NAME, name_key(name, receives))
     x.before = s.last
-    if s.last != NULL:
-        s.last.after = x
-    else:
-        s.first = x
+    (&s.last.after if s.last != NULL else &s.first)[0] = x
     s.last = x
     s.n += 1
     g.n[TRACKED_LINKS] += 1
@@ -178,14 +175,8 @@ cdef void remove_link(Tracking* g, V1Session* s, V1Link* x) noexcept nogil:
     cdef int k
     for k in range(N_LINK_KEYS):
         set_link_key(s, x, k, NO_HANDLE)
-    if x.before != NULL:
-        x.before.after = x.after
-    else:
-        s.first = x.after
-    if x.after != NULL:
-        x.after.before = x.before
-    else:
-        s.last = x.before
+    (&x.before.after if x.before != NULL else &s.first)[0] = x.after
+    (&x.after.before if x.after != NULL else &s.last)[0] = x.before
     s.n -= 1
     g.n[TRACKED_LINKS] -= 1
     free(<void*>x.name.p)
