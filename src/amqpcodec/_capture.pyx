@@ -47,7 +47,7 @@ from amqpcodec._columns cimport (
     AMQP_PREFETCH, append_bytes, append_i64, array_capsule, ArrowArray, AS_BOOL, AS_INT32, AS_INT64, AS_TEXT,
     begin_array, COL_ERROR, COL_FRAME, Column, column_grow, COLUMN_KINDS, Columns, copy_16, copy_ascii, COPY_SLACK,
     data_grow, data_promise, DecodeJob, export_column, fill_columns, find_request, frame_plan, FRAME_TYPE_NAMES,
-    FramePlan, LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, Node, PERMISSIVE, put_table_json,
+    FramePlan, LEVEL_FRAME, LEVEL_MESSAGE, mark_rows, MAX_PROTOCOLS, new_columns, PERMISSIVE, put_table_json,
     put_text_json, Request, Schema, schema_capsule, shared_pool, StructArray, Table, table_drop, table_finish,
     table_new, type_number, unknown_column, Values,
 )

@@ -14,8 +14,8 @@ cdef struct CapNames:
     size_t longest          # bytes
 
 
-# Writes a column: n rows from row `at` on, for which there is place. items: of the lists of flags.
-ctypedef int (*CaptureWriter)(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+# Writes a column: n rows from row `at` on, for which there is place.
+ctypedef int (*CaptureWriter)(Table* t, int k, const CapRow* row, int64_t at, int64_t n,
                               const CapNames* names) noexcept nogil
 
 cdef CaptureWriter[N_CAPTURE_COLUMNS] CAPTURE_WRITERS
@@ -29,8 +29,7 @@ cdef int fills_rows(int k, int arrow_type, CaptureWriter writer) except -1:
     return 0
 
 
-cdef int fill_flags(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
-                    const CapNames* names) noexcept nogil:
+cdef int fill_flags(Table* t, int k, const CapRow* row, int64_t at, int64_t n, const CapNames* names) noexcept nogil:
     """A list's offsets lie like those of a text with one byte an item."""
     cdef Column* c = &t.column[CAP_FLAGS]
     cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + at
@@ -40,16 +39,13 @@ cdef int fill_flags(Table* t, Table* items, int k, const CapRow* row, int64_t at
         if AMQP_UNLIKELY(row[i].flags != 0):
             for flag in range(N_CAPTURED_FLAGS):
                 if row[i].flags >> flag & 1:
-                    if append_bytes(items, &items.column[0], <int64_t>c.used, CAPTURE_FLAG_NAMES[flag],
-                                    strlen(CAPTURE_FLAG_NAMES[flag])) < 0:
+                    if append_item(c, <const uint8_t*>CAPTURE_FLAG_NAMES[flag], strlen(CAPTURE_FLAG_NAMES[flag])) < 0:
                         return NO_MEMORY
-                    c.used += 1
         ends[i] = <int32_t>c.used
     return mark_rows(c, at, n)
 
 
-cdef int fill_texts(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
-                    const CapNames* names) noexcept nogil:
+cdef int fill_texts(Table* t, int k, const CapRow* row, int64_t at, int64_t n, const CapNames* names) noexcept nogil:
     """A few texts, again and again: short ones are copied as they lie, with what pads them."""
     cdef Column* c = &t.column[k]
     cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + at
@@ -98,8 +94,7 @@ cdef int fill_texts(Table* t, Table* items, int k, const CapRow* row, int64_t at
     return mark_rows(c, at, n)
 
 
-cdef int fill_peers(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
-                    const CapNames* names) noexcept nogil:
+cdef int fill_peers(Table* t, int k, const CapRow* row, int64_t at, int64_t n, const CapNames* names) noexcept nogil:
     """Null where no proxy said it."""
     cdef const CapText* one
     cdef int64_t i
@@ -110,8 +105,7 @@ cdef int fill_peers(Table* t, Table* items, int k, const CapRow* row, int64_t at
     return 0
 
 
-cdef int fill_times(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
-                    const CapNames* names) noexcept nogil:
+cdef int fill_times(Table* t, int k, const CapRow* row, int64_t at, int64_t n, const CapNames* names) noexcept nogil:
     """Null where the file has none."""
     cdef Column* c = &t.column[k]
     cdef int64_t* out = <int64_t*>c.fixed.p + at
@@ -130,8 +124,7 @@ cdef int fill_times(Table* t, Table* items, int k, const CapRow* row, int64_t at
     return 0
 
 
-cdef int fill_smalls(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
-                     const CapNames* names) noexcept nogil:
+cdef int fill_smalls(Table* t, int k, const CapRow* row, int64_t at, int64_t n, const CapNames* names) noexcept nogil:
     cdef int32_t* out = <int32_t*>t.column[k].fixed.p + at
     cdef int64_t i
     for i in range(n):
@@ -139,8 +132,7 @@ cdef int fill_smalls(Table* t, Table* items, int k, const CapRow* row, int64_t a
     return mark_rows(&t.column[k], at, n)
 
 
-cdef int fill_packets(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
-                      const CapNames* names) noexcept nogil:
+cdef int fill_packets(Table* t, int k, const CapRow* row, int64_t at, int64_t n, const CapNames* names) noexcept nogil:
     """Where the first packet of a row is: its number, or its offset in the file."""
     cdef int64_t* out = <int64_t*>t.column[k].fixed.p + at
     cdef int64_t i
@@ -149,7 +141,7 @@ cdef int fill_packets(Table* t, Table* items, int k, const CapRow* row, int64_t 
     return mark_rows(&t.column[k], at, n)
 
 
-cdef int fill_file_indexes(Table* t, Table* items, int k, const CapRow* row, int64_t at, int64_t n,
+cdef int fill_file_indexes(Table* t, int k, const CapRow* row, int64_t at, int64_t n,
                            const CapNames* names) noexcept nogil:
     cdef int64_t* out = <int64_t*>t.column[k].fixed.p + at
     cdef int64_t i
@@ -191,8 +183,7 @@ def check_columns(tuple columns):
 check_columns(CAPTURE_COLUMNS)
 
 
-cdef int fill_capture_columns(Table* t, Table* items, const CapRow* row, int64_t n,
-                              const CapNames* names) noexcept nogil:
+cdef int fill_capture_columns(Table* t, const CapRow* row, int64_t n, const CapNames* names) noexcept nogil:
     """The columns that were asked for, of some rows after the other, which the processor's cache holds."""
     cdef int64_t at = 0, some
     cdef int k
@@ -202,7 +193,7 @@ cdef int fill_capture_columns(Table* t, Table* items, const CapRow* row, int64_t
     while at < n:
         some = min(n - at, <int64_t>ROWS_AT_ONCE)
         for k in range(N_CAPTURE_COLUMNS):
-            if t.column[k].asked and CAPTURE_WRITERS[k](t, items, k, row + at, at, some, names) < 0:
+            if t.column[k].asked and CAPTURE_WRITERS[k](t, k, row + at, at, some, names) < 0:
                 return NO_MEMORY
         at += some
     return 0
@@ -237,8 +228,7 @@ cdef class CaptureBatch(StructArray):
 
     cdef Columns frames
     cdef Table* table
-    cdef Table* items           # of the lists of flags
-    cdef Table* routes          # at event level: of the lists of queues; else NULL
+    cdef bint events            # they are of event level
     cdef list order             # number of a column of captures, or -1 for the next one of frames
 
     def __init__(self):
@@ -246,8 +236,6 @@ cdef class CaptureBatch(StructArray):
 
     def __dealloc__(self):
         table_drop(self.table)
-        table_drop(self.items)
-        table_drop(self.routes)
 
     cdef str public_name(self):
         return "capture.Batch"
@@ -258,7 +246,7 @@ cdef class CaptureBatch(StructArray):
     @property
     def errors(self):
         """Rows with an error, as far as the column error was asked for."""
-        return 0 if self.frames is None or self.routes != NULL else self.frames.table.column[COL_ERROR].present
+        return 0 if self.frames is None or self.events else self.frames.table.column[COL_ERROR].present
 
     def __arrow_c_array__(self, requested_schema=None):
         """The Arrow schema and array, a struct, in two PyCapsules; as often as one likes.
@@ -274,37 +262,14 @@ cdef class CaptureBatch(StructArray):
         a.n_buffers = 1
         for i in range(<int>len(self.order)):
             k = self.order[i]
-            if k < 0 and self.routes != NULL and self.frames.order[next_frame] == EVENT_COL_ROUTE:
-                status = export_lists(self.frames.table, EVENT_COL_ROUTE, self.routes, a.children[i])
-                next_frame += 1
-            elif k < 0:
+            if k < 0:
                 status = export_column(self.frames.table, self.frames.order[next_frame], a.children[i])
                 next_frame += 1
-            elif k == CAP_FLAGS:
-                status = export_lists(self.table, CAP_FLAGS, self.items, a.children[i])
             else:
                 status = export_column(self.table, k, a.children[i])
             if status < 0:
                 raise MemoryError
         return schema, array
-
-
-cdef int export_lists(Table* t, int k, Table* items, ArrowArray* a) noexcept nogil:
-    """A column of lists of text."""
-    cdef Column* c = &t.column[k]
-    cdef Node* node
-    if begin_array(t, a, 1) < 0:
-        return NO_MEMORY
-    node = <Node*>a.private_data
-    a.null_count = t.rows - c.present if c.nullable else 0
-    a.n_buffers = 2
-    if a.null_count:
-        node.buffers[0] = t.zeros if c.present == 0 else c.valid.p
-    node.buffers[1] = t.zeros if c.present == 0 else c.fixed.p
-    if export_column(items, 0, a.children[0]) < 0:
-        a.release(a)
-        return NO_MEMORY
-    return 0
 
 
 cdef bint _is_unknown(FramePlan plan, str name):
@@ -436,11 +401,9 @@ cdef int fill_captured(CaptureBatch out, const CapRow* row, int64_t n, const Cap
         sides[0].n = sides[1].n = 6
         names.sides = sides
         with nogil:
-            status = fill_capture_columns(out.table, out.items, row, n, &names)
+            status = fill_capture_columns(out.table, row, n, &names)
             if status == 0:
                 status = table_finish(out.table, n)
-            if status == 0:
-                status = table_finish(out.items, <int64_t>out.table.column[CAP_FLAGS].used)
         if status < 0:
             raise MemoryError
     finally:
@@ -457,12 +420,12 @@ cdef CaptureBatch make_batch(BatchColumns columns, CapRows* o, int64_t first, in
     cdef tuple chosen
     cdef int k
     out.table = table_new(N_CAPTURE_COLUMNS, 0x7FFFFFFF)
-    out.items = table_new(1, 0x7FFFFFFF)
-    if out.table == NULL or out.items == NULL:
+    if out.table == NULL:
         raise MemoryError
-    if columns.events is not None:
-        out.routes = table_new(1, 0x7FFFFFFF)
-        out.frames = fill_events(columns.events, out.routes, o, first, n, infos)
+    begin_lists(&out.table.column[CAP_FLAGS])
+    out.events = columns.events is not None
+    if out.events:
+        out.frames = fill_events(columns.events, o, first, n, infos)
         chosen = out.frames.columns
     else:
         out.frames = new_columns(columns.request, 0x7FFFFFFF)
@@ -473,8 +436,6 @@ cdef CaptureBatch make_batch(BatchColumns columns, CapRows* o, int64_t first, in
         out.table.column[k].asked = k in columns.order
         out.table.column[k].row_hint = n
         out.table.column[k].arrow_type = CAPTURE_TYPES[k]
-    out.items.column[0].arrow_type = AS_TEXT
-    out.items.column[0].asked = True
     fill_captured(out, row, n, infos, files)
     out.order = columns.order
     out.columns = capture_columns(chosen, columns.order)

@@ -42,8 +42,8 @@ cdef struct EventRows:
     EventPlace place[N_EVENT_TEXTS][EVENTS_AT_ONCE]
 
 # Fills a column in these rows, for which there is place. source: which of the values that the writer can write.
-# items: of lists of text. A status below 0, or 0.
-ctypedef int (*EventWriter)(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil
+# A status below 0, or 0.
+ctypedef int (*EventWriter)(Table* t, Column* c, int source, const EventRows* e) noexcept nogil
 
 cdef EventWriter[N_EVENT_COLUMNS] EVENT_WRITERS
 cdef uint8_t[N_EVENT_COLUMNS] EVENT_TYPES           # how what they write lies in memory
@@ -132,7 +132,7 @@ cdef inline int mark_events(Column* c, const EventRows* e, uint64_t present) noe
     return 0
 
 
-cdef int fill_event_numbers(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
+cdef int fill_event_numbers(Table* t, Column* c, int source, const EventRows* e) noexcept nogil:
     cdef int64_t* out = <int64_t*>c.fixed.p + e.at
     cdef uint64_t present = 0
     cdef int64_t v
@@ -144,7 +144,7 @@ cdef int fill_event_numbers(Table* t, Table* items, Column* c, int source, const
     return mark_events(c, e, present)
 
 
-cdef int fill_event_smalls(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
+cdef int fill_event_smalls(Table* t, Column* c, int source, const EventRows* e) noexcept nogil:
     cdef int32_t* out = <int32_t*>c.fixed.p + e.at
     cdef uint64_t present = 0
     cdef int32_t v
@@ -167,7 +167,7 @@ cdef int event_data_room(Table* t, Column* c, const EventRows* e, size_t n) noex
     return 0
 
 
-cdef int fill_event_texts(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
+cdef int fill_event_texts(Table* t, Column* c, int source, const EventRows* e) noexcept nogil:
     """Null where it is not UTF-8."""
     cdef const EventPlace* place = e.place[source]
     cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + e.at
@@ -210,7 +210,7 @@ cdef int fill_event_texts(Table* t, Table* items, Column* c, int source, const E
     return mark_events(c, e, present)
 
 
-cdef int fill_event_words(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
+cdef int fill_event_words(Table* t, Column* c, int source, const EventRows* e) noexcept nogil:
     cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + e.at
     cdef const EventWord* word
     cdef uint64_t present = 0
@@ -251,7 +251,7 @@ cdef size_t store_event_name(uint8_t* w, const EventText* name, const EventText*
     return user.n + n
 
 
-cdef int fill_event_names(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
+cdef int fill_event_names(Table* t, Column* c, int source, const EventRows* e) noexcept nogil:
     """A row most often has the name of the one before it."""
     cdef EventText name, user
     cdef EventText last_name = row_text(e, TEXT_CONNECTION_NAME, 0), last_user = row_text(e, TEXT_USER, 0)
@@ -281,7 +281,7 @@ cdef int fill_event_names(Table* t, Table* items, Column* c, int source, const E
     return mark_events(c, e, present)
 
 
-cdef int fill_event_redelivered(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
+cdef int fill_event_redelivered(Table* t, Column* c, int source, const EventRows* e) noexcept nogil:
     cdef uint64_t present = 0, values = 0
     cdef int i
     for i in range(e.n):
@@ -291,10 +291,21 @@ cdef int fill_event_redelivered(Table* t, Table* items, Column* c, int source, c
     return mark_events(c, e, present)
 
 
-cdef inline int append_item(Table* items, Column* c, const uint8_t* p, size_t n) noexcept nogil:
-    if append_bytes(items, &items.column[0], items.rows, p, n) < 0:
+cdef int begin_lists(Column* c) except -1:
+    """A column of lists of text, whose offsets lie like those of a text with one byte an item."""
+    c.items = table_new(1, 0x7FFFFFFF)
+    if c.items == NULL:
+        raise MemoryError
+    c.items.column[0].arrow_type = AS_TEXT
+    c.items.column[0].asked = True
+    return 0
+
+
+cdef inline int append_item(Column* c, const uint8_t* p, size_t n) noexcept nogil:
+    """Into the list of the newest row."""
+    if append_bytes(c.items, &c.items.column[0], c.items.rows, p, n) < 0:
         return NO_MEMORY
-    items.rows += 1
+    c.items.rows += 1
     c.used += 1
     return 0
 
@@ -310,17 +321,16 @@ cdef bint is_utf8_route(const EventText* route) noexcept nogil:
     return True
 
 
-cdef int append_route(Table* items, Column* c, const EventText* route) noexcept nogil:
+cdef int append_route(Column* c, const EventText* route) noexcept nogil:
     cdef uint32_t at = 0
     while at < route.n:
-        if append_item(items, c, route.p + at + 1, route.p[at]) < 0:
+        if append_item(c, route.p + at + 1, route.p[at]) < 0:
             return NO_MEMORY
         at += 1 + <uint32_t>route.p[at]
     return 0
 
 
-cdef int fill_event_routes(Table* t, Table* items, Column* c, int source, const EventRows* e) noexcept nogil:
-    """A list's offsets lie like those of a text with one byte an item."""
+cdef int fill_event_routes(Table* t, Column* c, int source, const EventRows* e) noexcept nogil:
     cdef int32_t* ends = <int32_t*>c.fixed.p + 1 + e.at
     cdef EventText queue, route
     cdef uint64_t present = 0
@@ -331,11 +341,11 @@ cdef int fill_event_routes(Table* t, Table* items, Column* c, int source, const 
             route = row_text(e, TEXT_ROUTE, i)
             if e.head[i].routed == ROUTED_BY_BINDINGS and route.p != NULL:
                 if is_utf8_route(&route):
-                    if append_route(items, c, &route) < 0:
+                    if append_route(c, &route) < 0:
                         return NO_MEMORY
                     present |= <uint64_t>1 << i
             elif queue.p != NULL and is_utf8(queue.p, queue.n):
-                if append_item(items, c, queue.p, queue.n) < 0:
+                if append_item(c, queue.p, queue.n) < 0:
                     return NO_MEMORY
                 present |= <uint64_t>1 << i
         ends[i] = <int32_t>c.used
@@ -479,7 +489,7 @@ cdef void load_event_rows(const CapRows* o, int64_t first, const CapText* client
             at += n if n != NO_TEXT else 0
 
 
-cdef int fill_event_rows(Columns columns, Table* routes, const CapRows* o, int64_t first, int64_t n,
+cdef int fill_event_rows(Columns columns, const CapRows* o, int64_t first, int64_t n,
                          const CapText* clients) noexcept nogil:
     """Some rows after the other, which the processor's cache holds, column by column."""
     cdef Table* t = columns.table
@@ -495,17 +505,14 @@ cdef int fill_event_rows(Columns columns, Table* routes, const CapRows* o, int64
         load_event_rows(o, first, clients, &e)
         for i in range(columns.n):
             k = columns.order[i]
-            if EVENT_WRITERS[k](t, routes, &t.column[k], EVENT_SOURCES[k], &e) < 0:
+            if EVENT_WRITERS[k](t, &t.column[k], EVENT_SOURCES[k], &e) < 0:
                 return NO_MEMORY
         e.at += e.n
-    if table_finish(routes, routes.rows) < 0:
-        return NO_MEMORY
     return table_finish(t, n)
 
 
-cdef Columns fill_events(list names, Table* routes, const CapRows* o, int64_t first, int64_t n,
-                         const CapInfos* infos):
-    """The columns of events, of n rows. routes: of the items of lists."""
+cdef Columns fill_events(list names, const CapRows* o, int64_t first, int64_t n, const CapInfos* infos):
+    """The columns of events, of n rows."""
     cdef const CapInfo* info = <const CapInfo*>infos.block.p
     cdef list texts = [end_text(&info[i].client, info[i].family) for i in range(<int>infos.n)]
     cdef CapText* clients = <CapText*>calloc(<size_t>len(texts) + 1, sizeof(CapText))
@@ -513,15 +520,14 @@ cdef Columns fill_events(list names, Table* routes, const CapRows* o, int64_t fi
     cdef Columns columns
     try:
         columns = new_event_columns(names, n)
-        if clients == NULL or routes == NULL:
+        if clients == NULL:
             raise MemoryError
-        routes.column[0].arrow_type = AS_TEXT
-        routes.column[0].asked = True
+        begin_lists(&columns.table.column[EVENT_COL_ROUTE])
         for i in range(<int>len(texts)):
             clients[i].p = PyBytes_AS_STRING(<bytes>texts[i])
             clients[i].n = <size_t>len(<bytes>texts[i])
         with nogil:
-            status = fill_event_rows(columns, routes, o, first, n, clients)
+            status = fill_event_rows(columns, o, first, n, clients)
         if status < 0:
             raise MemoryError
     finally:

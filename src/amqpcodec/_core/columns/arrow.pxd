@@ -60,7 +60,7 @@ cdef struct Column:
     bint asked              # it goes out
     int first, n_children   # of a struct: they follow one another
     uint8_t form            # of a column of tables: what they become
-    Table* items            # of a map, whose offsets lie like those of a text: keys and values
+    Table* items            # keys and values of maps, items of lists: offsets of either lie like those of a text
 
 # Columns of one result. Whoever exports or consumes them holds a reference.
 cdef struct Table:

@@ -88,24 +88,10 @@ cdef int export_views(Table* t, Column* c, ArrowArray* a) noexcept nogil:
     return 0
 
 
-cdef int export_items(Table* items, ArrowArray* map_, ArrowArray* a) noexcept nogil:
-    """The entries of a map, which is released where they cannot be made."""
-    cdef int i
-    if begin_array(items, a, items.n) < 0:
-        map_.release(map_)
-        return NO_MEMORY
-    a.n_buffers = 1
-    for i in range(items.n):
-        if export_column(items, i, a.children[i]) < 0:
-            map_.release(map_)
-            return NO_MEMORY
-    return 0
-
-
 cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil:
     cdef Column* c = &t.column[index]
     cdef Node* node
-    cdef int i
+    cdef int i, status
     cdef bint none = c.present == 0
     if begin_array(t, a, c.n_children if c.items == NULL else 1) < 0:
         return NO_MEMORY
@@ -120,7 +106,12 @@ cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil:
     if c.arrow_type != AS_STRUCT:
         a.buffers[1] = t.zeros if none else c.fixed.p
     if c.items != NULL:
-        return export_items(c.items, a, a.children[0])
+        # The items of a list, or the entries of a map.
+        status = export_table(c.items, NULL, c.items.n, a.children[0]) if c.items.n > 1 else export_column(
+            c.items, 0, a.children[0])
+        if status < 0:
+            a.release(a)
+        return status
     if c.arrow_type == AS_TEXT:
         node.buffers[2] = t.zeros if c.data.p == NULL else c.data.p
         if c.borrowed != NULL:
@@ -133,13 +124,13 @@ cdef int export_column(Table* t, int index, ArrowArray* a) noexcept nogil:
 
 
 cdef int export_table(Table* t, const int* order, int n, ArrowArray* a) noexcept nogil:
-    """A struct array of the columns in this order."""
+    """A struct array of the columns in this order; NULL: that of the table."""
     cdef int i
     if begin_array(t, a, n) < 0:
         return NO_MEMORY
     a.n_buffers = 1
     for i in range(n):
-        if export_column(t, order[i], a.children[i]) < 0:
+        if export_column(t, order[i] if order != NULL else i, a.children[i]) < 0:
             a.release(a)
             return NO_MEMORY
     return 0
