@@ -48,24 +48,12 @@ cdef FramePlan make_frame_plan(Protocol protocol, FramePlan schema=None):
     cdef int i, k, quoted, n = 0
     cdef bytes key
     plan.keep = [protocol.name.encode()]
-    plan.fixed, plan.numbers, plan.not_at_level, columns, plan.message_columns = COLUMNS_0X
     plan.wanted = "headers."
     plan.formats = WIRE_FORMATS
     plan.type_names = WIRE_NAMES
-    plan.count = descs.count
-    plan.arguments = {}
-    plan.qualified = {}
-    plan.requests = {}
-    plan.related = {}
-    plan.children = protocol.table["property_columns"]
-    plan.columns = tuple([(name, format_, plan.children if name == "properties" else ()) for name, format_ in columns])
     for i in range(descs.count):
         n += descs.desc[i].n
-    plan.n_fields = n
-    plan.method = <MethodPlan*>calloc(<size_t>max(descs.count, 1), sizeof(MethodPlan))
-    plan.field = <FieldPlan*>calloc(<size_t>max(n, 1), sizeof(FieldPlan))
-    if plan.method == NULL or plan.field == NULL:
-        raise MemoryError
+    begin_plan(plan, COLUMNS_0X, protocol.table["property_columns"], descs.count, n)
     plan.picks = N_COLUMNS + <int>len(plan.children if schema is None else schema.children)
     child_of = {}
     for i, (name, format_, sources) in enumerate(plan.children):

@@ -98,6 +98,25 @@ cdef class FramePlan:
         free(self.method)
         free(self.field)
 
+
+cdef int begin_plan(FramePlan plan, tuple layout, tuple children, int count, int n_fields) except -1:
+    """What plans of all protocols have. layout: see columns_of; children: of properties."""
+    plan.fixed, plan.numbers, plan.not_at_level, columns, plan.message_columns = layout
+    plan.columns = tuple([(name, format_, children if name == "properties" else ()) for name, format_ in columns])
+    plan.children = children
+    plan.arguments = {}
+    plan.qualified = {}
+    plan.requests = {}
+    plan.related = {}
+    plan.count = count
+    plan.n_fields = n_fields
+    plan.method = <MethodPlan*>calloc(<size_t>max(count, 1), sizeof(MethodPlan))
+    plan.field = <FieldPlan*>calloc(<size_t>max(n_fields, 1), sizeof(FieldPlan))
+    if plan.method == NULL or plan.field == NULL:
+        raise MemoryError
+    return 0
+
+
 # What the fast path does with a field of AMQP 1.0 that is there and of its type.
 cdef enum:
     V1_TO_NOTHING

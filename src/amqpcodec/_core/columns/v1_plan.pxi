@@ -110,30 +110,18 @@ cdef FramePlan make_v1_plan(V1Core protocol):
     cdef int i, k, n = 0
     cdef bytes key
     plan.keep = [protocol.name.encode(), protocol.descs]
-    plan.fixed, plan.numbers, plan.not_at_level, columns, plan.message_columns = COLUMNS_V1
-    plan.columns = tuple([(name, format_, ()) for name, format_ in columns])
     plan.wanted = "application_properties."
     plan.formats = V1_FORMATS
     plan.type_names = <const char**>V1_NAMES
     plan.picks = V1_PICKS
     plan.v1 = types
-    plan.count = types.count
-    plan.arguments = {}
-    plan.qualified = {}
-    plan.requests = {}
-    plan.related = {}
-    plan.children = ()
     plan.structs = (
         ("properties", COL_PROPERTIES, V1_PROPERTIES_CHILDREN, v1_struct_columns(types.by_code[DESC_PROPERTIES])),
         ("header", V1_COL_HEADER, V1_HEADER_CHILDREN, v1_struct_columns(types.by_code[DESC_HEADER])),
     )
     for i in range(types.count):
         n += types.desc[i].n
-    plan.n_fields = n
-    plan.method = <MethodPlan*>calloc(<size_t>max(types.count, 1), sizeof(MethodPlan))
-    plan.field = <FieldPlan*>calloc(<size_t>max(n, 1), sizeof(FieldPlan))
-    if plan.method == NULL or plan.field == NULL:
-        raise MemoryError
+    begin_plan(plan, COLUMNS_V1, (), types.count, n)
     n = 0
     for i in range(types.count):
         d = &types.desc[i]

@@ -34,21 +34,83 @@ cdef str header_name(str key):
     return head if colon and head and wanted_type(suffix) is not None else key
 
 
-@cython.final
-cdef class EncodePlan:
-    """The columns of one schema by what they are for one protocol."""
+cdef class ColumnPlan:
+    """The columns of one schema by what they are for a protocol."""
 
-    cdef bytes key                      # see schema_key
     cdef SourceTree tree
-    cdef Protocol protocol
     cdef const Source* channel
-    cdef const Source* method
     cdef const Source* arguments        # JSON text
-    cdef const Source* properties_json
     cdef const Source* body
     cdef const Source* error
-    cdef const Source** argument
+    cdef const Source** argument        # columns of arguments, or of fields of performatives
     cdef int n_arguments
+
+    def __dealloc__(self):
+        free(self.argument)
+
+    cdef bint place_column(self, Source* s, str name) except *:
+        """Find a column's place; whether there is one."""
+        return False
+
+    cdef bint place_member(self, const Source* s, const Source* parent, str struct_, str name) except *:
+        """The same of a member of a struct, or of a column `struct.name`, which has no parent."""
+        return False
+
+    cdef str hint(self, list unknown):
+        """What was probably meant."""
+        return ""
+
+    cdef int place_columns(self) except -1:
+        cdef Source* root = &self.tree.root
+        cdef int i
+        seen = set()
+        unknown = []
+        for i in range(root.n_children):
+            name = root.child[i].name.decode("utf-8", "replace")
+            if name in seen:
+                raise ValueError(f"column {name!r} is there twice")
+            seen.add(name)
+            if not self.place_column(&root.child[i], name):
+                unknown.append(name)
+        if unknown:
+            raise ValueError(f"no part of a message: column{'s' * (len(unknown) > 1)} "
+                             f"{', '.join(map(repr, unknown))}{self.hint(unknown)}")
+        return 0
+
+    cdef bint place_struct(self, Source* s, str name, str member) except *:
+        """Find the places of a struct's members; False: it is null. member: what each of them is."""
+        cdef int k
+        if s.input_type == IN_NULL:
+            return False
+        if s.input_type != IN_STRUCT:
+            raise TypeError(f"column {name!r} is a struct, not {s.type.decode()}")
+        unknown = []
+        for k in range(s.n_children):
+            child = s.child[k].name.decode("utf-8", "replace")
+            if not self.place_member(&s.child[k], s, name, child):
+                unknown.append(f"{name}.{child}")
+        if unknown:
+            raise ValueError(f"no {member}: {', '.join(map(repr, unknown))}")
+        return True
+
+    cdef int place_header(self, HeaderSource* h, const Source* s, str name) except -1:
+        """A column of one entry, which may name a type as decode does. name: without what stands before it."""
+        cdef str key = header_name(name)
+        h.source = s
+        h.column = s.name
+        h.name = <const uint8_t*>self.tree.text(key)
+        h.name_n = <uint32_t>len(key.encode("utf-8", "replace"))
+        return 0
+
+
+@cython.final
+cdef class EncodePlan(ColumnPlan):
+    """Of a protocol of 0-x."""
+
+    cdef bytes key                      # see schema_key
+    cdef Protocol protocol
+    cdef const Source* method
+    cdef const Source* properties_json
     cdef PropertySource* property_
     cdef int n_properties
     cdef HeaderSource* header
@@ -62,7 +124,6 @@ cdef class EncodePlan:
 
     def __cinit__(self, SourceTree tree not None, Protocol protocol not None):
         cdef Source* root = &tree.root
-        cdef Source* s
         cdef int i, k
         cdef int most = root.n_children
         self.tree = tree
@@ -79,19 +140,7 @@ cdef class EncodePlan:
                 or self.fields == NULL or self.methods == NULL):
             raise MemoryError
         self.index_names()
-        seen = set()
-        unknown = []
-        for i in range(root.n_children):
-            s = &root.child[i]
-            name = s.name.decode("utf-8", "replace")
-            if name in seen:
-                raise ValueError(f"column {name!r} is there twice")
-            seen.add(name)
-            if not self.place_column(s, name):
-                unknown.append(name)
-        if unknown:
-            raise ValueError(f"no part of a message: column{'s' * (len(unknown) > 1)} "
-                             f"{', '.join(map(repr, unknown))}{self.hint(unknown)}")
+        self.place_columns()
         names = [self.property_[k].column for k in range(self.n_properties)]
         for name in names:
             if names.count(name) > 1:
@@ -106,7 +155,6 @@ cdef class EncodePlan:
             for i in range(self.n_methods):
                 free(self.methods[i].plain)     # the others lie after
             free(self.methods)
-        free(self.argument)
         free(self.property_)
         free(self.header)
         free(self.fields)
@@ -114,8 +162,7 @@ cdef class EncodePlan:
         free(self.fast_plan)
 
     cdef bint place_column(self, Source* s, str name) except *:
-        """Find a column's place; whether there is one."""
-        cdef int k
+        cdef HeaderSource* h
         if name == "channel":
             self.channel = s
         elif name == "method":
@@ -129,21 +176,15 @@ cdef class EncodePlan:
         elif name == "error":
             self.error = s
         elif name == "properties":
-            if s.input_type == IN_NULL:
-                return True
-            if s.input_type != IN_STRUCT:
-                raise TypeError(f"column 'properties' is a struct, not {s.type.decode()}")
-            unknown = []
-            for k in range(s.n_children):
-                child = s.child[k].name.decode("utf-8", "replace")
-                if not self.place_property(&s.child[k], s, child):
-                    unknown.append(f"properties.{child}")
-            if unknown:
-                raise ValueError(f"no property: {', '.join(map(repr, unknown))}")
+            self.place_struct(s, name, "property")
         elif name.startswith("properties."):
-            return self.place_property(s, NULL, name[11:])
+            return self.place_member(s, NULL, "properties", name[11:])
         elif name.startswith("headers.") and len(name) > 8:
-            self.place_header(s, name)
+            h = &self.header[self.n_headers]
+            self.place_header(h, s, name[8:])
+            if h.name_n > 255:
+                raise ValueError(f"column {name[:40] + '...'!r}: a table name takes at most 255 bytes, not {h.name_n}")
+            self.n_headers += 1
         elif self.is_argument(s.name):
             self.argument[self.n_arguments] = s
             self.n_arguments += 1
@@ -151,7 +192,7 @@ cdef class EncodePlan:
             return name in IGNORED_COLUMNS
         return True
 
-    cdef bint place_property(self, const Source* s, const Source* parent, str name) except *:
+    cdef bint place_member(self, const Source* s, const Source* parent, str struct_, str name) except *:
         cdef PropertySource* p = &self.property_[self.n_properties]
         cdef const Desc* d
         cdef int i, k
@@ -184,20 +225,6 @@ cdef class EncodePlan:
                 return tuple(sources)
         return ()
 
-    cdef int place_header(self, const Source* s, str name) except -1:
-        cdef HeaderSource* h = &self.header[self.n_headers]
-        cdef str key = header_name(name[8:])
-        utf8 = key.encode("utf-8", "replace")
-        if len(utf8) > 255:
-            raise ValueError(f"column {name[:40] + '...'!r}: a table name takes at most 255 bytes, "
-                             f"not {len(utf8)}")
-        h.source = s
-        h.column = s.name
-        h.name = <const uint8_t*>self.tree.text(key)
-        h.name_n = <uint32_t>len(utf8)
-        self.n_headers += 1
-        return 0
-
     cdef bint is_argument(self, const char* name) noexcept:
         """Whether any method has an argument of this name, alone or after the method's."""
         cdef const Desc* d
@@ -212,7 +239,6 @@ cdef class EncodePlan:
         return False
 
     cdef str hint(self, list unknown):
-        """What was probably meant."""
         cdef int i, k
         for i in range(self.protocol.n_contents):
             for k in range(self.protocol.contents[i].n):

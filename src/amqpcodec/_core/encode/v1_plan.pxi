@@ -6,27 +6,18 @@ cdef dict V1E_SECTIONS = {
 
 
 @cython.final
-cdef class V1EncodePlan:
-    """The columns of one schema by what they are for AMQP 1.0."""
+cdef class V1EncodePlan(ColumnPlan):
+    """Of AMQP 1.0."""
 
-    cdef SourceTree tree
     cdef V1Core protocol            # owns the descriptors
     cdef V1Encode state
     cdef V1Fields* all_fields
     cdef V1Column* columns
-    cdef const Source** argument    # columns of fields of performatives
-    cdef int n_arguments
     cdef HeaderSource* property_
-    cdef const Source* channel
-    cdef const Source* arguments
-    cdef const Source* body
-    cdef const Source* error
 
     def __cinit__(self, SourceTree tree not None, V1Core protocol not None):
-        cdef Source* root = &tree.root
         cdef const V1Types* types = &protocol.descs.types
-        cdef size_t most = <size_t>root.n_children + 1
-        cdef int i
+        cdef size_t most = <size_t>tree.root.n_children + 1
         self.tree = tree
         self.protocol = protocol
         self.state.types = types
@@ -38,18 +29,7 @@ cdef class V1EncodePlan:
         self.state.content = self.argument + most
         self.state.property_ = self.property_
         self.make_fields()
-        seen = set()
-        unknown = []
-        for i in range(root.n_children):
-            name = root.child[i].name.decode("utf-8", "replace")
-            if name in seen:
-                raise ValueError(f"column {name!r} is there twice")
-            seen.add(name)
-            if not self.place_column(&root.child[i], name):
-                unknown.append(name)
-        if unknown:
-            raise ValueError(f"no part of a message: column{'s' * (len(unknown) > 1)} "
-                             f"{', '.join(map(repr, unknown))}{self.hint(unknown)}")
+        self.place_columns()
         if self.state.n_properties and self.state.section[SEC_APPLICATION_PROPERTIES] != NULL:
             raise ValueError("application properties come as application_properties or as columns "
                              "application_properties.x, not both")
@@ -58,7 +38,6 @@ cdef class V1EncodePlan:
     def __dealloc__(self):
         free(self.all_fields)
         free(self.columns)
-        free(self.argument)
         free(self.property_)
 
     cdef int make_fields(self) except -1:
@@ -87,7 +66,6 @@ cdef class V1EncodePlan:
         return 0
 
     cdef bint place_column(self, Source* s, str name) except *:
-        """Find a column's place; whether there is one."""
         cdef V1Encode* m = &self.state
         cdef int k
         if name == "performative" or name == "method" and m.performative == NULL:
@@ -101,12 +79,18 @@ cdef class V1EncodePlan:
         elif name == "error":
             self.error = s
         elif name == "header" or name == "properties":
-            return self.place_struct(s, name)
+            if self.place_struct(s, name, "field"):
+                if name == "header":
+                    m.header = self.content(s)
+                else:
+                    m.properties = self.content(s)
         elif name.startswith(("header.", "properties.")):
             head, _, field = name.partition(".")
             return self.place_member(s, NULL, head, field)
         elif name.startswith("application_properties.") and len(name) > 23:
-            self.place_property(s, name)
+            self.place_header(&self.property_[m.n_properties], s, name[23:])
+            m.n_properties += 1
+            self.content(s)
         elif name in V1E_SECTIONS:
             k = V1E_SECTIONS[name]
             m.section[k] = self.content(s)
@@ -133,56 +117,23 @@ cdef class V1EncodePlan:
         self.state.n_content += 1
         return s
 
-    cdef bint place_struct(self, Source* s, str name) except *:
-        """header or properties: a struct of their fields."""
-        cdef int k
-        if s.input_type == IN_NULL:
-            return True
-        if s.input_type != IN_STRUCT:
-            raise TypeError(f"column {name!r} is a struct, not {s.type.decode()}")
-        unknown = []
-        for k in range(s.n_children):
-            field = s.child[k].name.decode("utf-8", "replace")
-            if not self.place_member(&s.child[k], s, name, field):
-                unknown.append(f"{name}.{field}")
-        if unknown:
-            raise ValueError(f"no field: {', '.join(map(repr, unknown))}")
-        if name == "header":
-            self.state.header = s
-        else:
-            self.state.properties = s
-        self.content(s)
-        return True
-
-    cdef bint place_member(self, const Source* s, const Source* parent, str section, str field) except *:
-        cdef V1Fields* f = self.state.fields[SEC_FIRST_CODE + (SEC_HEADER if section == "header" else SEC_PROPERTIES)]
-        cdef bytes name = field.encode("utf-8", "replace")
+    cdef bint place_member(self, const Source* s, const Source* parent, str struct_, str name) except *:
+        cdef V1Fields* f = self.state.fields[SEC_FIRST_CODE + (SEC_HEADER if struct_ == "header" else SEC_PROPERTIES)]
+        cdef bytes field = name.encode("utf-8", "replace")
         cdef int k
         for k in range(f.desc.n):
-            if strcmp(f.desc.field[k], PyBytes_AS_STRING(name)) == 0:
+            if strcmp(f.desc.field[k], PyBytes_AS_STRING(field)) == 0:
                 if f.plain[k].source != NULL:
-                    raise ValueError(f"{section}.{field} is there twice, as a column and as a member of {section}")
+                    raise ValueError(f"{struct_}.{name} is there twice, as a column and as a member of {struct_}")
                 f.plain[k].source = s
                 f.plain[k].parent = parent
-                f.plain[k].column = self.tree.text(f"{section}.{field}")
+                f.plain[k].column = self.tree.text(f"{struct_}.{name}")
                 f.n = max(f.n, k + 1)
                 if parent == NULL:
                     f.singles = True
                     self.content(s)
                 return True
         return False
-
-    cdef int place_property(self, const Source* s, str name) except -1:
-        """A column application_properties.x, which may name a type as decode does."""
-        cdef HeaderSource* h = &self.property_[self.state.n_properties]
-        cdef str key = header_name(name[23:])
-        h.source = s
-        h.column = s.name
-        h.name = <const uint8_t*>self.tree.text(key)
-        h.name_n = <uint32_t>len(key.encode("utf-8", "replace"))
-        self.state.n_properties += 1
-        self.content(s)
-        return 0
 
     cdef bint place_argument(self, const Source* s) except *:
         """`handle`, of whatever performative has it, or `attach.name`."""
@@ -230,7 +181,6 @@ cdef class V1EncodePlan:
         return 0
 
     cdef str hint(self, list unknown):
-        """What was probably meant."""
         for section in ("Properties", "Header"):
             for name in self.protocol.classes[section].FIELDS:
                 if name in unknown:
