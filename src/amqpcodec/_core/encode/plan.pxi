@@ -49,7 +49,7 @@ cdef class ColumnPlan:
         free(self.argument)
 
     cdef bint place_column(self, Source* s, str name) except *:
-        """Find a column's place; whether there is one."""
+        """Find the place of a column that not all plans have; whether there is one."""
         return False
 
     cdef bint place_member(self, const Source* s, const Source* parent, str struct_, str name) except *:
@@ -70,7 +70,13 @@ cdef class ColumnPlan:
             if name in seen:
                 raise ValueError(f"column {name!r} is there twice")
             seen.add(name)
-            if not self.place_column(&root.child[i], name):
+            if name == "channel":
+                self.channel = &root.child[i]
+            elif name == "arguments":
+                self.arguments = &root.child[i]
+            elif name == "error":
+                self.error = &root.child[i]
+            elif not self.place_column(&root.child[i], name) and name not in IGNORED_COLUMNS:
                 unknown.append(name)
         if unknown:
             raise ValueError(f"no part of a message: column{'s' * (len(unknown) > 1)} "
@@ -163,18 +169,12 @@ cdef class EncodePlan(ColumnPlan):
 
     cdef bint place_column(self, Source* s, str name) except *:
         cdef HeaderSource* h
-        if name == "channel":
-            self.channel = s
-        elif name == "method":
+        if name == "method":
             self.method = s
-        elif name == "arguments":
-            self.arguments = s
         elif name == "properties_json":
             self.properties_json = s
         elif name == "body":
             self.body = s
-        elif name == "error":
-            self.error = s
         elif name == "properties":
             self.place_struct(s, name, "property")
         elif name.startswith("properties."):
@@ -189,7 +189,7 @@ cdef class EncodePlan(ColumnPlan):
             self.argument[self.n_arguments] = s
             self.n_arguments += 1
         else:
-            return name in IGNORED_COLUMNS
+            return False
         return True
 
     cdef bint place_member(self, const Source* s, const Source* parent, str struct_, str name) except *:

@@ -72,12 +72,6 @@ cdef class V1EncodePlan(ColumnPlan):
             m.performative = s
         elif name == "method":
             pass                    # decode's other name of the same
-        elif name == "channel":
-            self.channel = s
-        elif name == "arguments":
-            self.arguments = s
-        elif name == "error":
-            self.error = s
         elif name == "header" or name == "properties":
             if self.place_struct(s, name, "field"):
                 if name == "header":
@@ -108,7 +102,7 @@ cdef class V1EncodePlan(ColumnPlan):
             self.argument[self.n_arguments] = s
             self.n_arguments += 1
         else:
-            return name in IGNORED_COLUMNS
+            return False
         return True
 
     cdef const Source* content(self, const Source* s) noexcept:
