@@ -63,7 +63,7 @@ cdef class V1Decoder(Stream):
     cdef int v1_next(self, Fault* fault) except -2:
         """Find the next frame: SCAN_FRAME with self.frame set, SCAN_MORE or SCAN_BAD."""
         cdef uint64_t limit = self.limit
-        cdef size_t have, want
+        cdef size_t have
         cdef int found
         fault.code = OK
         if AMQP_UNLIKELY(not self.opened) and (limit == 0 or limit > V1_MIN_MAX_FRAME):
@@ -75,7 +75,7 @@ cdef class V1Decoder(Stream):
             if AMQP_UNLIKELY(found == SCAN_MORE):
                 if self.p != self.end:
                     self.save(self.p, <size_t>(self.end - self.p))
-                self.drop_chunk()
+                self.leave_chunk()
             return found
         self.frame_in_head = True
         while True:
@@ -86,17 +86,7 @@ cdef class V1Decoder(Stream):
             if found != SCAN_MORE or self.p == self.end:
                 return found
             # Take from the chunk what the size says is missing, first of all the size itself.
-            want = 8 - have if have < 8 else <size_t>load32(self.frame_start) - have
-            want = min(want, <size_t>(self.end - self.p))
-            self.save(self.p, want)
-            self.p += want
-            if self.p == self.end:
-                self.drop_chunk()
-
-    @cython.final
-    cdef void drop_chunk(self) noexcept:
-        self.p = self.end = NULL
-        self.chunk = None
+            self.gather(8 - have if have < 8 else <size_t>load32(self.frame_start) - have)
 
     @cython.final
     cdef object v1_frame(self):
