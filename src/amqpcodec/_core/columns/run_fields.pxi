@@ -87,24 +87,9 @@ cdef inline bint run_pairs(Sink* s, const uint8_t* p, const uint8_t* end) noexce
     return p == end
 
 
-cdef inline const uint8_t* run_table(Sink* s, uint8_t* out, int64_t row, const uint8_t* at,
-                                     const uint8_t* stop, uint32_t buffer,
-                                     const uint8_t* piece) noexcept nogil:
-    """Its bytes. stop: where the fields end."""
-    cdef size_t n
-    if AMQP_UNLIKELY(at == NULL):
-        return NULL
-    n = load32(at)
-    at += 4
-    if AMQP_UNLIKELY(stop - at < <int64_t>n) or AMQP_UNLIKELY(not run_pairs(s, at, at + n)):
-        return NULL
-    if out != NULL:
-        store_view(out + 16 * row, at, n, buffer, <uint32_t>(at - piece))
-    return at + n
-
-
 cdef inline const uint8_t* run_longstr(uint8_t* out, int64_t row, const uint8_t* at, const uint8_t* stop,
                                        uint32_t buffer, const uint8_t* piece) noexcept nogil:
+    """Its bytes. stop: where the fields end."""
     cdef size_t n
     if AMQP_UNLIKELY(at == NULL):
         return NULL
@@ -115,3 +100,10 @@ cdef inline const uint8_t* run_longstr(uint8_t* out, int64_t row, const uint8_t*
     if out != NULL:
         store_view(out + 16 * row, at, n, buffer, <uint32_t>(at - piece))
     return at + n
+
+
+cdef inline const uint8_t* run_table(Sink* s, uint8_t* out, int64_t row, const uint8_t* at, const uint8_t* stop,
+                                     uint32_t buffer, const uint8_t* piece) noexcept nogil:
+    """Its bytes."""
+    cdef const uint8_t* end = run_longstr(out, row, at, stop, buffer, piece)
+    return end if AMQP_LIKELY(end != NULL and run_pairs(s, at + 4, end)) else NULL
