@@ -90,7 +90,6 @@ cdef int add_content_frame(Reading* r, Conn* c, Half* h, const uint8_t* p, size_
     cdef TrackedFrame f
     cdef uint64_t number = 0
     cdef bint events = r.level.events, opening = False
-    memset(&f, 0, sizeof(f))
     if p[0] == FRAME_METHOD:
         frame_of(r, c, c.now, p, n, &f)
         opening = f.desc != NULL and f.desc.has_content and f.channel != 0
