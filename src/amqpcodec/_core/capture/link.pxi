@@ -55,13 +55,10 @@ cdef inline uint32_t load_little32(const uint8_t* p) noexcept nogil:
     return <uint32_t>p[0] | <uint32_t>p[1] << 8 | <uint32_t>p[2] << 16 | <uint32_t>p[3] << 24
 
 
-cdef int open_typed(Walk* w, size_t place, size_t header) noexcept nogil:
-    """A header that has an Ethernet type at a place."""
-    if w.n - w.at < header:
-        return TUNNEL_CUT
-    w.ether_type = load16(w.p + w.at + place)
-    w.at += header
-    return TUNNEL_OPEN if w.ether_type else TUNNEL_NONE
+cdef int open_typed_link(Walk* w, size_t place, size_t header) noexcept nogil:
+    """The header of a link layer that has an Ethernet type at a place, which is not 0."""
+    cdef int found = open_typed(w, place, header)
+    return TUNNEL_NONE if found == TUNNEL_OPEN and w.ether_type == 0 else found
 
 
 cdef int open_ppp_frame(Walk* w, bint cisco) noexcept nogil:
@@ -74,7 +71,7 @@ cdef int open_ppp_frame(Walk* w, bint cisco) noexcept nogil:
             return TUNNEL_NONE
         w.at += 2
     elif cisco and (p[0] == 0x0F or p[0] == 0x8F):      # to one station, or to all
-        return open_typed(w, 2, 4)
+        return open_typed_link(w, 2, 4)
     return open_ppp(w)
 
 
@@ -145,11 +142,11 @@ cdef int open_link(Walk* w) noexcept nogil:
     cdef uint32_t link = w.link
     w.ether_type = ETHER_IPV4       # IPv6 tells by itself
     if link == LINK_ETHERNET:
-        return open_typed(w, 12, 14)
+        return open_typed_link(w, 12, 14)
     if link == LINK_SLL:
-        return open_typed(w, 14, 16)
+        return open_typed_link(w, 14, 16)
     if link == LINK_SLL2:
-        return open_typed(w, 0, 20)
+        return open_typed_link(w, 0, 20)
     if link == 0 or link == 108:
         w.at += 4       # an address family, of the recording machine
         return TUNNEL_OPEN if w.at < w.n else TUNNEL_CUT
@@ -160,7 +157,7 @@ cdef int open_link(Walk* w) noexcept nogil:
     if link == LINK_PKTAP:
         return open_pktap(w)
     if link == LINK_C_HDLC:
-        return open_typed(w, 2, 4)
+        return open_typed_link(w, 2, 4)
     if link == LINK_PPP_ETHER:
         return open_pppoe(w)
     if link == LINK_PPP or link == LINK_PPP_HDLC:

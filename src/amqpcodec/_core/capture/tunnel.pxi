@@ -70,21 +70,12 @@ cdef inline bint is_carrier(uint8_t protocol) noexcept nogil:
             or protocol == IP_IPV6)
 
 
-cdef int open_frame(Walk* w) noexcept nogil:
-    """An Ethernet header."""
-    if w.n - w.at < 14:
+cdef int open_typed(Walk* w, size_t place, size_t header) noexcept nogil:
+    """A header that has an Ethernet type at a place."""
+    if w.n - w.at < header:
         return TUNNEL_CUT
-    w.ether_type = load16(w.p + w.at + 12)
-    w.at += 14
-    return TUNNEL_OPEN
-
-
-cdef int open_tag(Walk* w) noexcept nogil:
-    """A VLAN tag."""
-    if w.n - w.at < 4:
-        return TUNNEL_CUT
-    w.ether_type = load16(w.p + w.at + 2)
-    w.at += 4
+    w.ether_type = load16(w.p + w.at + place)
+    w.at += header
     return TUNNEL_OPEN
 
 
@@ -266,9 +257,9 @@ cdef int open_labels(Walk* w) noexcept nogil:
     cdef int found
     while w.ether_type != ETHER_IPV4 and w.ether_type != ETHER_IPV6:
         if is_vlan(w.ether_type):
-            found = open_tag(w)
+            found = open_typed(w, 2, 4)
         elif w.ether_type == ETHER_FRAME:
-            found = open_frame(w)
+            found = open_typed(w, 12, 14)
         elif w.ether_type == ETHER_MPLS or w.ether_type == ETHER_MPLS_MANY:
             found = open_mpls(w)
         elif w.ether_type == ETHER_PPPOE:
