@@ -148,7 +148,7 @@ cdef int fill_columns(DecodeJob job, Values* values) except -1:
         raise MemoryError
     s = <Sink*>memory.p
     memset(s, 0, sizeof(Sink) - sizeof(s.run) - sizeof(s.headers) - sizeof(s.block))    # which come last
-    s.run.on = False
+    s.run.reader = NULL
     s.headers.n = s.headers.misses = 0
     if values.data == NULL:
         values.data = &NO_BYTES

@@ -210,7 +210,7 @@ cdef int decode_messages(Sink* s, const Values* values) noexcept nogil:
     status = 0 if values.hold else end_conversation(s)
     if status == 0:
         status = flush_pending(s)
-    if s.run.on:
+    if s.run.reader != NULL:
         run_end(s)
     if status == 0:
         status = flush_v1_places(s)

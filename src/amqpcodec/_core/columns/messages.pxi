@@ -257,8 +257,8 @@ cdef int step_value(Sink* s, const uint8_t* p, const uint8_t* end, int64_t row) 
     cdef const uint8_t* base = p
     cdef const uint8_t* q
     while p < end:
-        if s.run.on:            # nothing pends then
-            p = run_messages(s, p, end, base, row)
+        if s.run.reader != NULL:        # nothing pends then
+            p = s.run.reader(s, p, end, base, row)
             s.input.seen = <uint64_t>(p - s.input.start)
             if p == end:
                 break

@@ -196,7 +196,7 @@ cdef bint run_begin(Sink* s, const Pending* m) noexcept nogil:
             return False
         memcpy(run.name, s.columns.names + 16 * (plan - s.protocol.methods), 16)
     run.first = s.rows
-    run.on = True
+    run.reader = run_messages
     return True
 
 
@@ -222,7 +222,7 @@ cdef void run_end(Sink* s) noexcept nogil:
     cdef Run* run = &s.run
     cdef int64_t row
     cdef int i
-    run.on = False
+    run.reader = NULL
     if s.rows > run.first:
         s.table.referred = True
         if run.names != NULL:
