@@ -155,7 +155,6 @@ cdef struct ProtocolPlan:
 cdef enum:
     MAX_PROTOCOLS = 4
 
-# Many messages with one method and the same properties, see columns/run.pxi.
 cdef struct Sink
 
 # Reads the messages of a run; see run_messages(). Called by its address: gcc would put the loop into its one caller,
@@ -163,6 +162,7 @@ cdef struct Sink
 ctypedef const uint8_t* (*RunReader)(Sink* s, const uint8_t* p, const uint8_t* end, const uint8_t* base,
                                      int64_t value) noexcept nogil
 
+# Many messages with one method and the same properties, see columns/run.pxi.
 cdef struct Run:
     RunReader reader        # NULL: no run is on
     uint32_t key            # class id, method id
