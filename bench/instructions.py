@@ -281,6 +281,14 @@ def serve(layout: int, chosen: Container[str]) -> None:
 # ---------------------------------------------------------------- counting and comparing
 
 
+def valgrind(log: object) -> list[str]:
+    """What stands before a command whose instructions are counted, into this file."""
+    return [
+        "valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
+        f"--log-file={log}",
+    ]  # fmt: skip
+
+
 def environment(layout: int) -> dict[str, str]:
     """Of a process whose instructions are counted, in a layout of memory."""
     return {**os.environ, "PYTHONHASHSEED": str(layout), "GLIBC_TUNABLES": COPY_LOOPS}
@@ -290,8 +298,7 @@ def count(source: Path, layout: int = 0, chosen: Iterable[str] = ()) -> dict[str
     """Instructions a frame, by row, of the package in this folder: of all rows, or those chosen."""
     with tempfile.NamedTemporaryFile("r", suffix=".valgrind") as log:
         served = subprocess.run(
-            ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
-             f"--log-file={log.name}", sys.executable, "-m", "bench.instructions",
+            [*valgrind(log.name), sys.executable, "-m", "bench.instructions",
              "--serve", str(layout), *chosen],
             cwd=REPO,
             env={**environment(layout), "PYTHONPATH": str(source)},

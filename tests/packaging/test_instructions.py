@@ -77,10 +77,8 @@ def test_a_copy_is_counted_by_its_loop(tmp_path: Path) -> None:
         log = tmp_path / f"{size}.txt"
         command = [sys.executable, "-ISc", f"bytes(bytearray({size}))"]
         subprocess.run(
-            ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
-             f"--log-file={log}", *command],
-            env=instructions.environment(0), check=True,
-        )  # fmt: skip
+            [*instructions.valgrind(log), *command], env=instructions.environment(0), check=True
+        )
         refs = re.search(r"I +refs: +([\d,]+)", log.read_text(encoding="utf-8"))
         assert refs
         totals.append(int(refs[1].replace(",", "")))
