@@ -202,3 +202,14 @@ def test_the_same_among_the_properties_of_a_message(name: str) -> None:
         assert first(data, level="message", fields=fields)["error"]
     # Also where nobody asks what is wrong.
     assert first(data, level="message", fields=["properties.subject"])["properties.subject"] is None
+
+
+@pytest.mark.parametrize("fields", [["footer"], ["body_kind", "footer"], ["value", "footer"]])
+def test_a_body_that_looks_like_a_section(fields: list[str]) -> None:
+    """A described value within another one, whose descriptor is that of a footer."""
+    footer = b"\0\x53\x78" + compound(MAP8, b"\xa3\1k\xa1\1v", 2)
+    for body, want in ((b"\0\x53\x99" + footer, None), (b"\x40" + footer, {"k": "v"})):
+        data = performative(TRANSFER, b"\x43", b"\x43", b"\xa0\1t", payload=b"\0\x53\x77" + body)
+        row = first(data, level="message", fields=[*fields, "error"])
+        found = json.loads(row["footer"]) if row["footer"] else None
+        assert (found, row["error"]) == (want, None), row

@@ -165,6 +165,7 @@ def test_a_long_name_is_cut_with_one_warning(caplog: pytest.LogCaptureFixture) -
         datetime(2024, 1, 2, 3, 4, 5, 999999),
         datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC),
         datetime(2024, 7, 2, 3, 4, 5, tzinfo=timezone(timedelta(hours=5, minutes=30))),
+        datetime(1970, 1, 1, 5, 30, tzinfo=timezone(timedelta(hours=5, minutes=30))),
         datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC),
     ],
 )
