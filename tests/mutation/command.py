@@ -30,8 +30,8 @@ class Suite:
 
     folder_of: the folder of tests/ that runs first for a site. seconds: of the processor, after
     which a test hangs that took no time without a mutant. limit: seconds of tests for a mutant
-    that none of them kills. plan: what the plugin needs besides. second: what judges those that
-    survive the tests: number and name of what kills it.
+    that none of them kills. plan: what the plugin needs besides. unchanged: which of those that
+    survive the tests are none. second: what judges the others: number and name of what kills it.
     """
 
     build: Callable[[int, int], Build]
@@ -44,6 +44,7 @@ class Suite:
     plan: Callable[[Build], Mapping[str, Any]] = lambda built: {}
     environment: Mapping[str, str] = field(default_factory=dict)
     second: Callable[[Build, list[int]], Iterable[tuple[int, str]]] = lambda built, alive: ()
+    unchanged: Callable[[Build, list[int]], Iterable[int]] = lambda built, alive: ()
 
 
 def run(suite: Suite, built: Build, numbers: list[int], options: argparse.Namespace) -> None:
@@ -72,6 +73,9 @@ def run(suite: Suite, built: Build, numbers: list[int], options: argparse.Namesp
     results = results_of(built)
     alive = [number for number in numbers if not results[number]["killed"]]
     with (built.folder / RESULTS).open("a") as file:
+        for number in suite.unchanged(built, alive):
+            print(json.dumps({**results[number], "unchanged": True}), file=file)
+            alive.remove(number)
         for number, killer in suite.second(built, alive):
             print(json.dumps({**results[number], "killed": killer, "sum": ""}), file=file)
 
@@ -94,6 +98,8 @@ def report(suite: Suite, built: Build, numbers: list[int], least: float) -> int:
     """Print what became of the mutants; the exit status."""
     results = results_of(built)
     numbers = [number for number in numbers if number in results]
+    none = [number for number in numbers if results[number].get("unchanged")]
+    numbers = [number for number in numbers if number not in none]
     reasons = arguments(suite.equivalent)
     sites = {number: built.sites[number] for number in numbers}
     alive = {number: site for number, site in sites.items() if not results[number]["killed"]}
@@ -113,6 +119,8 @@ def report(suite: Suite, built: Build, numbers: list[int], least: float) -> int:
         _row(room, row)
         total += row
     _row("all", total)
+    if none:
+        print(f"not counted, since compiled to the same code as no mutant: {len(none)}")
     share = 100 * total["killed"] / max(1, total["sampled"])
     print(f"killed: {share:.1f} %; survivors without an argument: {len(unargued)}")
     return int(share < least or bool(unargued))

@@ -22,6 +22,8 @@ LEFT_ALONE = {
 #: An expression and its change, as one; of a condition, operands may be of several types.
 VALUE = "(({}) if mutant(@mutant@) else ({}))"
 CONDITION = "((not not ({})) if mutant(@mutant@) else (not not ({})))"
+#: Of `x == 1 and x == 2` Cython makes the switch of `or`: a call between keeps both.
+WRITTEN = {"and": "and mutant(@mutant@) and"}
 LAYOUT = {token.NL, token.COMMENT, token.NEWLINE, token.ENDMARKER}
 
 
@@ -81,7 +83,7 @@ def _change(
     """An expression written twice."""
     at, to, new = edit
     begin, end = pieces[0].begin, pieces[-1].end
-    changed = text[begin:at] + new + text[to:end]
+    changed = text[begin:at] + WRITTEN.get(new, new) + text[to:end]
     template = template.format(changed, text[begin:end])
     row = text.count("\n", 0, at) + 1
     return Change(row, line.function, describe_change(text, at, to, new), begin, end, template)
@@ -91,7 +93,7 @@ def _statement(text: str, line: Line, at: int, to: int, new: str) -> Change:
     """A statement written twice, in two blocks."""
     begin, end = line.pieces[0].begin, line.pieces[-1].end
     indent = " " * (begin - text.rfind("\n", 0, begin) - 1)
-    changed = text[begin:at] + new + text[to:end]
+    changed = text[begin:at] + WRITTEN.get(new, new) + text[to:end]
     template = (
         f"if mutant(@mutant@):\n{indent}    {changed}\n{indent}else:\n{indent}    {text[begin:end]}"
     )

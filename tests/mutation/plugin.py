@@ -146,6 +146,8 @@ class Mutants:
             before = results.get(number, {})
             if before.get("killed") and before["sum"] == self.sum_of(before["killed"]):
                 continue
+            if before.get("unchanged"):
+                continue
             result = self.run_mutant(number, before.get("passed", {}))
             if not result["killed"] and (number in at_import or self.core.is_of_import(number)):
                 result["killed"] = self.run_anew(number)

@@ -83,6 +83,14 @@ def test_changes_of_a_header() -> None:
     ]
 
 
+def test_an_and_of_cython_is_no_switch() -> None:
+    """Of two comparisons of one number joined by `and` Cython makes what it makes of `or`."""
+    source = "cdef int take(int n):\n    if n == 1 or n == 2:\n        return 1\n    return 0\n"
+    (change,) = [it for it in cython_sites.changes(source) if " and " in it.text]
+    assert change.text == "if n == 1 or n == 2: -> if n == 1 and n == 2:"
+    assert "(n == 1 and mutant(@mutant@) and n == 2)" in change.template
+
+
 def test_rewritten_source_holds_both() -> None:
     changes = list(cython_sites.changes(CYTHON))
     text, lines = rewrite(CYTHON, {7: Site("_core/a/b.pxi", changes[4]), 2: Site("", changes[6])})
