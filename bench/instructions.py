@@ -62,8 +62,8 @@ FEW, MANY = 2, 4
 LAYOUTS = range(5)
 PAGE_BYTES = 16_384
 
-#: Calls of a row of AMQP 1.0 in a pass, and frames of its columns.
-V1_CALLS, V1_FRAMES = 100, 2_000
+#: Calls of a row of methods or of AMQP 1.0 in a pass, and frames of the columns of 1.0.
+CALLS, V1_FRAMES = 100, 2_000
 
 #: Rows whose input lies in 65 MiB of memory take one block of it here: a count knows no cache.
 BLOCKS, BATCH_REPEATS = 1, 5
@@ -121,11 +121,45 @@ def rows() -> Iterator[tuple[str, Work]]:
         peer, operation, workload = cell
         if peer.startswith("amqpcodec") and not apart.is_apart(cell):
             yield " ".join(cell), peers.get(peer).work(operation, workloads.get(workload))
+    yield from method_rows()
     for client, module in PEERS.items():
         yield from _drop_in_rows(client, module)
     yield from v1_rows()
     yield from v1_column_rows()
     yield from capture_rows()
+
+
+def method_rows() -> Iterator[tuple[str, Work]]:
+    """Methods beside each message, whose shapes have readers and writers of their own."""
+    from amqpcodec import v0_9_1 as amqp
+
+    key = "events", "eu.customer.0042"
+    methods = [
+        amqp.Basic.Publish(*key, True),
+        amqp.Basic.Deliver("ctag-7", 2**33, True, *key),
+        amqp.Basic.GetOk(2**33, False, *key, 70_000),
+        amqp.Basic.Return(312, "NO_ROUTE", *key),
+        amqp.Basic.Ack(2**33, True),
+        amqp.Basic.Nack(2**33, True, False),
+        amqp.Basic.Reject(2**33, True),
+    ]
+    frames = [amqp.encode(1, method) for method in methods]
+
+    def decode() -> None:
+        for frame in frames * CALLS:
+            amqp.decode(frame)
+
+    def encode() -> None:
+        for method in methods * CALLS:
+            amqp.encode(1, method)
+
+    def check() -> None:
+        for frame, method in zip(frames, methods, strict=True):
+            if (found := amqp.decode(frame)) is None or found[2] != method:
+                raise WrongResultError(f"{frame!r} is not {method!r}: {found}")
+
+    yield "basic methods decode", Work(decode, len(methods) * CALLS, check)
+    yield "basic methods encode", Work(encode, len(methods) * CALLS, check)
 
 
 def _drop_in_rows(client: str, module: str) -> Iterator[tuple[str, Work]]:
@@ -156,7 +190,7 @@ def v1_rows() -> Iterator[tuple[str, Work]]:
             continue
 
         def run(act: Callable[[], object] = act) -> None:
-            for _ in range(V1_CALLS):
+            for _ in range(CALLS):
                 act()
 
         def check(
@@ -165,7 +199,7 @@ def v1_rows() -> Iterator[tuple[str, Work]]:
             if act() != result:
                 raise WrongResultError(f"{row}: {act()}\nis not {result}")
 
-        yield f"1.0 {row}", Work(run, V1_CALLS, check)
+        yield f"1.0 {row}", Work(run, CALLS, check)
 
 
 class _Text:

@@ -485,6 +485,22 @@ def test_acknowledgements_far_from_another_server(distance: int, connections: in
     )
 
 
+def test_acknowledgements_far_from_another_server_take_no_place_of_a_copy() -> None:
+    """Eight connections at most are held to be compared with one, and these are none of them."""
+    size, far = len(HEARTBEAT), 3 << 20
+    packets = []
+    for host in range(9):
+        at, ack = (1001 + 20 * size, far) if host else (1001, 5001)
+        ends = make.SERVER, (f"10.1.0.{host}", 40_000)
+        packets.append(make.segment_of_port(host, at, HEARTBEAT, ack=ack))
+        packets.append(make.segment(*ends, ack, HEARTBEAT, ACK, at + size))
+    for number in range(1, 9):
+        for host in (9, 0):
+            packets.append(make.segment_of_port(host, 1001 + number * size, HEARTBEAT))
+    counted = capture.stats(io.BytesIO(make.pcap(packets)))
+    assert (counted["connections"], counted["translated_connections"]) == (9, 1)
+
+
 def test_two_copies_of_which_the_second_contradicts() -> None:
     """The first of them is still one with the connection."""
     packets = [make.segment_of_port(host, 1000, b"", make.SYN) for host in range(3)]

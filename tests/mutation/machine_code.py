@@ -30,6 +30,8 @@ COMPILER = [
     for name in ("CC", "CFLAGS", "CCSHARED")
     for part in shlex.split(sysconfig.get_config_var(name) or "")
 ]
+#: The code of a function does not depend on what others are like.
+OPTIONS = ("-w", "-g0", "-O2", "-fno-inline")
 
 
 def unchanged(built: Build, numbers: list[int]) -> list[int]:
@@ -71,7 +73,7 @@ def object_code(folder: Path, name: str, text: str, number: int) -> bytes:
     folder.mkdir(exist_ok=True)
     source, result = folder / name, folder / f"{name}.o"
     source.write_text(text, encoding="utf-8")
-    _run("-w", "-g0", "-O1", f"-DMUTANT={number}", "-c", name, "-o", result.name, folder=folder)
+    _run(*OPTIONS, f"-DMUTANT={number}", "-c", name, "-o", result.name, folder=folder)
     code = result.read_bytes()
     source.unlink()
     result.unlink()

@@ -2,6 +2,6 @@
 #ifndef AMQPCODEC_ONE_MUTANT_H
 #define AMQPCODEC_ONE_MUTANT_H
 
-static inline int mutant(int k) { return k == MUTANT; }
+static inline __attribute__((always_inline)) int mutant(int k) { return k == MUTANT; }
 
 #endif
