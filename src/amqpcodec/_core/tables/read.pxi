@@ -111,7 +111,15 @@ cdef PyObject* read_value(const uint8_t** at, uintptr_t mode, TextCache* cache) 
     cdef uint32_t n
     if AMQP_UNLIKELY(mode & MODE_TYPED) and tag != TAG_TABLE and tag != TAG_ARRAY:
         return new_reference(read_typed(at, mode, cache))
-    if tag == TAG_TABLE:
+    # The most frequent ones first, for the processor to guess; then what holds others, and all.
+    if tag == c'S':
+        n = load32(p)
+        at[0] = p + 4 + n
+        return table_text(p + 4, n, cache)
+    elif tag == c'I':
+        at[0] = p + 4
+        return PyLong_FromI64(<int32_t>load32(p))
+    elif tag == TAG_TABLE:
         n = load32(p)
         at[0] = p + 4 + n
         return new_reference(read_table(p + 4, n, mode, cache))
