@@ -211,5 +211,5 @@ def test_a_body_that_looks_like_a_section(fields: list[str]) -> None:
     for body, want in ((b"\0\x53\x99" + footer, None), (b"\x40" + footer, {"k": "v"})):
         data = performative(TRANSFER, b"\x43", b"\x43", b"\xa0\1t", payload=b"\0\x53\x77" + body)
         row = first(data, level="message", fields=[*fields, "error"])
-        found = json.loads(row["footer"]) if row["footer"] else None
-        assert (found, row["error"]) == (want, None), row
+        entries = json.loads(row["footer"]) if row["footer"] else None
+        assert (entries, row["error"]) == (want, None), row

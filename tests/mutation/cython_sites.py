@@ -83,17 +83,22 @@ def _change(
     """An expression written twice."""
     at, to, new = edit
     begin, end = pieces[0].begin, pieces[-1].end
-    changed = text[begin:at] + WRITTEN.get(new, new) + text[to:end]
-    template = template.format(changed, text[begin:end])
+    template = template.format(_edited(text, begin, end, edit), text[begin:end])
     row = text.count("\n", 0, at) + 1
     return Change(row, line.function, describe_change(text, at, to, new), begin, end, template)
+
+
+def _edited(text: str, begin: int, end: int, edit: tuple[int, int, str]) -> str:
+    """What stands between two places, with an edit there."""
+    at, to, new = edit
+    return text[begin:at] + WRITTEN.get(new, new) + text[to:end]
 
 
 def _statement(text: str, line: Line, at: int, to: int, new: str) -> Change:
     """A statement written twice, in two blocks."""
     begin, end = line.pieces[0].begin, line.pieces[-1].end
     indent = " " * (begin - text.rfind("\n", 0, begin) - 1)
-    changed = text[begin:at] + WRITTEN.get(new, new) + text[to:end]
+    changed = _edited(text, begin, end, (at, to, new))
     template = (
         f"if mutant(@mutant@):\n{indent}    {changed}\n{indent}else:\n{indent}    {text[begin:end]}"
     )

@@ -44,15 +44,16 @@ def unchanged(built: Build, numbers: list[int]) -> list[int]:
         def code(module: Path, number: int) -> bytes:
             return object_code(Path(name, str(number)), module.name, texts[module], number)
 
-        held = [module for module in modules if holding[module]]
-        plain = dict(zip(held, pool.map(lambda module: code(module, NONE), held), strict=True))
+        some = [module for module in modules if holding[module]]
+        plain = dict(zip(some, pool.map(lambda module: code(module, NONE), some), strict=True))
 
         def is_none(number: int) -> bool:
-            having = [module for module in held if number in holding[module]]
+            having = [module for module in modules if number in holding[module]]
             return all(code(module, number) == plain[module] for module in having)
 
-        found = list(pool.map(is_none, numbers))
-    return [number for number, none in zip(numbers, found, strict=True) if none]
+        return [
+            number for number, none in zip(numbers, pool.map(is_none, numbers), strict=True) if none
+        ]
 
 
 def sites_of(text: str) -> set[int]:
