@@ -36,7 +36,10 @@ OPTIONS = ("-w", "-g0", "-O2", "-fno-inline")
 
 def unchanged(built: Build, numbers: list[int]) -> list[int]:
     """Those of these mutants without which each module has the same machine code."""
+    # Small ones first: one whose code differs is enough.
     modules = sorted((built.folder / PACKAGE).glob("_*.c"), key=lambda path: path.stat().st_size)
+    if not modules:  # of which every mutant would be none
+        raise BuildError(f"no module in C in {built.folder / PACKAGE}")
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(os.cpu_count()) as pool:
         texts = dict(zip(modules, pool.map(preprocessed, modules), strict=True))
         holding = {module: sites_of(text).intersection(numbers) for module, text in texts.items()}

@@ -42,3 +42,9 @@ def test_numbers_as_cython_writes_them() -> None:
 def test_what_does_not_compile(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match="error"):
         machine_code.unchanged(build_of(tmp_path, MODULE + "int ends;\n"), [1])
+
+
+def test_where_there_is_no_module(tmp_path: Path) -> None:
+    """Nothing says then that a mutant is none."""
+    with pytest.raises(BuildError, match="no module in C"):
+        machine_code.unchanged(Build([], tmp_path), [1])
